@@ -1,0 +1,73 @@
+"""The seam to the native core: text in, columns out; ids joined; positions found.
+
+``_core`` (C++) and ``_plain`` (Python, the oracle of the first) export the same six names:
+
+``Index(queries, begin, documents)``
+    The judged ids, hashed once and used for any number of runs. ``queries`` and ``documents`` are
+    pairs ``(offsets int64, data uint8)``; query q's documents are rows ``begin[q]:begin[q+1]``.
+
+``scan_qrels(opener) -> dict``
+    ``query`` / ``iteration``: distinct ids in order of appearance as ``(offsets, data)``;
+    ``query_of`` / ``iteration_of``: int64 code of each line; ``document``: ``(offsets, data)`` of each
+    line; ``grade``: float64; ``line``: int64 line numbers.
+``scan_run(opener) -> dict``
+    The same for runs: ``query``, ``query_of``, ``document``, ``rank`` (float64; NaN where it is no
+    number), ``score``, ``line``, and ``tag``: bytes, of the first line.
+
+``join_text(opener, index, key, by_id) -> dict``
+``join_table(query, document, score, rank, index, key, by_id) -> dict``
+``join_dict(mapping, index, key, by_id) -> dict``
+    One row for each judged document retrieved, grouped by query in the index's order:
+    ``query``: int64 query of the index; ``document``: int64 row of the index; ``start``: documents
+    ranked strictly above its tie group; ``size``: documents in that group; ``by_id``: its place
+    (from 0) in the group when ids descend bytewise (0 everywhere unless ``by_id`` is asked for);
+    ``by_input``: its place in the group in input order. Then ``length``: int64 for each query of the index,
+    documents retrieved, -1 where the run does not have the query; ``other``: ``(offsets, data)`` of
+    the run's queries that the index does not have, in order of appearance, and ``other_length``;
+    ``lines``: rows read; ``tag``: bytes (text only, else b"").
+    ``key`` is what orders: "score" (float64, high first), "score32" (the same rounded to 32 bits),
+    "rank" (the rank column, low first; where there is none, the order given).
+
+Every dict has ``faults``: up to 20 tuples ``(line, kind, query, text, other)``, lowest line first, and
+``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
+``text`` are bytes, ``text`` the offending text cut to 80 bytes; ``other`` an int whose meaning is
+the kind's:
+
+    columns    wrong number of columns: text = the line, other = how many there are
+    score      not a number             grade     not a finite number        rank   (key="rank" only) not a number
+    nan        the score is NaN         id        (tables, dicts) a null or non-string id: text = its repr
+    duplicate  the same document again in one query: text = document, other = line of the first (0 unknown)
+    conflict   the same judgment again with another grade: text = document, other = line of the first
+    binary     a NUL byte in the line   long      a line longer than 1 MiB; reading stops here, as it does at ``binary``
+
+A line is bad once: the first kind that applies, in the order binary, columns, id, score or grade,
+nan, rank. Separators are runs of bytes 0x01-0x20 other than newline; a leading UTF-8 BOM, lines of
+separators alone and lines whose first column starts with ``#`` are skipped. Numbers: optional sign, decimal digits with
+optional point and exponent, or inf/infinity/nan in any case; grades must be finite. Beyond float64's
+range a number becomes infinite or zero, as in Python. Nothing is returned but faults where there is one.
+"""
+
+from __future__ import annotations
+
+import os
+
+if os.environ.get("CRANFIELD_PLAIN"):
+    from cranfield import _plain as implementation
+
+    NATIVE = False
+else:
+    try:
+        from cranfield import _core as implementation  # type: ignore[attr-defined,no-redef]
+
+        NATIVE = True
+    except ModuleNotFoundError:
+        from cranfield import _plain as implementation
+
+        NATIVE = False
+
+Index = implementation.Index
+scan_qrels = implementation.scan_qrels
+scan_run = implementation.scan_run
+join_text = implementation.join_text
+join_table = implementation.join_table
+join_dict = implementation.join_dict
