@@ -1,0 +1,365 @@
+"""The reader and the join in plain Python: what runs where there is no native core, and what checks it.
+
+The contract is in `core`. Nothing here is fast, and nothing is clever. Where the contract leaves a
+choice, this module makes it:
+
+- a file descriptor that an opener returns is closed here; an object is only read;
+- ``text`` of a whole-line fault is the line without its newline (and without a BOM), not stripped;
+- a NUL within the first MiB of a line is ``binary`` even where the line would be ``long``;
+- ``binary`` comes before everything, comments too;
+- duplicates are looked for among all well-formed rows of the joins, judged queries or not; the
+  scans look at lines one by one and leave that to their caller;
+- rows come out by query, then best first, tied ones in input order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.data import Bytes, Floats, Integers, Opener
+
+Column = tuple[Integers, Bytes]
+Fault = tuple[int, str, bytes, bytes, int]
+
+KEPT = 20
+CUT = 80
+LONGEST = 1 << 20
+CHUNK = 1 << 16
+
+_SEPARATORS = re.compile(rb"[\x01-\x09\x0b-\x20]+")
+_NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
+
+
+class _Faults:
+    """The twenty faults with the lowest lines, and how many there were."""
+
+    def __init__(self) -> None:
+        self.kept: list[Fault] = []
+        self.total = 0
+
+    def add(self, line: int, kind: str, query: bytes, text: bytes, other: int = 0) -> None:
+        self.total += 1
+        self.kept.append((line, kind, query, text[:CUT], other))
+        if len(self.kept) > 2 * KEPT:
+            self._trim()
+
+    def _trim(self) -> None:
+        self.kept.sort(key=lambda fault: fault[0])
+        del self.kept[KEPT:]
+
+    def result(self) -> dict[str, Any]:
+        self._trim()
+        return {"faults": self.kept, "faults_total": self.total}
+
+
+class _Group:
+    """The rows of one query, in input order."""
+
+    def __init__(self) -> None:
+        self.documents: list[bytes] = []
+        self.keys: list[float] = []
+        self.lines: list[int] = []
+
+    def add(self, document: bytes, key: float, line: int) -> None:
+        self.documents.append(document)
+        self.keys.append(key)
+        self.lines.append(line)
+
+
+class Index:
+    """The judged ids: where each query and each of its documents is."""
+
+    def __init__(self, queries: Column, begin: Integers, documents: Column) -> None:
+        rows = list(_unpack(documents))
+        bounds = begin.tolist()
+        self.queries = {query: q for q, query in enumerate(_unpack(queries))}
+        self.documents = [{rows[row]: row for row in range(first, last)} for first, last in pairwise(bounds)]
+
+
+def _pack(texts: Iterable[bytes]) -> Column:
+    texts = list(texts)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    offsets[1:] = np.cumsum([len(text) for text in texts])
+    return offsets, np.frombuffer(b"".join(texts), np.uint8)
+
+
+def _unpack(column: Column) -> Iterator[bytes]:
+    bounds, data = column[0].tolist(), column[1].tobytes()
+    for first, last in pairwise(bounds):
+        yield data[first:last]
+
+
+def _number(text: bytes) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _chunks(opener: Opener) -> Iterator[bytes]:
+    source = opener()
+    if isinstance(source, int):
+        try:
+            while chunk := os.read(source, CHUNK):
+                yield chunk
+        finally:
+            os.close(source)
+    else:
+        buffer = bytearray(CHUNK)
+        while count := source.readinto(buffer):
+            yield bytes(buffer[:count])
+
+
+def _lines(opener: Opener) -> Iterator[bytes]:
+    """Lines without their newline; an overlong one is given as far as it was read, and is the last."""
+    rest = b""
+    for chunk in _chunks(opener):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+        if len(rest) > LONGEST:
+            break
+    if rest:
+        yield rest
+
+
+def _rows(opener: Opener, width: int, faults: _Faults) -> Iterator[tuple[int, list[bytes]]]:
+    """Line number and columns of each line that has as many as it should."""
+    for number, line in enumerate(_lines(opener), 1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if b"\0" in line[:LONGEST]:
+            faults.add(number, "binary", b"", line)
+            return
+        if len(line) > LONGEST:
+            faults.add(number, "long", b"", line)
+            return
+        columns = [column for column in _SEPARATORS.split(line) if column]
+        if not columns or columns[0].startswith(b"#"):
+            continue
+        if len(columns) != width:
+            faults.add(number, "columns", b"", line, len(columns))
+            continue
+        yield number, columns
+
+
+def scan_qrels(opener: Opener) -> dict[str, Any]:
+    """Every line of a judgments file: query, iteration, document, grade."""
+    faults = _Faults()
+    queries: dict[bytes, int] = {}
+    iterations: dict[bytes, int] = {}
+    query_of, iteration_of, documents, grades, lines = [], [], [], [], []
+    for line, (query, iteration, document, text) in _rows(opener, 4, faults):
+        grade = _number(text)
+        if grade is None or not np.isfinite(grade):
+            faults.add(line, "grade", query, text)
+            continue
+        query_of.append(queries.setdefault(query, len(queries)))
+        iteration_of.append(iterations.setdefault(iteration, len(iterations)))
+        documents.append(document)
+        grades.append(grade)
+        lines.append(line)
+    if faults.total:
+        return faults.result()
+    return {
+        "query": _pack(queries),
+        "iteration": _pack(iterations),
+        "query_of": np.array(query_of, np.int64),
+        "iteration_of": np.array(iteration_of, np.int64),
+        "document": _pack(documents),
+        "grade": np.array(grades, np.float64),
+        "line": np.array(lines, np.int64),
+        **faults.result(),
+    }
+
+
+def scan_run(opener: Opener) -> dict[str, Any]:
+    """Every line of a run file: query, document, rank, score; and the tag of the first."""
+    faults = _Faults()
+    queries: dict[bytes, int] = {}
+    query_of, documents, ranks, scores = [], [], [], []
+    lines: list[int] = []
+    tag = b""
+    for line, (query, _, document, rank_text, text, last) in _rows(opener, 6, faults):
+        score = _number(text)
+        if score is None:
+            faults.add(line, "score", query, text)
+            continue
+        if np.isnan(score):
+            faults.add(line, "nan", query, text)
+            continue
+        rank = _number(rank_text)
+        if not lines:
+            tag = last
+        query_of.append(queries.setdefault(query, len(queries)))
+        documents.append(document)
+        ranks.append(np.nan if rank is None else rank)
+        scores.append(score)
+        lines.append(line)
+    if faults.total:
+        return faults.result()
+    return {
+        "query": _pack(queries),
+        "query_of": np.array(query_of, np.int64),
+        "document": _pack(documents),
+        "rank": np.array(ranks, np.float64),
+        "score": np.array(scores, np.float64),
+        "line": np.array(lines, np.int64),
+        "tag": tag,
+        **faults.result(),
+    }
+
+
+def join_text(opener: Opener, index: Index, key: str, by_id: bool) -> dict[str, Any]:
+    """Where the judged documents stand in a run file."""
+    faults = _Faults()
+    groups: dict[bytes, _Group] = {}
+    tag = b""
+    rows = 0
+    for line, (query, _, document, rank_text, text, last) in _rows(opener, 6, faults):
+        score = _number(text)
+        rank = _number(rank_text)
+        if score is None:
+            faults.add(line, "score", query, text)
+        elif np.isnan(score):
+            faults.add(line, "nan", query, text)
+        elif key == "rank" and (rank is None or np.isnan(rank)):
+            faults.add(line, "rank", query, rank_text)
+        else:
+            if rows == 0:
+                tag = last
+            rows += 1
+            value = rank if key == "rank" and rank is not None else -score
+            groups.setdefault(query, _Group()).add(document, value, line)
+    return _join(groups, rows, tag, index, key, by_id, faults)
+
+
+def join_table(
+    query: Column, document: Column, score: Floats, rank: Floats | None, index: Index, key: str, by_id: bool
+) -> dict[str, Any]:
+    """Where the judged documents stand in a run given as columns."""
+    faults = _Faults()
+    groups: dict[bytes, _Group] = {}
+    ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
+    columns = zip(_unpack(query), _unpack(document), score.tolist(), ranks.tolist(), strict=True)
+    for row, (name, text, value, place) in enumerate(columns, 1):
+        if np.isnan(value):
+            faults.add(row, "nan", name, b"nan")
+        elif key == "rank" and np.isnan(place):
+            faults.add(row, "rank", name, b"nan")
+        else:
+            groups.setdefault(name, _Group()).add(text, place if key == "rank" else -value, row)
+    return _join(groups, len(score), b"", index, key, by_id, faults)
+
+
+def join_dict(mapping: Mapping[str, Mapping[str, float]], index: Index, key: str, by_id: bool) -> dict[str, Any]:
+    """Where the judged documents stand in a run given as ``{query: {document: score}}``."""
+    faults = _Faults()
+    groups: dict[bytes, _Group] = {}
+    row = 0
+    for query, ranking in mapping.items():
+        name = _id(query)
+        if name is None:
+            faults.add(row + 1, "id", b"", _shown(query))
+            row += len(ranking)
+            continue
+        group = groups.setdefault(name, _Group())
+        for document, score in ranking.items():
+            row += 1
+            text = _id(document)
+            value = _float(score)
+            if text is None:
+                faults.add(row, "id", name, _shown(document))
+            elif value is None:
+                faults.add(row, "score", name, _shown(score))
+            elif np.isnan(value):
+                faults.add(row, "nan", name, b"nan")
+            else:
+                group.add(text, row if key == "rank" else -value, row)
+    return _join(groups, row, b"", index, key, by_id, faults)
+
+
+def _id(value: object) -> bytes | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return None
+
+
+def _float(value: Any) -> float | None:
+    if isinstance(value, str | bytes):  # NumPy's have ``__float__`` too
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _shown(value: object) -> bytes:
+    return repr(value).encode("utf-8", "backslashreplace")
+
+
+def _join(
+    groups: dict[bytes, _Group], rows: int, tag: bytes, index: Index, key: str, by_id: bool, faults: _Faults
+) -> dict[str, Any]:
+    for query, group in groups.items():
+        first: dict[bytes, int] = {}
+        for document, line in zip(group.documents, group.lines, strict=True):
+            if document in first:
+                faults.add(line, "duplicate", query, document, first[document])
+            first.setdefault(document, line)
+    if faults.total:
+        return faults.result()
+
+    length = np.full(len(index.queries), -1, np.int64)
+    pieces: list[npt.NDArray[np.int64]] = [np.empty((6, 0), np.int64)]
+    for query, q in index.queries.items():
+        if query in groups:
+            length[q] = len(groups[query].documents)
+            pieces.append(_positions(groups[query], q, index.documents[q], key, by_id))
+    found = np.concatenate(pieces, axis=1)
+    other = {query: len(group.documents) for query, group in groups.items() if query not in index.queries}
+    names = ("query", "document", "start", "size", "by_id", "by_input")
+    return {
+        **{name: np.ascontiguousarray(column) for name, column in zip(names, found, strict=True)},
+        "length": length,
+        "other": _pack(other),
+        "other_length": np.array(list(other.values()), np.int64),
+        "lines": rows,
+        "tag": tag,
+        **faults.result(),
+    }
+
+
+def _positions(group: _Group, q: int, judged: dict[bytes, int], key: str, by_id: bool) -> npt.NDArray[np.int64]:
+    """Six rows of numbers for the judged documents of one query: see the contract of the joins."""
+    values = np.array(group.keys, np.float64)
+    if key == "score32":
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32).astype(np.float64)
+    in_order = np.sort(values)
+    start = np.searchsorted(in_order, values, "left")
+    size = np.searchsorted(in_order, values, "right") - start
+    by_input = _places(np.argsort(values, kind="stable")) - start
+    descending = np.zeros(len(values), np.int64)
+    if by_id:
+        ids = sorted(range(len(values)), key=lambda row: group.documents[row], reverse=True)
+        descending = _places(np.lexsort((_places(np.array(ids, np.int64)), values))) - start
+    at = [row for row, document in enumerate(group.documents) if document in judged]
+    at.sort(key=lambda row: (start[row], row))
+    documents = [judged[group.documents[row]] for row in at]
+    return np.array([[q] * len(at), documents, start[at], size[at], descending[at], by_input[at]], np.int64).reshape(
+        6, len(at)
+    )
+
+
+def _places(order: npt.NDArray[np.intp] | Integers) -> Integers:
+    """Where each row went, from which row went where."""
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
