@@ -1,0 +1,45 @@
+"""Scores as text: for people (table), for papers (latex, markdown), for programs (json, csv, trec)."""
+
+from __future__ import annotations
+
+from cranfield.errors import UsageError
+from cranfield.report import text
+from cranfield.report.sheet import Look
+from cranfield.scores import Interval, Scores
+
+WRITERS = {
+    "json": text.json,
+    "csv": text.csv,
+    "trec": text.trec,
+    "markdown": text.markdown,
+    "latex": text.latex,
+}
+FORMATS = ("table", *WRITERS)
+WITHOUT_INTERVALS = ("json", "trec")
+
+
+def write(
+    scores: Scores,
+    format: str = "table",
+    *,
+    per_query: bool = False,
+    digits: int = 4,
+    interval: Interval | None = None,
+    seed: int = 0,
+    width: int = 80,
+    colour: bool = False,
+) -> str:
+    """The scores in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` matter to tables only."""
+    if format not in FORMATS:
+        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+    if interval and format in WITHOUT_INTERVALS:
+        raise UsageError(
+            f"{format} has no place for intervals", hint="table, csv, markdown and latex have; or leave --interval out"
+        )
+    look = Look(per_query, digits, interval, seed)
+    if format == "table":
+        # Rich is worth its loading time only where somebody will look.
+        from cranfield.report import table
+
+        return table.render(look.sheet(scores), width=width, colour=colour)
+    return WRITERS[format](scores, look)

@@ -1,0 +1,122 @@
+"""Scores laid out in rows and columns, before anyone decides how the lines are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from cranfield.data import Floats
+from cranfield.scores import Interval, Scores
+
+UNDEFINED = "–"
+ALL = "all"  # the row of means, as trec_eval calls it
+RESIDUAL = " residual"  # how a label ends that says what a score leaves open
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number as it will be shown; ``aside`` is the interval, where there is one."""
+
+    text: str
+    best: bool = False
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Names first, then numbers; ``last`` of its run, so that a line may be drawn below."""
+
+    names: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    last: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Headings of the names, headings of the numbers, and rows of both."""
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @cached_property
+    def transposed(self) -> Sheet:
+        """Measures as rows and runs as columns; of use only where a single name tells a row."""
+        heads = tuple(row.names[0] for row in self.rows)
+        rows = (Row((name,), tuple(row.cells[c] for row in self.rows)) for c, name in enumerate(self.columns))
+        return Sheet(("measure",), heads, tuple(rows))
+
+    def part(self, columns: slice) -> Sheet:
+        """Some of the columns, with all the names."""
+        rows = tuple(replace(row, cells=row.cells[columns]) for row in self.rows)
+        return Sheet(self.names, self.columns[columns], rows)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What to show of scores, whatever the format."""
+
+    per_query: bool = False
+    digits: int = 4
+    interval: Interval | None = None
+    seed: int = 0
+
+    def number(self, value: float, *, count: bool = False) -> str:
+        """A value as shown to people; counts have no decimals."""
+        if np.isnan(value):
+            return UNDEFINED
+        return f"{value:.0f}" if count else f"{value:.{self.digits}f}"
+
+    def limits(self, scores: Scores, run: int, measure: int) -> tuple[float, float] | None:
+        """The confidence interval of a mean, or None where none was asked for."""
+        if self.interval is None:
+            return None
+        return scores.interval(run, measure, method=self.interval, seed=self.seed)
+
+    def sheet(self, scores: Scores) -> Sheet:
+        """Runs (and queries) as rows, measures as columns, and how many queries each mean is of."""
+        names = ("run", "query") if self.per_query else ("run",)
+        return Sheet(names, (*scores.measures, "queries"), tuple(self._rows(scores)))
+
+    def _rows(self, scores: Scores) -> Iterator[Row]:
+        counts = [kind == "sum" for kind in scores.aggregates]
+        means = scores.means
+        shown = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
+        best = [best_text(scores, m, means[:, m], [row[m] for row in shown]) for m in range(len(scores.measures))]
+        for r, run in enumerate(scores.runs):
+            if self.per_query:
+                for q in np.flatnonzero(scores.counted[r]):
+                    values = scores.values[r, :, q]
+                    cells = [Cell(self.number(v, count=c)) for v, c in zip(values, counts, strict=True)]
+                    yield Row((run, scores.queries[q]), (*cells, Cell("")))
+            cells = [Cell(text, text == best[m], self._aside(scores, r, m)) for m, text in enumerate(shown[r])]
+            yield Row((run, ALL) if self.per_query else (run,), (*cells, Cell(averaged(scores, r))), last=True)
+
+    def _aside(self, scores: Scores, run: int, measure: int) -> str:
+        limits = self.limits(scores, run, measure)
+        if limits is None or np.isnan(limits[0]):
+            return ""
+        low, high = (self.number(limit) for limit in limits)
+        return f"[{low}, {high}]"
+
+
+def best_text(scores: Scores, measure: int, means: Floats, shown: list[str]) -> str | None:
+    """The highest mean of a column as shown, or None where higher is not better or nothing is compared."""
+    if len(set(shown)) < 2 or np.isnan(means).all():
+        return None
+    if scores.aggregates[measure] == "sum" or scores.measures[measure].endswith(RESIDUAL):
+        return None
+    # What rounds to the same number is equally good: a difference that is not shown is not marked.
+    return shown[int(np.nanargmax(means))]
+
+
+def averaged(scores: Scores, run: int) -> str:
+    """How many queries the means of a run are of; a range where some measures are undefined for some."""
+    sizes = [len(scores.sample(run, m)) for m in range(len(scores.measures))]
+    if not sizes:
+        return "0"
+    low, high = min(sizes), max(sizes)
+    return str(low) if low == high else f"{low}–{high}"
