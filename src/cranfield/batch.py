@@ -1,0 +1,271 @@
+"""A ranking is where its judged documents are: the one type that measures read.
+
+Here ids meet, once, and here alone positions come from scores (`Aligner`). After it there are only arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield import core, formats
+from cranfield.data import Floats, Integers, Judgments, Run, Strings
+
+Booleans = npt.NDArray[np.bool_]
+Cumulative = Callable[[Integers], Floats]
+Key = Literal["score", "score32", "rank"]
+
+# A batch is padded to its widest query; beyond this many cells, queries of like width go together.
+CELLS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Queries by judged documents retrieved, best first; rows are padded with grade NaN and gain 0.
+
+    ``grade``, ``gain`` (q, j): the judgment, and what it is worth to the measure at hand.
+    ``start``, ``size`` (q, j): the document stands somewhere in positions start+1 .. start+size.
+    ``by_id``, ``by_input`` (q, j): its place within these, from 0, by descending id and in input order.
+    ``length`` (q,): documents retrieved. A depth view may end it inside a span.
+    ``pool``, ``ideal`` (q, g): grades, and gains in descending order, of all that is judged, retrieved or not.
+    ``top``: the highest grade of the whole collection.
+    """
+
+    grade: Floats
+    start: Integers
+    size: Integers
+    by_id: Integers
+    by_input: Integers
+    length: Integers
+    pool: Floats
+    top: float
+    gain: Floats
+    ideal: Floats
+
+    @cached_property
+    def memo(self) -> dict[Any, Batch]:
+        """Views already taken of this batch: measures that ask for the same one share it."""
+        return {}
+
+    @cached_property
+    def judged(self) -> Booleans:
+        """Not padding, and not a negative grade: that means 'pooled but not judged'."""
+        return self.grade >= 0
+
+    @cached_property
+    def relevant(self) -> Booleans:
+        return self.gain > 0
+
+    @cached_property
+    def R(self) -> Floats:  # noqa: N802 (what every paper calls it)
+        """Relevant documents there are to find."""
+        return (self.ideal > 0).sum(axis=1).astype(np.float64)
+
+    @cached_property
+    def N(self) -> Floats:  # noqa: N802
+        """Documents judged not relevant."""
+        return (self.pool >= 0).sum(axis=1) - self.R
+
+    @cached_property
+    def mass(self) -> Floats:
+        """All gain there is to find; R where gains are 0 and 1."""
+        return self.ideal.sum(axis=1)
+
+    def seen(self, k: Integers | int | None = None) -> Integers:
+        """How many positions of each span are among the first k (a number, or one for each query)."""
+        end = self.length if k is None else np.minimum(self.length, k)
+        return np.clip(end[:, None] - self.start, 0, self.size)
+
+    def mean_over(self, cumulative: Cumulative, k: Integers | int | None = None) -> Floats:
+        """Each document's expected weight: the mean over its span of weights given by their running sum."""
+        return (cumulative(self.start + self.seen(k)) - cumulative(self.start)) / self.size
+
+    @cached_property
+    def _edges(self) -> tuple[Integers, Integers]:
+        """The first and last column of each column's tie group."""
+        columns = np.arange(self.start.shape[1])
+        new = np.ones_like(self.start, dtype=bool)
+        new[:, 1:] = self.start[:, 1:] != self.start[:, :-1]
+        last = np.ones_like(new)
+        last[:, :-1] = new[:, 1:]
+        head = np.maximum.accumulate(np.where(new, columns, 0), axis=1)
+        tail = np.minimum.accumulate(np.where(last, columns, columns[-1])[:, ::-1], axis=1)[:, ::-1]
+        return head, tail
+
+    def above(self, x: npt.NDArray[Any]) -> Floats:
+        """Sum of x over the documents ranked strictly above each document's span."""
+        return np.take_along_axis(np.cumsum(x, axis=1) - x, self._edges[0], axis=1).astype(np.float64)
+
+    def within(self, x: npt.NDArray[Any]) -> Floats:
+        """Sum of x over the documents that share each document's span, itself included."""
+        return np.take_along_axis(np.cumsum(x, axis=1), self._edges[1], axis=1) - self.above(x)
+
+    @cached_property
+    def order(self) -> Integers:
+        """Each document's place within its span among the judged ones, by column."""
+        return np.arange(self.start.shape[1]) - self._edges[0]
+
+    @cached_property
+    def tied(self) -> Booleans:
+        """Queries in which the order of judged documents is open."""
+        return ((self.size > 1) & ~np.isnan(self.grade)).any(axis=1)
+
+    def sorted(self) -> Batch:
+        """The same with columns in rank order, as they must be once spans have moved."""
+        key = np.where(np.isnan(self.grade), np.iinfo(np.int64).max, self.start)
+        if (key[:, 1:] >= key[:, :-1]).all():
+            return self
+        return self.columns(np.argsort(key, axis=1, kind="stable"))
+
+    def columns(self, order: Integers) -> Batch:
+        """The columns of each row in another order."""
+        names = ("grade", "start", "size", "by_id", "by_input", "gain")
+        return replace(self, **{name: np.take_along_axis(getattr(self, name), order, axis=1) for name in names})
+
+    def rows(self, chosen: npt.NDArray[Any]) -> Batch:
+        """Some of the queries, or some of them several times."""
+        names = ("grade", "start", "size", "by_id", "by_input", "length", "pool", "gain", "ideal")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+
+
+class Aligner:
+    """Judgments made ready to meet runs: ids hashed and pools laid out once, for any number of runs."""
+
+    def __init__(self, judgments: Judgments, negative: Literal["unjudged", "nonrel"] = "unjudged") -> None:
+        self.judgments = judgments
+        self.grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
+        self.index = core.Index(
+            (judgments.queries.offsets, judgments.queries.data),
+            judgments.begin,
+            (judgments.documents.offsets, judgments.documents.data),
+        )
+        self.judged = np.diff(judgments.begin)
+        self.top = float(max(self.grade.max(initial=0), 0))
+
+    def align(self, run: Run, key: Key = "score", *, by_id: bool = True) -> Alignment:
+        """Where a run puts the judged documents."""
+        found = formats.join(run, self.index, key, by_id=by_id)
+        other = Strings(*found["other"])
+        return Alignment(self, found, other, found["other_length"])
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """One run met with judgments, still as flat rows (see `core`); `batches` lays them out for measures."""
+
+    aligner: Aligner
+    rows: dict[str, Any]
+    other: Strings
+    other_length: Integers
+
+    @property
+    def length(self) -> Integers:
+        """Documents retrieved for each judged query; -1 where the run does not answer it."""
+        return self.rows["length"]  # type: ignore[no-any-return]
+
+    @cached_property
+    def batches(self) -> list[tuple[Integers, Batch]]:
+        """Every judged query once: its number among the judgments' queries, and its row of a batch."""
+        return list(self._laid_out())
+
+    def _laid_out(self) -> Iterator[tuple[Integers, Batch]]:
+        found = np.bincount(self.rows["query"], minlength=len(self.length))
+        width = np.maximum(found, self.aligner.judged)
+        queries = np.arange(len(width))
+        if len(width) * width.max(initial=1) <= max(CELLS, 2 * width.sum()):
+            yield queries, self._batch(queries)
+            return
+        for bits in np.unique(np.ceil(np.log2(np.maximum(width, 1)))):
+            alike = queries[np.ceil(np.log2(np.maximum(width, 1))) == bits]
+            step = max(1, CELLS >> int(bits))
+            for i in range(0, len(alike), step):
+                yield alike[i : i + step], self._batch(alike[i : i + step])
+
+    def unjudged(self) -> Batch:
+        """The run's queries that nobody judged, as rows without documents."""
+        n = len(self.other)
+        empty = np.zeros((n, 1), np.int64)
+        nothing = np.full((n, 1), np.nan)
+        return _batch(nothing, empty, empty + 1, empty, empty, self.other_length, nothing, self.aligner.top)
+
+    def _batch(self, queries: Integers) -> Batch:
+        aligner = self.aligner
+        row_of = np.full(len(self.length), -1)
+        row_of[queries] = np.arange(len(queries))
+        chosen = row_of[self.rows["query"]] >= 0
+        row = row_of[self.rows["query"][chosen]]
+        start, size = self.rows["start"][chosen], self.rows["size"][chosen]
+        order = np.lexsort((start, row))
+        row = row[order]
+        counts = np.bincount(row, minlength=len(queries))
+        column = ragged(counts)[1]
+        shape = len(queries), max(counts.max(initial=0), 1)
+
+        def laid(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+            table = np.full(shape, empty, values.dtype)
+            table[row, column] = values[order]
+            return table
+
+        judged = aligner.judged[queries]
+        of, place = ragged(judged)
+        pool = np.full((len(queries), max(judged.max(initial=0), 1)), np.nan)
+        pool[of, place] = aligner.grade[aligner.judgments.begin[queries][of] + place]
+        return _batch(
+            laid(aligner.grade[self.rows["document"][chosen]], np.nan),
+            laid(start, 0),
+            laid(size, 1),
+            laid(self.rows["by_id"][chosen], 0),
+            laid(self.rows["by_input"][chosen], 0),
+            np.maximum(self.length[queries], 0),
+            pool,
+            aligner.top,
+        )
+
+
+def ragged(counts: Integers) -> tuple[Integers, Integers]:
+    """Row and column of every cell of a table whose rows have these lengths."""
+    row = np.repeat(np.arange(len(counts)), counts)
+    return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Batch:
+    """One query from grades, best first: None is unjudged, a tuple a tie; ``missed`` was judged, not retrieved."""
+    groups = [tuple(group) if isinstance(group, (tuple, list)) else (group,) for group in ranking]
+    rows = []
+    start = 0
+    for group in groups:
+        rows += [(grade, start, len(group), i) for i, grade in enumerate(group) if grade is not None]
+        start += len(group)
+    grade, at, size, place = np.array(rows or [(np.nan, 0, 1, 0)], float).T
+    pool = np.array([*grade[~np.isnan(grade)], *missed] or [np.nan], float)
+    whole = np.int64
+    return _batch(
+        grade[None],
+        at[None].astype(whole),
+        size[None].astype(whole),
+        place[None].astype(whole),
+        place[None].astype(whole),
+        np.array([start]),
+        pool[None],
+        float(max(np.max(pool, initial=0, where=~np.isnan(pool)), 0)),
+    )
+
+
+def _batch(
+    grade: Floats,
+    start: Integers,
+    size: Integers,
+    by_id: Integers,
+    by_input: Integers,
+    length: Integers,
+    pool: Floats,
+    top: float,
+) -> Batch:
+    """A batch whose gains are its grades, until a view says otherwise."""
+    gain, ideal = np.maximum(np.nan_to_num(grade), 0), np.maximum(np.nan_to_num(pool), 0)
+    return Batch(grade, start, size, by_id, by_input, length, pool, top, gain, -np.sort(-ideal, axis=1))

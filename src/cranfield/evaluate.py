@@ -1,0 +1,192 @@
+"""Runs, judgments and measures in; scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from cranfield import formats
+from cranfield.batch import Aligner, Alignment, Key
+from cranfield.data import Floats, Run
+from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.measures import Measure, parse
+from cranfield.notes import about
+from cranfield.scores import UNDEFINED, Scores, Undefined
+from cranfield.views import TIES, Ties, Views
+
+Queries = Literal["judged", "both", "run"]
+Negative = Literal["unjudged", "nonrel"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the scores: what to compute and what it is called."""
+
+    label: str
+    measure: Measure
+    residual: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """One run's values by (column, query), with the queries beyond the judged ones last."""
+
+    run: Run
+    alignments: dict[Key, Alignment]
+    values: Floats
+    errors: Floats
+
+
+def evaluate(
+    run: Any,
+    qrels: Any,
+    measures: str | Measure | Sequence[str | Measure],
+    *,
+    ties: Ties | None = None,
+    depth: int | None = None,
+    condensed: bool = False,
+    terminal: bool = False,
+    queries: Queries = "judged",
+    undefined: Undefined = "skip",
+    negative: Negative = "unjudged",
+    residuals: bool = False,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Scores:
+    """The scores of one or several runs: a value for every query, and means that say what they are means of.
+
+    ``run``: a path, ``{query: {document: score}}``, a DataFrame, a `Run`, or a list of these.
+    ``qrels``: a path, ``{query: {document: grade}}``, a DataFrame, or `Judgments`.
+    ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal`` are views for every measure that
+    does not name its own. ``queries`` chooses which count: all judged ones (what the run does not answer
+    scores as an empty ranking), those in both, or all of the run's. ``undefined`` is what becomes, in
+    means, of queries where a measure has no value. ``negative`` says what a negative grade is.
+
+    >>> import cranfield as cf
+    >>> scores = cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}, ["RR", "P@1"])
+    >>> scores.to_dict()["runs"]["run"]["RR"]
+    {'mean': 0.5, 'n': 1, 'queries': {'q': 0.5}}
+    """
+    _one_of("ties", ties, (*TIES, None))
+    _one_of("queries", queries, get_args(Queries))
+    _one_of("undefined", undefined, UNDEFINED)
+    _one_of("negative", negative, get_args(Negative))
+    if depth is not None and depth < 1:
+        raise UsageError(f"depth must be a whole number of at least 1, not {depth}")
+    columns = _columns(measures, Views(ties, depth, condensed, terminal), residuals=residuals)
+    runs = _runs(run, names)
+    judgments = formats.read_qrels(qrels)
+    aligner = Aligner(judgments, negative)
+    scored = []
+    for i, one in enumerate(runs):
+        scored.append(_score(one, aligner, columns, seed))
+        if progress is not None:
+            progress(i + 1, len(runs))
+    scores = _cube(scored, aligner, columns, queries, undefined)
+    return replace(scores, notes=about(scores, scored, columns, queries))
+
+
+def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
+    if value not in allowed:
+        known = ", ".join(str(a) for a in allowed if a is not None)
+        raise UsageError(f"{name} must be one of {known}; not {value!r}")
+
+
+def _columns(measures: Any, defaults: Views, *, residuals: bool) -> list[Column]:
+    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if not given:
+        raise MeasureError("no measure was asked for", hint="for example: AP, nDCG@10, RR")
+    columns = []
+    for one in given:
+        measure = parse(one)
+        seen = replace(measure, views=measure.views.over(defaults))
+        label = one.strip() if isinstance(one, str) and seen == measure else str(seen)
+        if any(c.label == label for c in columns):
+            continue
+        if seen.views.terminal:
+            raise MeasureError(f"`{seen}`: the terminal view is not available in this version")
+        columns.append(Column(label, seen))
+        if residuals and measure.definition.residual is not None:
+            columns.append(Column(f"{label} residual", seen, residual=True))
+    return columns
+
+
+def _runs(run: Any, names: Sequence[str] | None) -> list[Run]:
+    given = list(run) if isinstance(run, (list, tuple)) else [run]
+    if names is not None and len(names) != len(given):
+        raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
+    runs = [formats.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
+    taken: dict[str, int] = {}
+    for i, one in enumerate(runs):
+        # Two files of one name in different folders: the path tells them apart; else a number does.
+        name = one.name
+        if name in taken:
+            name = one.place if one.place and one.place not in taken else f"{name} ({taken[one.name] + 1})"
+            runs[i] = replace(one, name=name)
+        taken[one.name] = taken.get(one.name, 0) + 1
+        taken.setdefault(name, 1)
+    return runs
+
+
+def _score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> Scored:
+    keys = {c.measure.views.key for c in columns}
+    by_id = {c.measure.views.key for c in columns if (c.measure.views.ties or "trec") in ("trec", "trec9")}
+    alignments = {key: aligner.align(run, key, by_id=key in by_id) for key in sorted(keys)}
+    alignment = next(iter(alignments.values()))
+    judged, other = len(aligner.judgments.queries), len(alignment.other)
+    if other and judged and (alignment.length < 0).all():
+        raise InputError(
+            [f"{run.place or run.name}: none of its queries is judged (for example `{alignment.other[0]}`)"],
+            hint=f"the judgments are for queries such as `{aligner.judgments.queries[0]}`; are the two for the same queries?",
+        )
+    values, errors = np.zeros((2, len(columns), judged + other))
+    for key, found in alignments.items():
+        for rows, batch in found.batches:
+            for c, column in enumerate(columns):
+                if column.measure.views.key == key:
+                    function = column.measure.residual if column.residual else column.measure.values
+                    estimate = function(batch, seed=seed)
+                    values[c, rows] = estimate.value
+                    if estimate.error is not None:
+                        errors[c, rows] = estimate.error
+    if other:
+        nobody = alignment.unjudged()
+        for c, column in enumerate(columns):
+            function = column.measure.residual if column.residual else column.measure.values
+            values[c, judged:] = function(nobody).value
+    return Scored(run, alignments, values, errors)
+
+
+def _cube(
+    scored: Sequence[Scored], aligner: Aligner, columns: Sequence[Column], queries: Queries, undefined: Undefined
+) -> Scores:
+    names = list(aligner.judgments.queries)
+    judged = len(names)
+    place: dict[str, int] = {}
+    if queries == "run":
+        for one in scored:
+            for query in next(iter(one.alignments.values())).other:
+                place.setdefault(query, judged + len(place))
+    values = np.full((len(scored), len(columns), judged + len(place)), np.nan)
+    counted = np.zeros((len(scored), judged + len(place)), bool)
+    for r, one in enumerate(scored):
+        alignment = next(iter(one.alignments.values()))
+        values[r, :, :judged] = one.values[:, :judged]
+        counted[r, :judged] = True if queries == "judged" else alignment.length >= 0
+        if queries == "run":
+            at = [place[query] for query in alignment.other]
+            values[r][:, at] = one.values[:, judged:]
+            counted[r, at] = True
+    return Scores(
+        tuple(one.run.name for one in scored),
+        tuple(c.label for c in columns),
+        (*names, *place),
+        values,
+        counted,
+        tuple("mean" if c.residual else c.measure.definition.aggregate for c in columns),
+        undefined,
+    )

@@ -1,0 +1,95 @@
+"""The names that trec_eval, ir_measures and ranx give to measures, each translated to ours."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+# Plain names, whatever their case; parameters, cut-offs and views after them stay as they are.
+NAMES = {
+    "map": "AP",
+    "ap": "AP",
+    "mrr": "RR",
+    "rr": "RR",
+    "recip_rank": "RR",
+    "ndcg": "nDCG",
+    "dcg": "DCG",
+    "precision": "P",
+    "p": "P",
+    "recall": "R",
+    "r": "R",
+    "f1": "F1",
+    "hit_rate": "Success",
+    "success": "Success",
+    "hits": "CG(gain='binary')",
+    "r_precision": "Rprec",
+    "rprec": "Rprec",
+    "bpref": "bpref",
+    "rbp": "RBP",
+    "err": "ERR",
+    "ndcg_burges": "nDCG(gain='exp')",
+    "dcg_burges": "DCG(gain='exp')",
+    "gm_map": "GMAP",
+    "infap": "infAP",
+    "set_p": "SetP",
+    "set_recall": "SetR",
+    "set_map": "SetAP",
+    "set_f": "SetF",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet",
+    "iprec": "IPrec",
+}
+
+# trec_eval puts the cut-off after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
+CUT = {
+    "p": "P",
+    "recall": "R",
+    "ndcg_cut": "nDCG",
+    "map_cut": "AP",
+    "success": "Success",
+    "iprec_at_recall": "IPrec",
+}
+
+
+
+def translate(text: str) -> str | None:
+    """What a name of another tool is called here, or nothing if it is none."""
+    if cut := re.fullmatch(r"([a-z_]+?)[._](\d+(?:\.\d+)?)(\[.*\])?", text, re.IGNORECASE):
+        name, at, views = cut.groups(default="")
+        if name.casefold() in CUT:
+            return f"{CUT[name.casefold()]}@{at}{views}"
+        if name.casefold() == "set_f":  # trec_eval's parameter is the square of beta
+            return f"SetF(beta={math.sqrt(float(at))!r}){views}"
+    if rbp := re.fullmatch(r"rbp\.(?:p=0)?\.?(\d+)(@\d+)?(\[.*\])?", text, re.IGNORECASE):
+        digits, at, views = rbp.groups(default="")
+        return f"RBP(p=0.{digits}){at}{views}"
+    if level := re.fullmatch(r"([\w-]+)(@\d+)?-l(\d+)", text, re.IGNORECASE):
+        name, at, rel = level.groups(default="")
+        symbol = NAMES.get(name.replace("-", "_").casefold())
+        return f"{symbol}(rel={rel}){at}" if symbol and "(" not in symbol else None
+    if bare := re.fullmatch(r"RPrec(\(.*\))?(\[.*\])?", text):
+        return f"Rprec{bare[1] or ''}{bare[2] or ''}"
+    plain = re.fullmatch(r"(r-precision|[^\W\d]\w*)(\(.*\))?(@[^\[]+)?(\[.*\])?", text)
+    if plain is None:
+        return None
+    symbol = NAMES.get(plain[1].replace("-", "_").casefold())
+    if symbol is None or (plain[2] and "(" in symbol):
+        return None
+    return symbol + "".join(part or "" for part in plain.groups()[1:])
+
+
+def _dcg(value: Any) -> tuple[str | None, Any]:
+    return ("gain", "exp") if value == "exp-log2" else (None, None) if value == "log2" else ("dcg", value)
+
+
+# ir_measures' parameters that go by another name here.
+KEYWORDS: dict[str, Callable[[Any], tuple[str | None, Any]]] = {
+    "dcg": _dcg,
+    "gains": lambda value: ("gain", value),
+    "max_rel": lambda value: ("max", value),
+    "min_rel": lambda value: (None, None) if value == 0 else ("min_rel", value),
+    "cutoff": lambda value: ("cutoff", value),
+}

@@ -1,0 +1,154 @@
+"""Average precision and its relatives: precision taken at every relevant document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from cranfield.batch import Batch
+from cranfield.data import Floats
+from cranfield.measures.catalogue import Rank, Range, measure
+from cranfield.measures.ratio import ratio
+from cranfield.measures.weights import harmonic
+
+EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
+
+NotNegative = Annotated[float, Range(0, closed="[)")]
+
+
+def precisions(b: Batch, k: int | None) -> Floats:
+    """Expected sum of precisions at the relevant documents of the first k (of gains, where graded).
+
+    A document with gain g in a span of n, G gain in the span and C above it, at slot x = 1..m has
+    C + g + (x-1)(G-g)/(n-1) gain at or above it on average; the sum over x of (x-1)/(t+x) is m - (t+1)h.
+    """
+    m, h = b.seen(k), b.mean_over(harmonic, k) * b.size
+    others = (b.within(b.gain) - b.gain) / np.maximum(b.size - 1, 1)
+    at = (b.above(b.gain) + b.gain) * h + others * (m - (b.start + 1) * h)
+    return (b.gain * at / b.size).sum(axis=1)
+
+
+@measure(
+    "AP",
+    cite="buckley2005 mcsherry2008",
+    formula="AP@k = Σ_{i≤k} b_i P@i / R   (norm='min': / min(k, R))",
+    gains="either",
+)
+def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "min"] = "R") -> Floats:
+    """How early the relevant documents come: precision at each of them, unfound ones counting 0.
+
+    Undefined where no document is relevant. ``graded=True`` reads gains in [0, 1] for 0 and 1.
+
+    >>> import cranfield as cf
+    >>> cf.parse("AP")([1, 0, 1], missed=[1])
+    0.5555555555555556
+    """
+    reachable = b.mass if norm == "R" or k is None else b.ideal[:, :k].sum(axis=1)
+    return ratio(precisions(b, k), reachable)
+
+
+@measure("SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", bounds=(0, float("inf")))
+def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
+    """Average precision before it is divided by the number of relevant documents.
+
+    >>> import cranfield as cf
+    >>> cf.parse("SP@3")([1, 0, 1])
+    1.6666666666666667
+    """
+    return precisions(b, k)
+
+
+@measure("SN_AP", cite="moffat2013", formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i", orders="cuts")
+def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
+    """Average precision as if nothing were relevant but what the first k hold.
+
+    Undefined where they hold nothing relevant; in ties, those orders count 0.
+
+    >>> import cranfield as cf
+    >>> cf.parse("SN_AP@3")([1, 0, 1], missed=[1])
+    0.8333333333333334
+    """
+    held = np.where(b.seen(k) == b.size, b.gain, 0).sum(axis=1)
+    return ratio(precisions(b, k), held)
+
+
+@measure("GMAP", cite="robertson2006", formula="GMAP = exp mean log max(AP, 0.00001)", aggregate="geometric")
+def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floats:
+    """Average precision, averaged over queries so that doubling a poor query counts as much as doubling a good one.
+
+    >>> import cranfield as cf
+    >>> cf.parse("GMAP")([1, 0, 1], missed=[1])
+    0.5555555555555556
+    """
+    return ratio(precisions(b, k), b.R)
+
+
+@measure(
+    "infAP",
+    cite="yilmaz2006",
+    formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
+    orders="all",
+)
+def inferred_average_precision(b: Batch) -> Floats:
+    """Average precision estimated from a pool of which only a random sample was judged.
+
+    Documents pooled but not judged have a negative grade; ε is 0.00001. The counts are of documents above rank i.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("infAP")([1, -1, 1, 0]), 4)
+    0.8333
+    """
+    pooled = ~np.isnan(b.grade)
+    above = b.start.astype(np.float64)
+    rel, nonrel, known = b.above(b.relevant), b.above(b.judged & ~b.relevant), b.above(pooled)
+    estimate = known * (rel + EPSILON) / (rel + nonrel + 2 * EPSILON)
+    return ratio(np.where(b.relevant, (1 + estimate) / (above + 1), 0).sum(axis=1), b.R)
+
+
+@measure(
+    "Q",
+    cite="sakai2007",
+    formula="Q@k = Σ_{i≤k} isrel(i) (β cg(i) + count(i)) / (β cg_ideal(i) + i) / R   (norm='min': / min(k, R))",
+    gains="graded",
+)
+def q_measure(
+    b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm: Literal["R", "min"] = "R"
+) -> Floats:
+    """Average precision for graded relevance: precision blended with how much of the ideal gain was collected.
+
+    ``beta=0`` is average precision.
+
+    >>> import cranfield as cf
+    >>> cf.parse("Q")([1, 0, 1], missed=[1])
+    0.5555555555555556
+    """
+    weight, moment = _blended(b, beta, k)
+    own = beta * (b.above(b.gain) + b.gain) + b.above(b.relevant) + 1
+    others = beta * (b.within(b.gain) - b.gain) + b.within(b.relevant) - 1
+    total = np.where(b.relevant, (own * weight + others / np.maximum(b.size - 1, 1) * moment) / b.size, 0)
+    return ratio(total.sum(axis=1), b.R if norm == "R" or k is None else np.minimum(b.R, k))
+
+
+def _blended(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
+    """Sums over each span's first slots x of w(t+x) and of (x-1) w(t+x), w(j) = 1 / (β cg_ideal(j) + j)."""
+    from scipy.special import digamma
+
+    gains = np.cumsum(b.ideal, axis=1)
+    depth = gains.shape[1]
+    w = 1 / (beta * gains + np.arange(1, depth + 1))
+    jw = w * np.arange(1, depth + 1)
+    table = [np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (w, jw)]
+    all_gain = beta * b.mass[:, None]
+
+    def running(n: Floats) -> tuple[Floats, Floats]:
+        # Below the pool the ideal gains no more, and the sum of 1/(c+j) is a difference of digammas.
+        inside = np.minimum(n, depth).astype(np.int64)
+        beyond = np.maximum(n - depth, 0)
+        tail = np.where(beyond > 0, digamma(all_gain + depth + beyond + 1) - digamma(all_gain + depth + 1), 0)
+        first, second = (np.take_along_axis(t, inside, axis=1) for t in table)
+        return first + tail, second + beyond - all_gain * tail
+
+    low, high = running(b.start), running(b.start + b.seen(k))
+    weight = high[0] - low[0]
+    return weight, high[1] - low[1] - (b.start + 1) * weight

@@ -1,0 +1,294 @@
+"""The catalogue: every measure once, with all that the parser, the command line and the docs say of it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from cranfield.batch import Batch, from_ranking
+from cranfield.data import Floats
+from cranfield.errors import MeasureError
+from cranfield.measures.orders import Estimate, over_cuts, over_orders
+from cranfield.views import Gains, Views, apply
+
+Kernel = Callable[..., Floats]
+Cutoff = Literal["none", "optional", "required", "recall"]
+GainKind = Literal["binary", "graded", "scaled", "either"]
+# How the expectation over tied documents is had: in closed form, or as a mean over which of them
+# reach the first k, or over all their orders.
+Orders = Literal["closed", "cuts", "all"]
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a parameter may take, as part of its type: ``Annotated[float, Range(0, 1)]``."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    closed: str = "[]"
+
+    def __contains__(self, value: float) -> bool:
+        above = value >= self.low if self.closed[0] == "[" else value > self.low
+        below = value <= self.high if self.closed[1] == "]" else value < self.high
+        return above and below
+
+    def __str__(self) -> str:
+        left, right = self.closed
+        low = "(-inf" if self.low == -math.inf else f"{left}{self.low:g}"
+        high = "inf)" if self.high == math.inf else f"{self.high:g}{right}"
+        return f"in {low}, {high}"
+
+
+Rank = Annotated[int, Range(1)]
+Probability = Annotated[float, Range(0, 1, "()")]
+Positive = Annotated[float, Range(0, closed="(]")]
+Share = Annotated[float, Range(0, 1)]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a measure, as its function's signature declares it."""
+
+    name: str
+    kind: Any
+    default: Any
+    range: Range | None = None
+    choices: tuple[Any, ...] = ()
+
+    def check(self, value: Any, where: str) -> Any:
+        """The value in the parameter's type, or an error that says what it may be."""
+        if value is None and self.default is None:
+            return None
+        if self.choices:
+            if value in self.choices:
+                return value
+            expected = "one of " + ", ".join(map(repr, self.choices))
+        elif self.kind is bool:
+            if isinstance(value, bool):
+                return value
+            expected = "True or False"
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+            expected = "a number"
+        elif self.kind is int and value != int(value):
+            expected = "a whole number"
+        elif self.range is not None and (math.isnan(value) or value not in self.range):
+            expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
+        else:
+            return self.kind(value)
+        raise MeasureError(f"{where}: {self.name} must be {expected}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class GainParameter(Parameter):
+    """``gain=``: how a grade becomes a gain, by name or by a map ``{grade: gain}``."""
+
+    def check(self, value: Any, where: str) -> Any:
+        if isinstance(value, dict):
+            value = tuple(sorted(value.items()))
+        if isinstance(value, tuple) and value:
+            flat = [number for pair in value for number in pair]
+            if all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat):
+                return tuple((float(grade), float(gain)) for grade, gain in value)
+        elif value in self.choices:
+            return value
+        names = ", ".join(map(repr, self.choices))
+        raise MeasureError(f"{where}: gain must be one of {names} or a map like {{1: 0.5, 2: 1}}, not {value!r}")
+
+
+# Parameters that every measure of a kind shares; the functions that need their value read it off the batch.
+REL = Parameter("rel", float, 1.0, Range())
+GRADED_REL = Parameter("rel", float, None, Range())
+GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
+MAX = Parameter("max", float, None, Range(0, closed="()"))
+SHARED: dict[GainKind, tuple[Parameter, ...]] = {
+    "binary": (REL,),
+    "graded": (GAIN, GRADED_REL),
+    "scaled": (GAIN, GRADED_REL, MAX),
+    "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True is asked for
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A measure of the catalogue, before parameters are chosen."""
+
+    symbol: str
+    family: str
+    function: Kernel
+    cite: str
+    formula: str
+    gains: GainKind
+    cutoff: Cutoff
+    parameters: dict[str, Parameter]
+    own: frozenset[str]  # the parameters that the function takes itself
+    bounds: tuple[float, float]
+    aggregate: Literal["mean", "geometric", "sum"] = "mean"
+    orders: Orders = "closed"
+    residual: Kernel | None = None
+
+    @property
+    def title(self) -> str:
+        """The English name, which is the function's."""
+        return self.function.__name__.replace("_", " ")
+
+    @property
+    def summary(self) -> str:
+        """What the number means to a reader, in one sentence."""
+        return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+
+    @property
+    def usage(self) -> str:
+        """How it is written, with its defaults: ``RBP(p=0.8, gain='linear', rel=None, max=None)[@k]``."""
+        inside = ", ".join(f"{p.name}={_literal(p.default)}" for p in self.parameters.values())
+        at = {"none": "", "optional": "[@k]", "required": "@k", "recall": "@recall"}[self.cutoff]
+        return f"{self.symbol}{f'({inside})' if inside else ''}{at}"
+
+
+CATALOGUE: dict[str, Definition] = {}
+
+
+def measure(
+    symbol: str,
+    *,
+    cite: str,
+    formula: str,
+    gains: GainKind = "binary",
+    bounds: tuple[float, float] = (0, 1),
+    aggregate: Literal["mean", "geometric", "sum"] = "mean",
+    orders: Orders = "closed",
+    residual: Kernel | None = None,
+) -> Callable[[Kernel], Kernel]:
+    """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
+
+    def enter(function: Kernel) -> Kernel:
+        own = _parameters(function)
+        at = own.pop("k", None) or own.pop("recall", None)
+        cutoff: Cutoff = "none"
+        if at is not None:
+            cutoff = "recall" if at.name == "recall" else "required" if at.default is ... else "optional"
+        parameters = own | {p.name: p for p in SHARED[gains] if p.name not in own}
+        if symbol in CATALOGUE:
+            raise ValueError(f"{symbol} is in the catalogue already")
+        CATALOGUE[symbol] = Definition(
+            symbol,
+            function.__module__.rpartition(".")[2],
+            function,
+            cite,
+            formula,
+            gains,
+            cutoff,
+            parameters,
+            frozenset(own),
+            bounds,
+            aggregate,
+            orders,
+            residual,
+        )
+        return function
+
+    return enter
+
+
+def _parameters(function: Kernel) -> dict[str, Parameter]:
+    hints = get_type_hints(function, include_extras=True)
+    found = {}
+    for name, argument in inspect.signature(function).parameters.items():
+        if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        default = ... if argument.default is inspect.Parameter.empty else argument.default
+        alternatives = [hints[name], *get_args(hints[name])]
+        limit = next((a for t in alternatives if get_origin(t) is Annotated for a in get_args(t)[1:]), None)
+        types = [get_args(t)[0] if get_origin(t) is Annotated else t for t in alternatives]
+        choices = next((get_args(t) for t in types if get_origin(t) is Literal), ())
+        kind = next((t for t in types if t in (int, float, bool)), str)
+        found[name] = Parameter(name, kind, default, limit, choices)
+    return found
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters, cut-off and views chosen; ``str`` of it parses back to it."""
+
+    symbol: str
+    parameters: tuple[tuple[str, Any], ...] = ()  # only those that differ from the default, sorted as declared
+    cutoff: float | None = None
+    views: Views = field(default_factory=Views)
+
+    @property
+    def definition(self) -> Definition:
+        return CATALOGUE[self.symbol]
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={_literal(value)}" for name, value in self.parameters)
+        at = "" if self.cutoff is None else f"@{self.cutoff:g}"
+        return f"{self.symbol}{f'({inside})' if inside else ''}{at}{self.views}"
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Every parameter's value, defaults included."""
+        return {name: p.default for name, p in self.definition.parameters.items()} | dict(self.parameters)
+
+    @property
+    def gains(self) -> Gains:
+        """How this measure sees grades."""
+        chosen, kind = self.chosen, self.definition.gains
+        rel = chosen["rel"]
+        if kind == "either":
+            kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
+        return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"))
+
+    def arguments(self) -> dict[str, Any]:
+        """What the function is called with: its own parameters, not those that the gains took."""
+        own = {name: value for name, value in self.chosen.items() if name in self.definition.own}
+        if self.definition.cutoff == "recall":
+            own["recall"] = self.cutoff
+        elif self.definition.cutoff != "none":
+            own["k"] = None if self.cutoff is None else int(self.cutoff)
+        return own
+
+    def values(self, batch: Batch, *, seed: int = 0) -> Estimate:
+        """The score of every query of a batch, and the sampling error where orders had to be sampled."""
+        return self._expected(self.definition.function, batch, seed)
+
+    def residual(self, batch: Batch, *, seed: int = 0) -> Estimate:
+        """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
+        if self.definition.residual is None:
+            raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
+        return self._expected(self.definition.residual, batch, seed)
+
+    def _expected(self, function: Kernel, batch: Batch, seed: int) -> Estimate:
+        seen, arguments = apply(batch, self.gains, self.views), self.arguments()
+
+        def kernel(b: Batch) -> Floats:
+            return function(b, **arguments)
+
+        if self.definition.orders == "all":
+            return over_orders(kernel, seen, seed=seed)
+        if self.definition.orders == "cuts":
+            return over_cuts(kernel, seen, k=arguments["k"], seed=seed)
+        return Estimate(kernel(seen))
+
+    def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:
+        """The score of one ranking written as grades, best first: None is unjudged, a tuple a tie.
+
+        >>> import cranfield as cf
+        >>> cf.parse("AP")([1, 0, 1], missed=[1])
+        0.5555555555555556
+        >>> cf.parse("RR[ties=expected]")([(1, 0, 0)])
+        0.611111111111111
+        """
+        return float(self.values(from_ranking(ranking, missed)).value[0])
+
+
+def with_residual() -> Iterator[str]:
+    """The measures that can say how much they leave open."""
+    return (d.symbol for d in CATALOGUE.values() if d.residual is not None)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "{" + ", ".join(f"{_literal(a)}: {_literal(b)}" for a, b in value) + "}"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)

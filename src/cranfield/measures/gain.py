@@ -1,0 +1,119 @@
+"""Cumulated gain: graded documents, each worth less the deeper it stands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from cranfield.batch import Batch
+from cranfield.data import Floats
+from cranfield.measures.catalogue import Rank, Range, measure
+from cranfield.measures.precision import hits
+from cranfield.measures.ratio import ratio
+from cranfield.measures.weights import log_discount
+
+Discount = Literal["log2", "jk"]
+Base = Annotated[float, Range(1, closed="(]")]
+
+inf = float("inf")
+
+
+def dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
+    """Expected discounted gain of the first k."""
+    return (b.gain * b.mean_over(log_discount(discount, base), k)).sum(axis=1)
+
+
+def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
+    """The discounted gain of the best ranking there could be."""
+    ranks = np.arange(b.ideal.shape[1] if k is None else min(k, b.ideal.shape[1]))
+    running = log_discount(discount, base)
+    return b.ideal[:, : len(ranks)] @ (running(ranks + 1) - running(ranks))
+
+
+@measure("CG", cite="jarvelin2002", formula="CG@k = Σ_{i≤k} g_i", gains="graded", bounds=(0, inf))
+def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
+    """All gain in the first k, wherever it stands there.
+
+    >>> import cranfield as cf
+    >>> cf.parse("CG@2")([2, 1, 3])
+    3.0
+    """
+    return hits(b, k)
+
+
+@measure(
+    "DCG",
+    cite="jarvelin2002 mcsherry2008",
+    formula="DCG@k = Σ_{i≤k} g_i D(i),  D(i) = 1/log2(i+1);  discount='jk': 1 for i ≤ base, then 1/log_base(i)",
+    gains="graded",
+    bounds=(0, inf),
+)
+def discounted_cumulated_gain(
+    b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
+) -> Floats:
+    """Gain found on the way down, each document worth less the deeper it stands.
+
+    >>> import cranfield as cf
+    >>> cf.parse("DCG@3")([3, 0, 1])
+    3.5
+    """
+    return dcg(b, k, discount, base)
+
+
+@measure(
+    "nDCG",
+    cite="jarvelin2002 mcsherry2008",
+    formula="nDCG@k = DCG@k / DCG@k of all judged documents in descending order of gain",
+    gains="graded",
+)
+def normalised_discounted_cumulated_gain(
+    b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
+) -> Floats:
+    """How much of the best possible discounted gain the ranking reaches.
+
+    Undefined where no document has any gain.
+
+    >>> import cranfield as cf
+    >>> cf.parse("nDCG@3")([1, 0, 2], missed=[1])
+    0.6388068881341916
+    """
+    return ratio(dcg(b, k, discount, base), ideal_dcg(b, k, discount, base))
+
+
+@measure("SDCG", cite="moffat2013", formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain", gains="scaled")
+def scaled_discounted_cumulated_gain(
+    b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
+) -> Floats:
+    """How much of the discounted gain of k perfect documents the ranking reaches.
+
+    >>> import cranfield as cf
+    >>> cf.parse("SDCG@1")([1], missed=[2])
+    0.5
+    """
+    running = log_discount(discount, base)
+    return dcg(b, k, discount, base) / running(np.array(k))
+
+
+@measure(
+    "SN_DCG",
+    cite="moffat2013",
+    formula="SN_DCG@k = DCG@k / DCG@k of the same k documents in descending order of gain",
+    gains="graded",
+    orders="cuts",
+)
+def self_normalised_discounted_cumulated_gain(
+    b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
+) -> Floats:
+    """How well the first k documents are ordered, whatever else there was to find.
+
+    Undefined where they have no gain; in ties, those orders count 0.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("SN_DCG@5")([1, 0, 1, 0, 0], missed=[1]), 6)
+    0.919721
+    """
+    held = -np.sort(-np.where(b.seen(k) == b.size, b.gain, 0), axis=1)
+    ranks = np.arange(held.shape[1])
+    running = log_discount(discount, base)
+    return ratio(dcg(b, k, discount, base), held @ (running(ranks + 1) - running(ranks)))

@@ -1,0 +1,149 @@
+"""How measures are written: ``NAME(parameter=value, ...)@cutoff[view, ...]``, and the other tools' names for them."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from typing import Any
+
+from cranfield.errors import MeasureError
+from cranfield.measures.aliases import KEYWORDS, NAMES, translate
+from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Range
+from cranfield.views import TIES, Views
+
+SHAPE = re.compile(r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?")
+CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
+RANK = Parameter("the cut-off", int, ..., Range(1))
+
+
+def parse(text: str | Measure) -> Measure:
+    """The measure that a name stands for.
+
+    >>> str(parse("nDCG(gain='exp', discount='log2')@10"))
+    "nDCG(gain='exp')@10"
+    >>> str(parse("map")), str(parse("P_10")), str(parse("AP(judged_only=True)"))
+    ('AP', 'P@10', 'AP[condensed]')
+    """
+    if isinstance(text, Measure):
+        return text
+    if not isinstance(text, str):
+        raise MeasureError(f"a measure is a name such as 'nDCG@10', not {text!r}")
+    whole = text.strip()
+    found = _shape(whole)
+    if found is None or found["name"] not in CATALOGUE:
+        translated = translate(whole)
+        if translated is None:
+            raise _unknown(text)
+        found = _shape(translated)
+    if found is None or found["name"] not in CATALOGUE:
+        raise _unknown(text)
+    definition = CATALOGUE[found["name"]]
+    given, views = _arguments(found["inside"] or "", whole), _views(found["views"] or "", whole)
+    chosen, views = _renamed(given, views, definition, whole)
+    cutoff = _cutoff(found["at"], definition, whole)
+    kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
+    return Measure(definition.symbol, kept, cutoff, views)
+
+
+def _shape(text: str) -> dict[str, str] | None:
+    match = SHAPE.fullmatch(text)
+    return match.groupdict() if match else None
+
+
+def _arguments(inside: str, where: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({inside})", mode="eval").body
+        assert isinstance(call, ast.Call)  # noqa: S101 (what f(...) parses to)
+        if call.args or any(k.arg is None for k in call.keywords):
+            raise ValueError
+        return {str(k.arg): _value(k.value) for k in call.keywords}
+    except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError, TypeError):
+        raise MeasureError(
+            f"cannot read the parameters of `{where}`", hint="they are written name=value, as in RBP(p=0.8)"
+        ) from None
+
+
+def _value(node: ast.expr) -> Any:
+    # gain=exp means gain='exp': shells eat quotes
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _renamed(given: dict[str, Any], views: Views, definition: Definition, where: str) -> tuple[dict[str, Any], Views]:
+    """Parameters under our names, checked, defaults left out; views that others write as parameters moved there."""
+    chosen = {}
+    for name, value in given.items():
+        if name == "judged_only":
+            views = Views(condensed=bool(value)).over(views)
+            continue
+        if name not in definition.parameters and name in KEYWORDS:
+            name, value = KEYWORDS[name](value)
+            if name is None:
+                continue
+        if name not in definition.parameters:
+            close = difflib.get_close_matches(name, definition.parameters, n=1)
+            known = ", ".join(definition.parameters) or "none"
+            hint = f"did you mean `{close[0]}`?" if close else f"its parameters are: {known}"
+            raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
+        parameter = definition.parameters[name]
+        checked = parameter.check(value, f"`{where}`")
+        if checked != parameter.default:
+            chosen[name] = checked
+    return chosen, views
+
+
+def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
+    if at is None:
+        if definition.cutoff in ("required", "recall"):
+            example = "0.1" if definition.cutoff == "recall" else "10"
+            raise MeasureError(
+                f"`{where}` needs a cut-off", hint=f"write it after an @, as in `{definition.symbol}@{example}`"
+            )
+        return None
+    if definition.cutoff == "none":
+        raise MeasureError(
+            f"`{where}`: {definition.symbol} takes no cut-off",
+            hint=f"to cut the ranking first, write `{definition.symbol}[depth={at}]`",
+        )
+    try:
+        value = float(at)
+    except ValueError:
+        raise MeasureError(f"`{where}`: `{at}` after the @ is not a number") from None
+    checked = CUTOFFS.get(definition.cutoff, RANK).check(value, f"`{where}`")
+    return float(checked) if definition.cutoff == "recall" else int(checked)
+
+
+def _views(inside: str, where: str) -> Views:
+    ties: Any = None
+    depth: int | None = None
+    flags = {"condensed": False, "terminal": False}
+    for part in filter(None, (p.strip() for p in inside.split(","))):
+        name, _, value = (x.strip() for x in part.partition("="))
+        if name == "ties" and value in TIES:
+            ties = value
+        elif name == "ties":
+            raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"it is one of {', '.join(TIES)}")
+        elif name == "depth" and value.isdecimal() and int(value) > 0:
+            depth = int(value)
+        elif name == "depth":
+            raise MeasureError(f"`{where}`: depth must be a whole number of at least 1, not `{value}`")
+        elif name in flags and not value:
+            flags[name] = True
+        else:
+            close = difflib.get_close_matches(name, ["ties", "depth", *flags], n=1)
+            hint = f"did you mean `{close[0]}`?" if close else "views are: ties=RULE, depth=N, condensed, terminal"
+            raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
+    return Views(ties, depth, **flags)
+
+
+def _unknown(text: str) -> MeasureError:
+    name = re.split(r"[(@\[]", text.strip())[0]
+    names = {n.casefold(): n for n in [*NAMES, *CATALOGUE]}
+    close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
+    hint = "`cranfield measures` lists them all"
+    if close:
+        symbol = names[close[0]]
+        rest = text.strip()[len(name) :]
+        better = f"{NAMES.get(symbol, symbol)}{rest}"
+        hint = f"did you mean `{better}`? " + hint
+    return MeasureError(f"unknown measure `{text}`", hint=hint)

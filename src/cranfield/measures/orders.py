@@ -1,0 +1,161 @@
+"""Expectations over tie orders for measures that have no closed form: every order, or a sample of them.
+
+A query with open ties is replaced by rows in which they are settled; a measure scores those rows, and
+the mean of each query's rows is the expectation. Few possibilities are all taken, so the mean is exact;
+many are sampled with a fixed seed, and the standard error says how far off the mean may be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cranfield.batch import Batch
+from cranfield.data import Floats, Integers
+
+EXACT = 5_000  # possibilities of one query up to which all of them are taken
+SAMPLES = 2_000  # how many are drawn beyond that
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A value for each query; where orders were sampled, with its standard error (else 0)."""
+
+    value: Floats
+    error: Floats | None = None
+
+
+def over_orders(kernel: Callable[[Batch], Floats], batch: Batch, *, seed: int = 0) -> Estimate:
+    """The mean of a measure over all orders of tied documents."""
+    return _expected(kernel, batch, np.flatnonzero(batch.tied), _orders, seed)
+
+
+def over_cuts(kernel: Callable[[Batch], Floats], batch: Batch, *, k: int, seed: int = 0) -> Estimate:
+    """The mean of a measure that is linear in all but which tied documents make it into the first k."""
+    end = np.minimum(batch.length, k)[:, None]
+    cut = (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
+    return _expected(kernel, batch, np.flatnonzero(cut.any(axis=1)), lambda b, rng: _cuts(b, k, rng), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """One query's possibilities: positions (possibility, column), spans likewise, and their chances."""
+
+    start: Integers
+    size: Integers
+    chance: Floats
+    sampled: bool
+
+
+def _expected(
+    kernel: Callable[[Batch], Floats],
+    batch: Batch,
+    open_queries: Integers,
+    settle: Callable[[Batch, np.random.Generator], Settled],
+    seed: int,
+) -> Estimate:
+    value = np.empty(len(batch.length))
+    closed = np.setdiff1d(np.arange(len(value)), open_queries)
+    if len(closed):
+        value[closed] = kernel(batch.rows(closed))
+    error = np.zeros(len(value))
+    for q in open_queries:
+        # Seeded by what the query holds: its score does not depend on which queries are scored with it.
+        content = zlib.crc32(batch.start[q].tobytes() + batch.gain[q].tobytes())
+        settled = settle(batch.rows(np.array([q])), np.random.default_rng([seed, content]))
+        rows = batch.rows(np.full(len(settled.chance), q))
+        scores = kernel(replace(rows, start=settled.start, size=settled.size).sorted())
+        if np.isnan(scores).all():
+            value[q] = np.nan
+            continue
+        # An order in which the measure is undefined has found nothing: it counts 0 among the others.
+        scores = np.nan_to_num(scores)
+        value[q] = scores @ settled.chance
+        if settled.sampled:
+            error[q] = scores.std(ddof=1) / math.sqrt(len(scores))
+    return Estimate(value, error if error.any() else None)
+
+
+def _groups(batch: Batch) -> Iterator[tuple[Integers, int, int]]:
+    """The tie groups of a single query that hold judged documents: their columns, start and size."""
+    real = np.flatnonzero(~np.isnan(batch.grade[0]))
+    for columns in np.split(real, np.flatnonzero(np.diff(batch.start[0, real])) + 1):
+        if len(columns):
+            yield columns, int(batch.start[0, columns[0]]), int(batch.size[0, columns[0]])
+
+
+def _orders(batch: Batch, rng: np.random.Generator) -> Settled:
+    groups = list(_groups(batch))
+    kinds = [np.unique(batch.grade[0, columns], return_inverse=True)[1] for columns, _, _ in groups]
+    total = math.prod(_arrangements(np.bincount(kind), size) for kind, (_, _, size) in zip(kinds, groups, strict=True))
+    sampled = total > EXACT
+    if sampled:
+        places = [_sample(len(columns), size, rng) for columns, _, size in groups]
+    else:
+        every = [_every(kind, size) for kind, (_, _, size) in zip(kinds, groups, strict=True)]
+        which = np.array(list(itertools.product(*(range(len(places)) for places in every))), np.int64)
+        places = [places[which[:, g]] for g, places in enumerate(every)]
+    start = np.repeat(batch.start, len(places[0]), axis=0)
+    for (columns, _, _), place in zip(groups, places, strict=True):
+        start[:, columns] += place
+    return Settled(start, np.ones_like(start), np.full(len(start), 1 / len(start)), sampled)
+
+
+def _arrangements(counts: Integers, size: int) -> int:
+    """In how many ways documents of these kinds and anonymous others fill a group."""
+    ways, left = 1, size
+    for count in counts.tolist():
+        ways *= math.comb(left, count)
+        left -= count
+    return ways
+
+
+def _every(kind: Integers, size: int) -> Integers:
+    """All places (arrangement, document) in a group of documents of which those of one kind are alike."""
+    partial: list[dict[int, int]] = [{}]
+    for k in range(kind.max() + 1):
+        members = np.flatnonzero(kind == k).tolist()
+        partial = [
+            taken | dict(zip(members, spots, strict=True))
+            for taken in partial
+            for spots in itertools.combinations(sorted(set(range(size)) - set(taken.values())), len(members))
+        ]
+    return np.array([[taken[d] for d in range(len(kind))] for taken in partial], np.int64)
+
+
+def _sample(documents: int, size: int, rng: np.random.Generator) -> Integers:
+    return np.array([rng.choice(size, documents, replace=False) for _ in range(SAMPLES)], np.int64)
+
+
+def _cuts(batch: Batch, k: int, rng: np.random.Generator) -> Settled:
+    end = int(min(batch.length[0], k))
+    columns, first, size = next((c, t, n) for c, t, n in _groups(batch) if t < end < t + n)
+    slots = end - first
+    kind = np.unique(batch.gain[0, columns], return_inverse=True)[1]
+    # Documents of one gain are alike, so an outcome is how many of each made it; last, those nobody judged.
+    have = np.append(np.bincount(kind), size - len(columns))
+    sampled = math.prod((have + 1).tolist()) > 20 * EXACT
+    if sampled:
+        drawn = rng.multivariate_hypergeometric(have, slots, SAMPLES, method="marginals")
+        chance = np.full(SAMPLES, 1 / SAMPLES)
+    else:
+        drawn = np.array([
+            (*head, slots - sum(head))
+            for head in itertools.product(*(range(int(n) + 1) for n in have[:-1]))
+            if 0 <= slots - sum(head) <= have[-1]
+        ])
+        logs = np.array([math.lgamma(i + 1) for i in range(size + 1)])
+        ways = (logs[have] - logs[drawn] - logs[have - drawn]).sum(axis=1)
+        chance = np.exp(ways - ways.max())
+        chance /= chance.sum()
+    rank = np.array([(kind[:i] == kind[i]).sum() for i in range(len(kind))])
+    inside = rank < drawn[:, kind]
+    start, length = np.repeat(batch.start, len(drawn), axis=0), np.repeat(batch.size, len(drawn), axis=0)
+    start[:, columns] = np.where(inside, first, end)
+    length[:, columns] = np.where(inside, slots, size - slots)
+    return Settled(start, length, chance, sampled)

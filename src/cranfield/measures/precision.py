@@ -1,0 +1,221 @@
+"""Precision and recall: how much of what was shown is relevant, how much of what is relevant was shown."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.batch import Batch
+from cranfield.data import Floats
+from cranfield.measures.catalogue import Positive, Rank, Share, measure
+from cranfield.measures.ratio import ratio
+from cranfield.measures.weights import count
+
+inf = float("inf")
+
+
+def hits(b: Batch, k: Floats | int | None = None) -> Floats:
+    """Expected gain (relevant documents, where gains are 0 and 1) in the first k."""
+    end = None if k is None else np.asarray(k).astype(np.int64)
+    return (b.gain * b.mean_over(count, end)).sum(axis=1)
+
+
+@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k")
+def precision(b: Batch, *, k: Rank) -> Floats:
+    """The share of relevant documents among the first k.
+
+    A ranking shorter than k is not forgiven: the divisor stays k.
+
+    >>> import cranfield as cf
+    >>> cf.parse("P@4")([1, 0, 1])
+    0.5
+    """
+    return hits(b, k) / k
+
+
+@measure("R", cite="cleverdon1966", formula="R@k = Σ_{i≤k} b_i / R")
+def recall(b: Batch, *, k: Rank) -> Floats:
+    """The share of all relevant documents that is found in the first k.
+
+    Undefined where no document is relevant.
+
+    >>> import cranfield as cf
+    >>> cf.parse("R@2")([1, 0, 1], missed=[1, 1])
+    0.25
+    """
+    return ratio(hits(b, k), b.R)
+
+
+@measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)")
+def f_one(b: Batch, *, k: Rank) -> Floats:
+    """Precision and recall at k in one number, their harmonic mean.
+
+    >>> import cranfield as cf
+    >>> cf.parse("F1@4")([1, 0, 1], missed=[1, 1])
+    0.5
+    """
+    return 2 * hits(b, k) / (k + b.R)
+
+
+@measure("Success", cite="voorhees2005", formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0")
+def success(b: Batch, *, k: Rank) -> Floats:
+    """Whether any of the first k documents is relevant; with ties, how likely that is.
+
+    >>> import cranfield as cf
+    >>> cf.parse("Success@1[ties=expected]")([(1, 0, 0, 0)])
+    0.25
+    """
+    # All r relevant of a group of n miss its m slots with chance C(n-m, r) / C(n, r): one factor for each.
+    before = np.cumsum(b.relevant, axis=1) - b.relevant - b.above(b.relevant)
+    missed = np.maximum(b.size - b.seen(k) - before, 0) / np.maximum(b.size - before, 1)
+    return 1 - np.where(b.relevant, missed, 1).prod(axis=1)
+
+
+@measure("HIT", cite="moffat2013", formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain", gains="scaled")
+def best_gain(b: Batch, *, k: Rank) -> Floats:
+    """The best document among the first k, on a scale where the best possible one is 1.
+
+    >>> import cranfield as cf
+    >>> cf.parse("HIT(max=3)@2")([0, 2, 3])
+    0.6666666666666666
+    """
+    by_gain = np.lexsort((-b.gain, np.where(np.isnan(b.grade), np.iinfo(np.int64).max, b.start)), axis=1)
+    b = b.columns(by_gain)
+    m, n, i = b.seen(k), b.size, b.order
+    sure = np.where(m == n, b.gain, 0).max(axis=1)
+    # In the one span that k cuts, the best of m drawn is document i = 0, 1, .. with chance
+    # C(n-i-1, m-1) / C(n, m): all better ones were missed and this one was not.
+    cut = (m > 0) & (m < n)
+    missed = np.cumprod(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), axis=1)
+    missed = np.concatenate([np.ones_like(missed[:, :1]), missed[:, :-1]], axis=1)
+    chance = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
+    return sure + (chance * np.maximum(b.gain - sure[:, None], 0)).sum(axis=1)
+
+
+@measure("Rprec", cite="buckley2000", formula="Rprec = Σ_{i≤R} b_i / R")
+def r_precision(b: Batch) -> Floats:
+    """Precision at the rank where a perfect ranking would have found everything.
+
+    >>> import cranfield as cf
+    >>> cf.parse("Rprec")([1, 0, 1], missed=[1])
+    0.6666666666666666
+    """
+    return ratio(hits(b, b.R), b.R)
+
+
+@measure("RPrec", cite="moffat2013", formula="RPrec@k = P@min(k, R)")
+def r_precision_at(b: Batch, *, k: Rank) -> Floats:
+    """Precision at k, or at the number of relevant documents where these are fewer.
+
+    >>> import cranfield as cf
+    >>> cf.parse("RPrec@2")([1, 0, 1], missed=[1])
+    0.5
+    """
+    depth = np.minimum(b.R, k)
+    return ratio(hits(b, depth), depth)
+
+
+@measure("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", orders="all")
+def interpolated_precision(b: Batch, *, recall: Share) -> Floats:
+    """The best precision that can be had at this recall or beyond.
+
+    >>> import cranfield as cf
+    >>> cf.parse("IPrec@0.5")([1, 0, 1], missed=[1])
+    0.6666666666666666
+    """
+    found = np.cumsum(b.relevant, axis=1)
+    at = np.where(b.relevant, found / (b.start + 1), 0)
+    # r * R is a whole number short of a rounding error where it should be one
+    needed = np.maximum(np.ceil(recall * b.R - 1e-9), 1)[:, None]
+    reached = b.relevant & (found >= needed) & (b.seen() > 0)
+    return ratio(np.where(reached, at, 0).max(axis=1) * b.R, b.R)
+
+
+@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved")
+def set_precision(b: Batch) -> Floats:
+    """The share of relevant documents among all that were retrieved; 0 for an empty answer.
+
+    >>> import cranfield as cf
+    >>> cf.parse("SetP")([1, 0, 1, None])
+    0.5
+    """
+    return hits(b) / np.maximum(b.length, 1)
+
+
+@measure("SetR", cite="cleverdon1966", formula="SetR = relevant retrieved / R")
+def set_recall(b: Batch) -> Floats:
+    """The share of all relevant documents that was retrieved at all.
+
+    >>> import cranfield as cf
+    >>> cf.parse("SetR")([1, 0, 1], missed=[1, 1])
+    0.5
+    """
+    return ratio(hits(b), b.R)
+
+
+@measure("SetF", cite="vanrijsbergen1979", formula="SetF = (1 + β²) SetP SetR / (β² SetP + SetR)")
+def set_f(b: Batch, *, beta: Positive = 1.0) -> Floats:
+    """Precision and recall of everything retrieved in one number; recall counts beta times as much.
+
+    trec_eval's ``set_F.x`` takes the square of beta.
+
+    >>> import cranfield as cf
+    >>> cf.parse("SetF")([1, 0, 1, 0], missed=[1, 1])
+    0.5
+    """
+    return ratio((1 + beta**2) * hits(b), np.where(b.R > 0, beta**2 * b.R + b.length, 0))
+
+
+@measure("SetAP", cite="buckley2005", formula="SetAP = SetP · SetR")
+def set_average_precision(b: Batch) -> Floats:
+    """Precision times recall of everything retrieved: average precision if the order were not known.
+
+    >>> import cranfield as cf
+    >>> cf.parse("SetAP")([1, 0, 1, 0], missed=[1, 1])
+    0.25
+    """
+    return set_precision(b) * set_recall(b)
+
+
+@measure("Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k")
+def judged(b: Batch, *, k: Rank | None = None) -> Floats:
+    """The share of the first k documents (of all, without k) that somebody judged.
+
+    >>> import cranfield as cf
+    >>> cf.parse("Judged@4")([1, None, 0])
+    0.5
+    """
+    seen = (b.judged * b.mean_over(count, k)).sum(axis=1)
+    return seen / (np.maximum(b.length, 1) if k is None else k)
+
+
+@measure("NumRet", cite="buckley2005", formula="NumRet = documents retrieved", bounds=(0, inf), aggregate="sum")
+def number_retrieved(b: Batch) -> Floats:
+    """How many documents were retrieved; summed over queries.
+
+    >>> import cranfield as cf
+    >>> cf.parse("NumRet")([1, None, 0])
+    3.0
+    """
+    return b.length.astype(np.float64)
+
+
+@measure("NumRel", cite="buckley2005", formula="NumRel = R", bounds=(0, inf), aggregate="sum")
+def number_relevant(b: Batch) -> Floats:
+    """How many documents are relevant, retrieved or not; summed over queries.
+
+    >>> import cranfield as cf
+    >>> cf.parse("NumRel")([1, None, 0], missed=[1])
+    2.0
+    """
+    return b.R
+
+
+@measure("NumRelRet", cite="buckley2005", formula="NumRelRet = Σ_i b_i", bounds=(0, inf), aggregate="sum")
+def number_relevant_retrieved(b: Batch) -> Floats:
+    """How many relevant documents were retrieved; summed over queries.
+
+    >>> import cranfield as cf
+    >>> cf.parse("NumRelRet")([1, None, 0], missed=[1])
+    1.0
+    """
+    return hits(b)

@@ -1,0 +1,228 @@
+"""User models: somebody reads down the list and stops; the score is the gain they met on the way.
+
+Gains are scaled into [0, 1] by the top grade. Where weights over an endless list sum to 1, what is
+neither judged nor retrieved leaves a residual: how much higher the score could be.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from cranfield.batch import CELLS, Batch, Cumulative
+from cranfield.data import Floats, Integers
+from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
+from cranfield.measures.weights import geometric, inverse_square
+
+Target = Annotated[float, Range(0, closed="(]")]
+
+
+def unseen(b: Batch, cumulative: Cumulative, k: int | None) -> Floats:
+    """The weight, out of 1, of everything but the judged documents of the first k."""
+    return 1 - (b.judged * b.mean_over(cumulative, k)).sum(axis=1)
+
+
+@measure(
+    "RBP",
+    cite="moffat2008",
+    formula="RBP@k = (1-p) Σ_{i≤k} g_i p^{i-1};  residual p^k where all k are judged",
+    gains="scaled",
+    residual=lambda b, *, k, p: unseen(b, geometric(p), k),
+)
+def rank_biased_precision(b: Batch, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
+    """The gain per document of a reader who goes on to the next one with probability p.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("RBP(p=0.5)")([1, 0, 1]), 6)
+    0.625
+    """
+    return (b.gain * b.mean_over(geometric(p), k)).sum(axis=1)
+
+
+@measure(
+    "InvSq",
+    cite="moffat2013",
+    formula="InvSq@k = Σ_{i≤k} g_i / (i(i+1));  residual 1/(k+1) where all k are judged",
+    gains="scaled",
+    residual=lambda b, *, k: unseen(b, inverse_square, k),
+)
+def inverse_squares(b: Batch, *, k: Rank | None = None) -> Floats:
+    """The gain per document of a reader who grows more patient with every document read.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("InvSq")([1, 0, 1]), 6)
+    0.583333
+    """
+    return (b.gain * b.mean_over(inverse_square, k)).sum(axis=1)
+
+
+def zeta_weights(target: float, horizon: int | None) -> Cumulative:
+    """Rank i is worth 1/(i+2T-1)², scaled so that ranks up to the horizon are worth 1 together."""
+    from scipy.special import zeta
+
+    shift = 2 * target
+    whole = zeta(2, shift) - (0 if horizon is None else zeta(2, shift + horizon))
+
+    def running(n: Integers) -> Floats:
+        within = n if horizon is None else np.minimum(n, horizon)
+        return np.asarray((zeta(2, shift) - zeta(2, shift + within)) / whole)
+
+    return running
+
+
+@measure(
+    "INSQ",
+    cite="moffat2012",
+    formula="INSQ = Σ_i g_i w_i / Σ_i w_i,  w_i = 1/(i+2T-1)²,  i ≤ horizon",
+    gains="scaled",
+    residual=lambda b, *, T, horizon: unseen(b, zeta_weights(T, horizon), None),  # noqa: N803
+)
+def inverse_squares_target(
+    b: Batch,
+    *,
+    T: Target = 1.0,  # noqa: N803 (the paper's name)
+    horizon: Rank | None = 1000,
+) -> Floats:
+    """The gain per document of a reader who expects to need T relevant documents.
+
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; ``horizon=None`` has no end.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("INSQ(T=1)")([1, 0, 1]), 6)
+    0.485299
+    """
+    return (b.gain * b.mean_over(zeta_weights(T, horizon))).sum(axis=1)
+
+
+def _examined(b: Batch, gain: Floats, target: float, horizon: int | None) -> tuple[Floats, Floats]:
+    """INST's weight of each document, and of all ranks together, relative to the first rank.
+
+    With c gain met at or above rank i the reader goes on with chance ((i+2T-c-1)/(i+2T-c))²; between two
+    documents with gain c is fixed, products telescope and sums are differences of Hurwitz zetas.
+    """
+    from scipy.special import zeta
+
+    real = ~np.isnan(b.grade) & (gain > 0)
+    end = np.inf if horizon is None else float(horizon)
+    rank = np.where(real, np.minimum(b.start + 1.0, end + 1), 0)
+    rank = np.maximum.accumulate(rank, axis=1)
+    inside = real & (rank <= end)
+    met = np.cumsum(np.where(inside, gain, 0), axis=1)
+    after = 2 * target - met
+    before = after + np.where(inside, gain, 0)
+    step = np.where(inside, ((rank + after - 1) / (rank + before - 1)) ** 2, 1)
+    scale = (2 * target) ** 2 * np.cumprod(step, axis=1)
+    scale_before = np.concatenate([np.full_like(scale[:, :1], (2 * target) ** 2), scale[:, :-1]], axis=1)
+    weight = np.where(inside, scale_before / (rank + before - 1) ** 2, 0)
+    last = np.concatenate([np.zeros_like(rank[:, :1]), rank[:, :-1]], axis=1)
+    stretch = scale_before * (zeta(2, np.maximum(last + before, 1e-9)) - zeta(2, np.maximum(rank + before, 1e-9)))
+    whole = np.where(inside, stretch, 0).sum(axis=1)
+    reached = np.where(inside, rank, 0).max(axis=1)
+    left = 2 * target - met[:, -1]
+    tail = zeta(2, np.maximum(reached + left, 1e-9))
+    if horizon is not None:
+        tail = tail - zeta(2, np.maximum(end + left, 1e-9))
+    return weight, whole + scale[:, -1] * tail
+
+
+@measure(
+    "INST",
+    cite="moffat2015",
+    formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j,  i ≤ horizon",
+    gains="scaled",
+    orders="all",
+)
+def information_satisfied(
+    b: Batch,
+    *,
+    T: Target = 1.0,  # noqa: N803
+    horizon: Rank | None = 1000,
+) -> Floats:
+    """The gain per document of a reader who wants T relevant documents and loses interest as they come in.
+
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; ``horizon=None`` has no end.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
+    0.732187
+    """
+    weight, whole = _examined(b, b.gain, T, horizon)
+    return (b.gain * weight).sum(axis=1) / whole
+
+
+@measure(
+    "BPM",
+    cite="zhang2017",
+    formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
+    gains="scaled",
+    orders="all",
+)
+def bejeweled_player_model(
+    b: Batch,
+    *,
+    k: Rank = 1000,
+    T: Target = 1.0,  # noqa: N803
+) -> Floats:
+    """The gain per document of a reader who stops once T gain is met or k documents are read.
+
+    >>> import cranfield as cf
+    >>> cf.parse("BPM(T=2)@10")([1, 0, 1])
+    0.6666666666666666
+    """
+    met = np.cumsum(b.gain, axis=1)
+    rank = np.where(b.relevant, b.start + 1, k)
+    # a sum of gains that should reach T may fall short of it by rounding
+    stop = np.minimum(np.where(b.relevant & (met >= T - 1e-9), rank, k).min(axis=1), k)
+    return np.where(b.start < stop[:, None], b.gain, 0).sum(axis=1) / stop
+
+
+@measure(
+    "ERR",
+    cite="chapelle2009",
+    formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max",
+    gains="graded",
+)
+def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive | None = None) -> Floats:  # noqa: A002
+    """One over the rank at which a reader is satisfied, the better documents satisfying more readers.
+
+    >>> import cranfield as cf
+    >>> cf.parse("ERR(max=1)@5")([1, 1, 0, 0, 0])
+    0.625
+    """
+    top = b.top if max is None else max
+    stop = np.minimum((np.exp2(b.gain) - 1) / np.exp2(top), 1)
+    left = np.cumprod(1 - stop, axis=1)
+    left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
+    reach = np.take_along_axis(left, b._edges[0], axis=1)
+    m = b.seen(k)
+    alone = (b.size == 1) & (m == 1)
+    value = np.where(alone, reach * stop / (b.start + 1), 0).sum(axis=1)
+    row, column = np.nonzero((b.order == 0) & (b.size > 1) & (m > 0) & ~np.isnan(b.grade))
+    for part in np.array_split(np.arange(len(row)), 1 + int(m.max()) * len(row) // CELLS):
+        q, j = row[part], column[part]
+        value += np.bincount(q, reach[q, j] * _satisfied(b, stop, q, j, m[q, j]), minlength=len(value))
+    return value
+
+
+def _satisfied(b: Batch, stop: Floats, q: Integers, j: Integers, m: Integers) -> Floats:
+    """Σ_x (S_{x-1} - S_x)/(t+x) over the first m slots of tie groups, S_x the chance to be unsatisfied after x.
+
+    S_x is the mean of Π(1-p) over all sets of x documents: a normalised elementary symmetric
+    polynomial, by a recurrence that adds one document at a time and stays within [0, 1].
+    """
+    if not len(q):
+        return np.zeros(0)
+    same = (b.start[q] == b.start[q, j][:, None]) & ~np.isnan(b.grade[q])
+    keep = -np.sort(-np.where(same, 1 - stop[q], 1), axis=1)  # the certain ones first: they leave S at 1
+    some = keep.min(axis=0) < 1
+    n = b.size[q, j][:, None]
+    x = np.arange(int(m.max()) + 1)
+    s = np.ones((len(q), len(x)))
+    added = np.flatnonzero(some)
+    for i, column in enumerate(added):
+        count = np.maximum(n - len(added) + i + 1, 1)
+        share = np.minimum(x / count, 1)
+        s[:, 1:] = ((1 - share) * s)[:, 1:] + share[:, 1:] * keep[:, column, None] * s[:, :-1]
+    slots = x[1:]
+    return np.where(slots <= m[:, None], (s[:, :-1] - s[:, 1:]) / (b.start[q, j][:, None] + slots), 0).sum(axis=1)

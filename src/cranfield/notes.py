@@ -1,0 +1,112 @@
+"""What a reader of the means has to know: who was counted, what was undefined, what ties and gaps could change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cranfield.batch import Booleans
+from cranfield.measures.weights import count
+from cranfield.scores import Scores
+
+if TYPE_CHECKING:
+    from cranfield.evaluate import Column, Scored
+
+COUNTED = {
+    "judged": "means are over all {n} judged queries",
+    "both": "means are over the judged queries that a run answers",
+    "run": "means are over all queries that a run answers",
+}
+POLICY = {"skip": "left out of means", "zero": "counted 0", "one": "counted 1", "error": "refused"}
+
+
+def about(scores: Scores, scored: Sequence[Scored], columns: Sequence[Column], queries: str) -> tuple[str, ...]:
+    """All notes, the general ones first."""
+    notes = [COUNTED[queries].format(n=int(scores.counted[:1].sum())), *_undefined(scores)]
+    for r, one in enumerate(scored):
+        notes += _answered(one, queries)
+        notes += _unjudged(one, columns, scores.counted[r])
+        notes += _ties(scores, one, columns, r)
+        notes += _sampled(scores, one, r)
+    return tuple(notes)
+
+
+def _undefined(scores: Scores) -> Iterator[str]:
+    for m, measure in enumerate(scores.measures):
+        gone = [np.flatnonzero(scores.counted[r] & np.isnan(scores.values[r, m])) for r in range(len(scores.runs))]
+        every = sorted(set(np.concatenate(gone).tolist())) if gone else []
+        if every:
+            yield (
+                f"{measure} is undefined for {_some([scores.queries[q] for q in every])}, {POLICY[scores.undefined]}"
+            )
+
+
+def _some(names: Sequence[str]) -> str:
+    many = f"{len(names)} quer{'y' if len(names) == 1 else 'ies'}"
+    return f"{many} ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''})"
+
+
+def _answered(one: Scored, queries: str) -> Iterator[str]:
+    alignment = next(iter(one.alignments.values()))
+    missing = np.flatnonzero(alignment.length < 0)
+    names = alignment.aligner.judgments.queries
+    if len(missing):
+        treated = "scored as empty rankings" if queries == "judged" else "not counted"
+        yield f"{one.run.name} does not answer {_some([names[q] for q in missing])}: {treated}"
+    if len(alignment.other) and queries != "run":
+        yield f"{one.run.name} answers {_some(list(alignment.other))} that nobody judged: not counted"
+
+
+def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:
+    """How much of what the measures looked at nobody judged; with ties, how much on average."""
+    alignment = next(iter(one.alignments.values()))
+    length = np.maximum(alignment.length, 0)
+    counted = counted[: len(length)]
+    ranks = {c.measure.cutoff for c in columns if c.measure.definition.cutoff in ("optional", "required")} - {None}
+    depths = [*sorted(int(k) for k in ranks if k is not None)[:3], None]
+    seen = dict.fromkeys(depths, 0.0)
+    for rows, batch in alignment.batches:
+        for k in depths:
+            seen[k] += float((batch.judged * batch.mean_over(count, k)).sum(axis=1)[counted[rows]].sum())
+    shares = []
+    for k in depths:
+        there = float((length if k is None else np.minimum(length, k))[counted].sum())
+        if there and seen[k] < there - 0.5:
+            what = "everything retrieved" if k is None else f"the top {k}"
+            shares.append(f"{1 - seen[k] / there:.0%} of {what}")
+    if shares:
+        yield f"{one.run.name}: nobody judged {', '.join(shares)}"
+
+
+def _ties(scores: Scores, one: Scored, columns: Sequence[Column], r: int) -> Iterator[str]:
+    """By how much another order of tied documents could move each mean."""
+    moved = []
+    for m, column in enumerate(columns):
+        alignment = one.alignments[column.measure.views.key]
+        if column.residual or not (alignment.rows["size"] > 1).any():
+            continue
+        ends = []
+        for rule in ("worst", "best"):
+            settled = replace(column.measure, views=replace(column.measure.views, ties=rule))
+            values = scores.values[r, m].copy()
+            for rows, batch in alignment.batches:
+                values[rows] = settled.values(batch).value
+            ends.append(scores.summary(r, m, instead=values))
+        if abs(ends[1] - ends[0]) > 1e-12:
+            moved.append(f"{column.label} between {min(ends):.4f} and {max(ends):.4f}")
+    if moved:
+        yield f"{one.run.name}: tied scores could put {', '.join(moved)}"
+
+
+def _sampled(scores: Scores, one: Scored, r: int) -> Iterator[str]:
+    for m, measure in enumerate(scores.measures):
+        error = one.errors[m, : scores.counted.shape[1]]
+        if error.any():
+            of_mean = float(np.sqrt((error**2).sum()) / max(len(scores.sample(r, m)), 1))
+            yield (
+                f"{one.run.name}: {measure} has too many tie orders to take them all for "
+                f"{int((error > 0).sum())} queries; sampled, standard error of the mean {of_mean:.2g}"
+            )

@@ -1,0 +1,145 @@
+"""What comes out: a value for every run, measure and query, and what may be said of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.data import Floats
+from cranfield.errors import CranfieldError
+
+Undefined = Literal["skip", "zero", "one", "error"]
+Aggregate = Literal["mean", "geometric", "sum"]
+Interval = Literal["bca", "t"]
+
+# Below this a value counts as this in a geometric mean, or one zero would erase all other queries.
+SMALLEST = 1e-5
+
+
+class Score(NamedTuple):
+    """One value, with what it belongs to."""
+
+    run: str
+    measure: str
+    query: str
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Values by (run, measure, query); NaN is undefined, and says so rather than passing for zero.
+
+    ``counted`` (run, query) tells which queries a run is averaged over; ``notes`` what a reader of
+    the means has to know.
+    """
+
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: tuple[str, ...]
+    values: Floats
+    counted: npt.NDArray[np.bool_]
+    aggregates: tuple[Aggregate, ...]
+    undefined: Undefined = "skip"
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Score]:
+        for r, run in enumerate(self.runs):
+            for q in np.flatnonzero(self.counted[r]):
+                for m, measure in enumerate(self.measures):
+                    yield Score(run, measure, self.queries[q], float(self.values[r, m, q]))
+
+    def sample(self, run: int, measure: int, *, instead: Floats | None = None) -> Floats:
+        """The values that a mean is taken of: counted queries, undefined ones treated as the policy says.
+
+        ``instead`` asks what the sample would be were these the values, a value for each query.
+        """
+        values = (self.values[run, measure] if instead is None else instead)[self.counted[run]]
+        missing = np.isnan(values)
+        if not missing.any():
+            return values
+        if self.undefined == "error":
+            names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
+            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise CranfieldError(
+                f"{self.measures[measure]} of {self.runs[run]} is undefined for {len(names)} queries: {shown}",
+                hint="no relevant document is judged for them; use undefined = skip, zero or one",
+            )
+        if self.undefined == "skip":
+            return values[~missing]
+        return np.where(missing, float(self.undefined == "one"), values)
+
+    def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
+        """One number over queries: the mean, or the geometric mean or sum where the measure asks for it."""
+        return float(aggregate(self.sample(run, measure, instead=instead), self.aggregates[measure]))
+
+    @property
+    def means(self) -> Floats:
+        """`summary` of every run and measure, (run, measure)."""
+        shape = len(self.runs), len(self.measures)
+        return np.array([[self.summary(r, m) for m in range(shape[1])] for r in range(shape[0])]).reshape(shape)
+
+    def interval(
+        self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
+    ) -> tuple[float, float]:
+        """Where the mean over queries like these may lie: bootstrap (BCa, 10,000 resamples) or Student's t."""
+        from scipy import stats
+
+        sample, kind = self.sample(run, measure), self.aggregates[measure]
+        if len(sample) < 2 or np.ptp(sample) == 0:
+            value = float(aggregate(sample, kind))
+            return (np.nan, np.nan) if len(sample) < 2 else (value, value)
+        if method == "t" and kind == "mean":
+            half = stats.t.ppf(0.5 + level / 2, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
+            return float(sample.mean() - half), float(sample.mean() + half)
+        found = stats.bootstrap(
+            (sample,),
+            lambda x, axis: aggregate(x, kind, axis),
+            confidence_level=level,
+            n_resamples=9999,
+            method="BCa",
+            rng=np.random.default_rng(seed),
+            vectorized=True,
+        ).confidence_interval
+        return float(found.low), float(found.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: ``{"runs": {run: {measure: {"mean", "n", "queries"}}}, "notes": [...]}``."""
+        return {
+            "runs": {
+                run: {
+                    measure: {
+                        "mean": number(self.summary(r, m)),
+                        "n": len(self.sample(r, m)),
+                        "queries": {
+                            self.queries[q]: number(self.values[r, m, q]) for q in np.flatnonzero(self.counted[r])
+                        },
+                    }
+                    for m, measure in enumerate(self.measures)
+                }
+                for r, run in enumerate(self.runs)
+            },
+            "notes": list(self.notes),
+        }
+
+
+def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
+    """The mean, geometric mean or sum along an axis; undefined for nothing at all."""
+    if kind == "sum":
+        return sample.sum(axis=axis)
+    if sample.shape[axis] == 0:
+        return np.full(np.delete(sample.shape, axis), np.nan)
+    if kind == "geometric":
+        return np.exp(np.log(np.maximum(sample, SMALLEST)).mean(axis=axis))
+    return sample.mean(axis=axis)
+
+
+def number(value: float) -> float | None:
+    """JSON has no NaN: undefined is null."""
+    return None if np.isnan(value) else float(value)
+
+
+UNDEFINED: tuple[str, ...] = get_args(Undefined)
