@@ -1,0 +1,36 @@
+"""What a file is, told by how it begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from cranfield.formats.faults import What
+from cranfield.formats.opening import Opened
+from cranfield.formats.records import BOM, delimiter_of
+from cranfield.formats.tables import GUESSES
+
+# A query id may begin with a bracket; only what can follow one in JSON makes it JSON.
+_JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
+_WIDTH = {"run": 6, "qrels": 4}
+
+
+def begins_as(head: bytes) -> str:
+    """Which format these first bytes are of: "parquet", "json" or "" for text."""
+    if head.startswith(b"PAR1") and b"\0" in head:
+        return "parquet"
+    return "json" if _JSON.match(head.removeprefix(BOM)) else ""
+
+
+def kind_of(stream: Opened, what: What, columns: Mapping[str, str] | None) -> str:
+    """The format of a stream: "parquet", "json", "csv" or "trec"."""
+    if kind := begins_as(stream.head):
+        return kind
+    delimiter = delimiter_of(stream.place)
+    if not delimiter:
+        return "trec"
+    # TREC lines are often called .tsv: no header, and as many columns as there should be.
+    first = stream.head.removeprefix(BOM).partition(b"\n")[0].decode("utf-8", "replace")
+    names = {name.strip().strip('"').lower().replace("-", "_").replace(" ", "_") for name in first.split(delimiter)}
+    headed = bool(columns) or not names.isdisjoint(GUESSES["query"])
+    return "trec" if not headed and len(first.split()) == _WIDTH[what] else "csv"

@@ -1,0 +1,103 @@
+"""From judged rows in any order to `Judgments`: grouped by query, each document once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.data import Floats, Integers, Judgments, Labels, Strings
+from cranfield.errors import InputError
+from cranfield.formats.faults import Fault, Place, input_error
+from cranfield.formats.repeats import first_rows
+
+FAULTS_KEPT = 20
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Judgments as they were given: codes count the distinct queries and iterations."""
+
+    queries: Strings
+    query_of: Integers
+    iterations: Strings
+    iteration_of: Integers
+    documents: Strings
+    grade: Floats
+    line: Integers
+
+    @classmethod
+    def scanned(cls, result: dict[str, Any]) -> Rows:
+        return cls(
+            Strings(*result["query"]),
+            result["query_of"],
+            Strings(*result["iteration"]),
+            result["iteration_of"],
+            Strings(*result["document"]),
+            result["grade"],
+            result["line"],
+        )
+
+    def take(self, order: Integers) -> Rows:
+        return Rows(
+            self.queries,
+            self.query_of[order],
+            self.iterations,
+            self.iteration_of[order],
+            self.documents.take(order),
+            self.grade[order],
+            self.line[order],
+        )
+
+
+def judgments(name: str, rows: Rows, place: Place) -> Judgments:
+    """Group by query, keep a document's highest grade, and its labels where there are subtopics.
+
+    The same judgment again is counted; the same again with another grade is a fault.
+    """
+    if np.any(np.diff(rows.query_of) < 0):
+        rows = rows.take(np.argsort(rows.query_of, kind="stable"))
+    first = first_rows(rows.query_of, rows.documents)
+    fresh = first == np.arange(len(first))
+    subtopics = len(rows.iterations) > 1
+
+    if fresh.all():
+        kept, grade = rows, rows.grade
+        document_of = first
+        repeated = 0
+    else:
+        pair = first * len(rows.iterations) + rows.iteration_of
+        _, index, inverse = np.unique(pair, return_index=True, return_inverse=True)
+        earlier = index[inverse]
+        again = earlier != np.arange(len(earlier))
+        conflicts = np.flatnonzero(rows.grade != rows.grade[earlier])
+        if len(conflicts):
+            raise _conflicting(rows, conflicts, earlier, place)
+        repeated = int(again.sum())
+        document_of = (np.cumsum(fresh) - 1)[first]
+        grade = np.full(int(fresh.sum()), -np.inf)
+        np.maximum.at(grade, document_of, rows.grade)
+        document_of, kept = document_of[~again], rows.take(np.flatnonzero(~again))
+
+    documents = rows.documents if fresh.all() else rows.documents.take(np.flatnonzero(fresh))
+    counts = np.bincount(rows.query_of[fresh], minlength=len(rows.queries))
+    return Judgments(
+        name,
+        rows.queries,
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        documents,
+        grade,
+        Labels(document_of, kept.iteration_of, kept.grade, rows.iterations) if subtopics else None,
+        repeated,
+    )
+
+
+def _conflicting(rows: Rows, conflicts: Integers, earlier: Integers, place: Place) -> InputError:
+    ordered = conflicts[np.argsort(rows.line[conflicts], kind="stable")][:FAULTS_KEPT]
+    faults: list[Fault] = []
+    for row in ordered.tolist():
+        query = rows.queries[rows.query_of[row]].encode("utf-8", "surrogateescape")
+        document = rows.documents[row].encode("utf-8", "surrogateescape")
+        faults.append((int(rows.line[row]), "conflict", query, document, int(rows.line[earlier[row]])))
+    return input_error(faults, len(conflicts), place)
