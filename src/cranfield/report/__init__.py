@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.errors import UsageError
-from cranfield.report import text
+from cranfield.report import table, text
 from cranfield.report.sheet import Look
 from cranfield.scores import Interval, Scores
 
@@ -18,6 +18,14 @@ FORMATS = ("table", *WRITERS)
 WITHOUT_INTERVALS = ("json", "trec")
 
 
+def accept(format: str, interval: Interval | None) -> None:
+    """An error where a format is unknown or cannot hold intervals: better said before the work than after it."""
+    if format not in FORMATS:
+        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+    if interval and format in WITHOUT_INTERVALS:
+        raise UsageError(f"{format} has no place for intervals", hint="table, csv, markdown and latex have")
+
+
 def write(
     scores: Scores,
     format: str = "table",
@@ -30,16 +38,8 @@ def write(
     colour: bool = False,
 ) -> str:
     """The scores in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` matter to tables only."""
-    if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
-    if interval and format in WITHOUT_INTERVALS:
-        raise UsageError(
-            f"{format} has no place for intervals", hint="table, csv, markdown and latex have; or leave --interval out"
-        )
+    accept(format, interval)
     look = Look(per_query, digits, interval, seed)
     if format == "table":
-        # Rich is worth its loading time only where somebody will look.
-        from cranfield.report import table
-
         return table.render(look.sheet(scores), width=width, colour=colour)
     return WRITERS[format](scores, look)

@@ -1,0 +1,25 @@
+"""``cranfield completion``: the Tab key."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from cranfield.cli.output import emit
+
+
+@click.command(short_help="Print the script that completes by the Tab key.")
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
+    """Print the script that lets SHELL complete verbs, options and measures.
+
+    \b
+    bash:  eval "$(cranfield completion bash)"     in ~/.bashrc
+    zsh:   eval "$(cranfield completion zsh)"      in ~/.zshrc
+    fish:  cranfield completion fish > ~/.config/fish/completions/cranfield.fish
+    """
+    made = get_completion_class(shell)
+    if made is None:  # pragma: no cover (click knows all three)
+        raise click.UsageError(f"no completion for {shell}")
+    emit(made(ctx.find_root().command, {}, "cranfield", "_CRANFIELD_COMPLETE").source() + "\n")

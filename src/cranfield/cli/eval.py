@@ -1,0 +1,70 @@
+"""``cranfield eval``: the scores of runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.progress import progress
+
+if TYPE_CHECKING:
+    from cranfield.scores import Interval
+
+INTERVALS = {
+    "bca": "95 % confidence intervals of the mean over queries: BCa bootstrap, 9,999 resamples, seed {seed}",
+    "t": "95 % confidence intervals of the mean over queries: Student's t",
+}
+
+
+@click.command(short_help="Score runs against judgments.")
+@options.inputs
+@options.measures
+@options.views
+@options.policies
+@click.option("-q", "--per-query", is_flag=True, help="Show every query, then the means.")
+@click.option("--residual", is_flag=True, help="Show how much higher scores could be if the unjudged were relevant.")
+@click.option(
+    "--interval",
+    type=click.Choice(("bca", "t", "none")),
+    default="none",
+    show_default=True,
+    help="95 % confidence intervals of means: bootstrap (bca) or Student's t.",
+)
+@options.writing
+@options.seed
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str],
+    per_query: bool,
+    residual: bool,
+    interval: Literal["bca", "t", "none"],
+    digits: int,
+    format: str,
+    output: str | None,
+    seed: int,
+    **how: Any,
+) -> None:
+    """Score RUNs against the judgments in QRELS.
+
+    Both may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input. Without -m these are shown:
+    AP, nDCG@10, RR, P@10, R@1000 and bpref. `cranfield measures` lists all.
+
+    \b
+    cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"
+    cranfield eval qrels.txt llm.run -m nDCG@10 --ties expected -q
+    """
+    from cranfield import evaluate, report
+
+    limits: Interval | None = None if interval == "none" else interval
+    report.accept(format, limits)
+    with progress("scoring") as step:
+        scores = evaluate(list(runs), qrels, measures, residuals=residual, seed=seed, progress=step, **how)
+    look: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
+    emit(report.write(scores, format, **look, width=width(), colour=colour(output)), output)
+    if format != "json":
+        note(scores.notes)
+        note([INTERVALS[limits].format(seed=seed)] if limits else [])

@@ -1,0 +1,106 @@
+"""The command ``cranfield``: finds the verb, loads nothing else, and turns errors into messages and exit codes.
+
+0: done; 1: the data cannot be used; 2: the command makes no sense; 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+import click
+
+from cranfield.errors import CranfieldError, UsageError
+
+# In the order in which a newcomer needs them; each is a module of this package that holds a `command`.
+VERBS = ("eval", "measures", "show", "cite", "check", "convert", "demo", "completion")
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141  # what the shell reports of a program that ends by SIGPIPE
+
+
+class Verbs(click.Group):
+    """Commands that are imported only when called: reading one run should not wait for all of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        found: click.Command = import_module(f"cranfield.cli.{cmd_name}").command
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], VERBS, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(VERBS)}"
+            raise UsageError(f"no such command `{args[0]}`", hint=hint)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Whoever read our output has seen enough. Python flushes once more at exit, so give it somewhere to.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(BROKEN_PIPE)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx else "cranfield"
+            fail(error.format_message(), f"{path} --help", error.exit_code)
+        except click.ClickException as error:
+            fail(error.format_message(), "", error.exit_code)
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+        except CranfieldError as error:
+            fail(error.message, error.hint, error.exit_code)
+        except OSError as error:
+            place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+            fail(f"{place}{(error.strerror or str(error)).lower()}", "", 1)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(message: str, hint: str, code: int) -> None:
+    """Says what is wrong and, after a blank line, what to do about it; then ends."""
+    hint = f"\n\nhint: {hint}" if hint else ""
+    # Ids and file names may hold bytes that are no text.
+    click.echo(f"error: {message}{hint}".encode("utf-8", "surrogateescape"), err=True)
+    sys.exit(code)
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+    epilog="Data goes to standard output, everything else to standard error.",
+)
+@click.version_option(package_name="cranfield", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Scores for rankings as they are: tied, cut short, half judged."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """What the installed command runs."""
+    cli.main(prog_name="cranfield")

@@ -1,0 +1,138 @@
+"""Arguments and options that verbs share, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from cranfield.report import FORMATS
+from cranfield.scores import UNDEFINED
+from cranfield.views import TIES
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+# What is reported when no measure is asked for: two views of the whole ranking, one of its first
+# useful document, one of its first page, one of how much was found at all, and one that unjudged documents spare.
+DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
+
+
+def several(*options: Decorator) -> Decorator:
+    """Options as one decorator, shown in help in the order given."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def split(text: str) -> Iterator[str]:
+    """Measures that stand in one text, apart by spaces outside of brackets.
+
+    >>> list(split("AP nDCG(gain='exp', rel=2)@10 RR[ties=best, condensed]"))
+    ['AP', "nDCG(gain='exp', rel=2)@10", 'RR[ties=best, condensed]']
+    """
+    depth, begin = 0, 0
+    for place, sign in enumerate(text + " "):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(sign, 0)
+        if sign.isspace() and depth <= 0:
+            if text[begin:place].strip():
+                yield text[begin:place].strip()
+            begin = place + 1
+    # A bracket that never closes is the parser's to complain about.
+    if text[begin:].strip():
+        yield text[begin:].strip()
+
+
+def _measures(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    return [name for text in value for name in split(text)] or list(DEFAULT_MEASURES)
+
+
+def _symbols(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from cranfield.measures import CATALOGUE
+
+    return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]
+
+
+class MeasureName(click.types.StringParamType):
+    """A measure as text; the catalogue knows how to complete it, and the library how to read it."""
+
+    name = "measure"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return _symbols(ctx, param, incomplete)
+
+
+FILE = click.Path(allow_dash=True)
+
+inputs = several(
+    click.argument("qrels", type=FILE),
+    click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=FILE),
+)
+
+measures = click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    type=MeasureName(),
+    callback=_measures,
+    help=f"A measure, or several apart by spaces; may be repeated.  [default: {' '.join(DEFAULT_MEASURES)}]",
+)
+
+views = several(
+    # No default here: a measure's label says [ties=...] only where somebody asked for it.
+    click.option("--ties", type=click.Choice(TIES), help="What orders documents of one score.  [default: trec]"),
+    click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Look at the first N documents only."),
+    click.option("--condensed", is_flag=True, help="Leave out documents that nobody judged (condensed lists)."),
+    click.option("--terminal", is_flag=True, help="Take the end of a list as an answer: no more is relevant."),
+)
+
+policies = several(
+    click.option(
+        "--queries",
+        type=click.Choice(("judged", "both", "run")),
+        default="judged",
+        show_default=True,
+        help="Average over judged queries (unanswered ones count 0), those in both, or those of the run.",
+    ),
+    click.option(
+        "--undefined",
+        type=click.Choice(UNDEFINED),
+        default="skip",
+        show_default=True,
+        help="What a query without relevant documents counts where its score is undefined.",
+    ),
+    click.option(
+        "--negative",
+        type=click.Choice(("unjudged", "nonrel")),
+        default="unjudged",
+        show_default=True,
+        help="What a negative grade means.",
+    ),
+)
+
+seed = click.option("--seed", type=int, default=0, show_default=True, help="Where random steps begin.")
+
+output = click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Write here instead of standard output."
+)
+
+writing = several(
+    click.option(
+        "--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people."
+    ),
+    click.option(
+        "--format",
+        "format",
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        help="json and csv have full precision; trec is what trec_eval prints.",
+    ),
+    output,
+)

@@ -1,0 +1,54 @@
+"""Where results go: data to standard output or, whole or not at all, to a file; talk to standard error."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+
+def emit(text: str, output: str | None = None) -> None:
+    """Data, byte for byte: ids that are no UTF-8 leave as they came."""
+    data = text.encode("utf-8", "surrogateescape")
+    if output is None or output == "-":
+        click.echo(data, nl=False)
+    else:
+        replace(Path(output), data)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """The file with new content; whoever reads it meanwhile sees the old one or the new one, never half of it."""
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
+        path.write_bytes(data)
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def note(lines: Iterable[str]) -> None:
+    """What a reader of the numbers has to know."""
+    for line in lines:
+        click.echo(f"note: {line}".encode("utf-8", "surrogateescape"), err=True)
+
+
+def colour(output: str | None = None) -> bool:
+    """Whether bold and dim reach a person: on a terminal that wants them."""
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return output is None and wanted and sys.stdout.isatty()
+
+
+def width() -> int:
+    """The columns there are: ``COLUMNS``, the terminal's, or 80."""
+    return shutil.get_terminal_size().columns
