@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from cranfield.batch import Batch, from_ranking
@@ -57,10 +58,11 @@ class Parameter:
     default: Any
     range: Range | None = None
     choices: tuple[Any, ...] = ()
+    optional: bool = False  # may be None
 
     def check(self, value: Any, where: str) -> Any:
         """The value in the parameter's type, or an error that says what it may be."""
-        if value is None and self.default is None:
+        if value is None and self.optional:
             return None
         if self.choices:
             if value in self.choices:
@@ -70,11 +72,11 @@ class Parameter:
             if isinstance(value, bool):
                 return value
             expected = "True or False"
-        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             expected = "a number"
         elif self.kind is int and value != int(value):
             expected = "a whole number"
-        elif self.range is not None and (math.isnan(value) or value not in self.range):
+        elif self.range is not None and value not in self.range:
             expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
         else:
             return self.kind(value)
@@ -100,9 +102,9 @@ class GainParameter(Parameter):
 
 # Parameters that every measure of a kind shares; the functions that need their value read it off the batch.
 REL = Parameter("rel", float, 1.0, Range())
-GRADED_REL = Parameter("rel", float, None, Range())
+GRADED_REL = Parameter("rel", float, None, Range(), optional=True)
 GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
-MAX = Parameter("max", float, None, Range(0, closed="()"))
+MAX = Parameter("max", float, None, Range(0, closed="()"), optional=True)
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "binary": (REL,),
     "graded": (GAIN, GRADED_REL),
@@ -204,7 +206,7 @@ def _parameters(function: Kernel) -> dict[str, Parameter]:
         types = [get_args(t)[0] if get_origin(t) is Annotated else t for t in alternatives]
         choices = next((get_args(t) for t in types if get_origin(t) is Literal), ())
         kind = next((t for t in types if t in (int, float, bool)), str)
-        found[name] = Parameter(name, kind, default, limit, choices)
+        found[name] = Parameter(name, kind, default, limit, choices, NoneType in types)
     return found
 
 

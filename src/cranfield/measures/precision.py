@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from cranfield.batch import Batch
@@ -115,8 +117,13 @@ def r_precision_at(b: Batch, *, k: Rank) -> Floats:
 
 
 @measure("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", orders="all")
-def interpolated_precision(b: Batch, *, recall: Share) -> Floats:
+def interpolated_precision(
+    b: Batch, *, recall: Share, rule: Literal["trec9", "trec10", "exact"] = "trec9"
+) -> Floats:
     """The best precision that can be had at this recall or beyond.
+
+    How many documents make a recall of r is a matter of rounding: trec_eval 9 takes r R + 0.9 rounded down,
+    trec_eval 10 r R rounded to the nearest; ``exact`` is the least number with that recall.
 
     >>> import cranfield as cf
     >>> cf.parse("IPrec@0.5")([1, 0, 1], missed=[1])
@@ -124,9 +131,10 @@ def interpolated_precision(b: Batch, *, recall: Share) -> Floats:
     """
     found = np.cumsum(b.relevant, axis=1)
     at = np.where(b.relevant, found / (b.start + 1), 0)
-    # r * R is a whole number short of a rounding error where it should be one
-    needed = np.maximum(np.ceil(recall * b.R - 1e-9), 1)[:, None]
-    reached = b.relevant & (found >= needed) & (b.seen() > 0)
+    share = recall * b.R
+    # 1e-9: a product that should be a whole number may exceed it by a rounding error
+    needed = {"trec9": np.floor(share + 0.9), "trec10": np.floor(share + 0.5), "exact": np.ceil(share - 1e-9)}[rule]
+    reached = b.relevant & (found >= needed[:, None]) & (b.seen() > 0)
     return ratio(np.where(reached, at, 0).max(axis=1) * b.R, b.R)
 
 

@@ -95,7 +95,7 @@ def inverse_squares_target(
     return (b.gain * b.mean_over(zeta_weights(T, horizon))).sum(axis=1)
 
 
-def _examined(b: Batch, gain: Floats, target: float, horizon: int | None) -> tuple[Floats, Floats]:
+def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Floats]:
     """INST's weight of each document, and of all ranks together, relative to the first rank.
 
     With c gain met at or above rank i the reader goes on with chance ((i+2T-c-1)/(i+2T-c))²; between two
@@ -103,27 +103,20 @@ def _examined(b: Batch, gain: Floats, target: float, horizon: int | None) -> tup
     """
     from scipy.special import zeta
 
-    real = ~np.isnan(b.grade) & (gain > 0)
     end = np.inf if horizon is None else float(horizon)
-    rank = np.where(real, np.minimum(b.start + 1.0, end + 1), 0)
-    rank = np.maximum.accumulate(rank, axis=1)
-    inside = real & (rank <= end)
-    met = np.cumsum(np.where(inside, gain, 0), axis=1)
-    after = 2 * target - met
-    before = after + np.where(inside, gain, 0)
-    step = np.where(inside, ((rank + after - 1) / (rank + before - 1)) ** 2, 1)
-    scale = (2 * target) ** 2 * np.cumprod(step, axis=1)
-    scale_before = np.concatenate([np.full_like(scale[:, :1], (2 * target) ** 2), scale[:, :-1]], axis=1)
-    weight = np.where(inside, scale_before / (rank + before - 1) ** 2, 0)
-    last = np.concatenate([np.zeros_like(rank[:, :1]), rank[:, :-1]], axis=1)
-    stretch = scale_before * (zeta(2, np.maximum(last + before, 1e-9)) - zeta(2, np.maximum(rank + before, 1e-9)))
-    whole = np.where(inside, stretch, 0).sum(axis=1)
-    reached = np.where(inside, rank, 0).max(axis=1)
-    left = 2 * target - met[:, -1]
-    tail = zeta(2, np.maximum(reached + left, 1e-9))
-    if horizon is not None:
-        tail = tail - zeta(2, np.maximum(end + left, 1e-9))
-    return weight, whole + scale[:, -1] * tail
+    counts = b.relevant & (b.start < end)
+    gain = np.where(counts, b.gain, 0)
+    met = np.cumsum(gain, axis=1)
+    before = np.where(counts, 2 * target - met + gain, 1)  # what is left of 2T above the document
+    rank = np.where(counts, b.start + 1.0, 1)
+    step = np.where(counts, (rank + before - gain - 1) / (rank + before - 1), 1) ** 2
+    scale = np.cumprod(np.pad(step, ((0, 0), (1, 0)), constant_values=(2 * target) ** 2), axis=1)
+    weight = np.where(counts, scale[:, :-1] / (rank + before - 1) ** 2, 0)
+    reached = np.maximum.accumulate(np.pad(np.where(counts, rank, 0), ((0, 0), (1, 0))), axis=1)
+    stretch = scale[:, :-1] * (zeta(2, reached[:, :-1] + before) - zeta(2, rank + before))
+    left = reached[:, -1] + 2 * target - met[:, -1]
+    tail = zeta(2, left) - (0 if horizon is None else zeta(2, left - reached[:, -1] + end))
+    return weight, np.where(counts, stretch, 0).sum(axis=1) + scale[:, -1] * tail
 
 
 @measure(
@@ -147,7 +140,7 @@ def information_satisfied(
     >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
     0.732187
     """
-    weight, whole = _examined(b, b.gain, T, horizon)
+    weight, whole = _examined(b, T, horizon)
     return (b.gain * weight).sum(axis=1) / whole
 
 
@@ -161,7 +154,7 @@ def information_satisfied(
 def bejeweled_player_model(
     b: Batch,
     *,
-    k: Rank = 1000,
+    k: Rank,
     T: Target = 1.0,  # noqa: N803
 ) -> Floats:
     """The gain per document of a reader who stops once T gain is met or k documents are read.
