@@ -1,0 +1,58 @@
+// What is wrong with the input, and where: the lowest lines, and how many there were.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bytes.hpp"
+
+namespace cranfield {
+
+struct Fault {
+    std::uint64_t line;
+    const char* kind;
+    std::string query;
+    std::string text;
+    std::uint64_t other;
+};
+
+class Faults {
+public:
+    static constexpr std::size_t kept = 20;
+    static constexpr std::size_t cut = 80;
+
+    void add(std::uint64_t line, const char* kind, Text query, Text text, std::uint64_t other = 0) {
+        ++total_;
+        // A file may be nothing but faults: texts are copied only where they might be shown.
+        if (faults_.size() >= kept && line >= bound_) return;
+        faults_.push_back({line, kind, std::string(query), std::string(text.substr(0, cut)), other});
+        if (faults_.size() >= 2 * kept) trim();
+    }
+
+    void merge(const Faults& more) {
+        total_ += more.total_;
+        faults_.insert(faults_.end(), more.faults_.begin(), more.faults_.end());
+        if (faults_.size() >= 2 * kept) trim();
+    }
+
+    std::uint64_t total() const { return total_; }
+
+    const std::vector<Fault>& shown() {
+        trim();
+        return faults_;
+    }
+
+private:
+    void trim() {
+        std::stable_sort(faults_.begin(), faults_.end(), [](const Fault& a, const Fault& b) { return a.line < b.line; });
+        if (faults_.size() > kept) faults_.erase(faults_.begin() + kept, faults_.end());
+        if (faults_.size() == kept) bound_ = faults_.back().line;
+    }
+
+    std::vector<Fault> faults_;
+    std::uint64_t bound_ = ~std::uint64_t{0};
+    std::uint64_t total_ = 0;
+};
+
+}  // namespace cranfield

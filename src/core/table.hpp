@@ -1,0 +1,55 @@
+// Joins a run that is in memory as columns.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include "grouped.hpp"
+#include "scan.hpp"
+#include "text.hpp"
+
+namespace cranfield {
+
+// Somebody else's column of texts, in the layout of Strings.
+struct StringsView {
+    std::span<const std::int64_t> offsets;
+    const char* bytes;
+
+    std::size_t size() const { return offsets.size() - 1; }
+    Text operator[](std::size_t i) const {
+        return {bytes + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
+    }
+};
+
+struct TableView {
+    StringsView query, document;
+    std::span<const double> score;
+    std::optional<std::span<const double>> rank;
+};
+
+inline void join_columns(const TableView& table, const Index& index, Key key, bool by_id, Tally& tally, Crew& crew) {
+    const std::size_t n = table.score.size();
+    Coder queries;
+    std::vector<std::uint32_t> codes(n);
+    Part whole;
+    whole.rows = n;
+    const auto is_fault = [&](std::size_t i) {
+        return std::isnan(table.score[i]) || (key == Key::rank && table.rank && std::isnan((*table.rank)[i]));
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+        codes[i] = static_cast<std::uint32_t>(queries.number(table.query[i]));
+        if (is_fault(i)) whole.faults.add(i + 1, std::isnan(table.score[i]) ? "nan" : "rank", table.query[i], "nan");
+    }
+    tally.add(whole);
+    const auto fill = [&](Group& group, std::size_t i) {
+        if (is_fault(i)) return;
+        double value = table.score[i];
+        if (key == Key::score32) value = rounded(value);
+        if (key == Key::rank) value = table.rank ? -(*table.rank)[i] : -static_cast<double>(i);
+        group.add(table.document[i], value, i + 1);
+    };
+    join_grouped(codes, queries.texts(), index, by_id, fill, tally, crew);
+}
+
+}  // namespace cranfield

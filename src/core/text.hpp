@@ -1,0 +1,194 @@
+// Joins a run file with the judgments while it streams by.
+//
+// Queries whose lines are consecutive, as they are in nearly every file, are finished as soon as they have
+// passed, and nothing of them is kept but their hits. Where a query comes back later the file is read a
+// second time, and only the rows of such queries are held in memory.
+#pragma once
+
+#include <cmath>
+
+#include "feeder.hpp"
+#include "grouped.hpp"
+#include "lines.hpp"
+#include "numbers.hpp"
+
+namespace cranfield {
+
+enum class Key { score, score32, rank };
+
+// All keys descend: what is ranked low first is negated.
+inline double rounded(double score) { return static_cast<double>(static_cast<float>(score)); }
+
+// Rows of queries that come in pieces.
+struct Gathered {
+    std::uint64_t line = 0;  // of the first row
+    std::vector<std::uint32_t> codes;
+    Strings ids;
+    std::vector<double> keys;
+    std::vector<std::uint64_t> lines;
+};
+
+class TextJoin {
+public:
+    TextJoin(const Index& index, Key key, bool by_id, std::size_t block)
+        : index_(index), key_(key), by_id_(by_id), block_(block), tally_(index) {}
+
+    void first_pass(Source& source, Crew& crew) { pass(source, crew); }
+
+    bool needs_second_pass() const { return tally_.split(); }
+
+    void second_pass(Source& source, Crew& crew) {
+        // A fault of the first pass may be a duplicate in a query that is now read otherwise: all are found anew.
+        recheck_ = tally_.faults().total() != 0;
+        second_ = true;
+        tally_.forget_split();
+        pass(source, crew);
+        std::sort(gathered_.begin(), gathered_.end(), [](const Gathered& a, const Gathered& b) { return a.line < b.line; });
+        Gathered all;
+        for (Gathered& part : gathered_) {
+            for (std::size_t i = 0; i < part.codes.size(); ++i) all.ids.add(part.ids[i]);
+            all.codes.insert(all.codes.end(), part.codes.begin(), part.codes.end());
+            all.keys.insert(all.keys.end(), part.keys.begin(), part.keys.end());
+            all.lines.insert(all.lines.end(), part.lines.begin(), part.lines.end());
+            part = Gathered();
+        }
+        join_grouped(
+            all.codes, split_.texts(), index_, by_id_,
+            [&](Group& group, std::size_t i) { group.add(all.ids[i], all.keys[i], all.lines[i]); }, tally_, crew);
+    }
+
+    Tally& tally() { return tally_; }
+
+private:
+    class Worker {
+    public:
+        explicit Worker(TextJoin& join) : join_(join), finisher_(join.index_, join.by_id_) {}
+
+        void read(const Block& block) {
+            part_.clear();
+            open_ = false;
+            read_lines<6>(block.text(), block.line, *this);
+            close();
+            join_.submit(part_, gathered_);
+        }
+
+        void row(std::uint64_t line, const Columns<6>& columns) {
+            if (!open_ || !same(columns[0], query_)) {
+                close();
+                open(columns[0], line);
+            }
+            if (fate_ == Fate::skip) return;
+            const std::optional<double> score = parse_number(columns[4]);
+            if (!score) {
+                part_.faults.add(line, "score", query_, columns[4]);
+                return;
+            }
+            if (std::isnan(*score)) {
+                part_.faults.add(line, "nan", query_, columns[4]);
+                return;
+            }
+            double key = *score;
+            if (join_.key_ == Key::score32) key = rounded(key);
+            if (join_.key_ == Key::rank) {
+                const std::optional<double> rank = parse_number(columns[3]);
+                if (!rank || std::isnan(*rank)) {
+                    part_.faults.add(line, "rank", query_, columns[3]);
+                    return;
+                }
+                key = -*rank;
+            }
+            if (fate_ == Fate::gather) {
+                if (gathered_.codes.empty()) gathered_.line = line;
+                gathered_.codes.push_back(code_);
+                gathered_.ids.add(columns[2]);
+                gathered_.keys.push_back(key);
+                gathered_.lines.push_back(line);
+                return;
+            }
+            if (part_.rows++ == 0) {
+                part_.tag_line = line;
+                part_.tag = columns[5];
+            }
+            group_.add(columns[2], key, line);
+        }
+
+        void odd(std::uint64_t line, Text text, std::size_t count) {
+            part_.faults.add(line, "columns", {}, text, count);
+        }
+
+    private:
+        enum class Fate { finish, check, gather, skip };
+
+        void open(Text query, std::uint64_t line) {
+            open_ = true;
+            query_ = query;
+            line_ = line;
+            number_ = join_.index_.find(query);
+            group_.clear();
+            if (!join_.second_) {
+                fate_ = Fate::finish;
+            } else if (join_.tally_.is_split(query, number_)) {
+                fate_ = Fate::gather;
+                code_ = join_.number_split(query);
+            } else {
+                fate_ = join_.recheck_ ? Fate::check : Fate::skip;
+            }
+        }
+
+        void close() {
+            if (!open_) return;
+            if (fate_ == Fate::finish || fate_ == Fate::check) {
+                finisher_.finish(group_, query_, fate_ == Fate::finish ? number_ : Ids::none, part_);
+            }
+            if (fate_ == Fate::finish) part_.segments.push_back({query_, number_, line_, group_.size()});
+            open_ = false;
+        }
+
+        TextJoin& join_;
+        Finisher finisher_;
+        Group group_;
+        Part part_;
+        Gathered gathered_;
+        bool open_ = false;
+        Fate fate_ = Fate::finish;
+        Text query_;
+        std::uint32_t number_ = Ids::none;
+        std::uint32_t code_ = 0;
+        std::uint64_t line_ = 0;
+    };
+
+    void pass(Source& source, Crew& crew) {
+        Feeder feeder(source, block_, Feeder::Cut::queries, crew.stop());
+        crew.run([&] {
+            Worker worker(*this);
+            Block block;
+            while (feeder.next(block)) worker.read(block);
+        });
+        if (feeder.fatal()) tally_.add(*feeder.fatal());
+    }
+
+    void submit(const Part& part, Gathered& gathered) {
+        tally_.add(part);
+        if (gathered.codes.empty()) return;
+        const std::lock_guard lock(mutex_);
+        gathered_.push_back(std::exchange(gathered, Gathered()));
+    }
+
+    std::uint32_t number_split(Text query) {
+        const std::lock_guard lock(mutex_);
+        return split_.number(query);
+    }
+
+    const Index& index_;
+    const Key key_;
+    const bool by_id_;
+    const std::size_t block_;
+    Tally tally_;
+    bool second_ = false;
+    bool recheck_ = false;
+    std::mutex mutex_;
+    Ids split_;
+    std::vector<Gathered> gathered_;
+};
+
+}  // namespace cranfield
