@@ -1,0 +1,328 @@
+"""The native core against its oracle: whatever the bytes are, both must say the same of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import tempfile
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield import _plain
+
+_core = pytest.importorskip("cranfield._core", reason="the native core is not built")
+
+KEYS = ("score", "score32", "rank")
+TRIALS = int(os.environ.get("CRANFIELD_TRIALS", "400"))
+
+
+# ---- comparing
+
+
+def same(native: dict[str, Any], plain: dict[str, Any]) -> None:
+    assert native.keys() == plain.keys()
+    for name, value in plain.items():
+        mine = native[name]
+        if isinstance(value, tuple):
+            for a, b in zip(mine, value, strict=True):
+                assert a.dtype == b.dtype, name
+                np.testing.assert_array_equal(a, b, err_msg=name)
+        elif isinstance(value, np.ndarray):
+            assert mine.dtype == value.dtype, name
+            np.testing.assert_array_equal(mine, value, err_msg=name)
+        else:
+            assert mine == value, name
+
+
+@contextlib.contextmanager
+def blocks(size: int, threads: int):
+    names = {"CRANFIELD_BLOCK": str(size), "CRANFIELD_THREADS": str(threads)}
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(names)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+class Dribble(io.RawIOBase):
+    """Gives its bytes in pieces of odd sizes, as a pipe may."""
+
+    def __init__(self, data: bytes, seed: int) -> None:
+        self.data, self.random = memoryview(data), random.Random(seed)
+
+    def readinto(self, buffer: Any) -> int:
+        n = min(len(buffer), len(self.data), self.random.choice([1, 2, 3, 7, 64, 1000, 1 << 20]))
+        buffer[:n], self.data = self.data[:n], self.data[n:]
+        return n
+
+
+def in_a_file(data: bytes) -> int:
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        return os.dup(file.fileno())
+
+
+def column(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    return _plain._pack(texts)
+
+
+def indices(judged: dict[bytes, list[bytes]]) -> tuple[Any, Any]:
+    begin = np.concatenate([[0], np.cumsum([len(documents) for documents in judged.values()])]).astype(np.int64)
+    columns = column(list(judged)), begin, column([text for documents in judged.values() for text in documents])
+    return _core.Index(*columns), _plain.Index(*columns)
+
+
+# ---- making and breaking files
+
+QUERIES = [b"1", b"2", b"10", b"q", b"a-longer-query-id", b"\xc3\xa9", b"\xff\xfe"]
+DOCUMENTS = [b"d%d" % i for i in range(24)] + [b"D", b"d", b"FBIS3-1", b"clueweb09-en0000-00-00001", b"clueweb09-en0000-00-00002"]
+DOCUMENTS += [b"\xe2\x82\xac", b"\x80", b"x" * 70]
+SCORES = [b"1", b"2", b"1.0", b"0.5", b"-0.0", b"0", b"3.25", b"16777217", b"16777216", b"1e400", b"-1e400", b"1e-400"]
+SCORES += [b"+1", b".5", b"5.", b"1e5", b"1E+2", b"inf", b"-Infinity", b"9007199254740993", b"0.1", b"0.10000000000000001"]
+SCORES += [b"12345678.87654321", b"123456789.1", b"1.123456789", b"-12.5", b"4.9e-324", b"2.4e-324", b"1" + b"0" * 400, b"0" * 30 + b"1"]
+BAD = [b"nan", b"NaN", b"-nan", b"x", b"", b"1_0", b"0x1p3", b"1e", b"e5", b".", b"+", b"--1", b"1.2.3", b"infx", b"nan(1)", b"\xd9\xa1"]
+SPACES = [b" ", b"\t", b"  ", b" \t ", b"\x0b", b"\x01", b"\x1f"]
+ENDS = [b"\n", b"\r\n", b" \n", b"\n\n", b"\n# a comment\n", b"\n \t\n"]
+
+
+def number(rng: random.Random) -> bytes:
+    kind = rng.random()
+    if kind < 0.5:
+        return rng.choice(SCORES[:8])
+    if kind < 0.8:
+        return b"%.*f" % (rng.randrange(0, 12), rng.uniform(-100, 100))
+    if kind < 0.9:
+        return repr(rng.uniform(-1, 1) * 10.0 ** rng.randrange(-320, 308)).encode()
+    return rng.choice(SCORES)
+
+
+def run_file(rng: random.Random, bad: float = 0.0) -> bytes:
+    lines = []
+    tidy = rng.random() < 0.5
+    descending = rng.random() < 0.5
+    for query in rng.sample(QUERIES, rng.randrange(0, len(QUERIES))):
+        scores = [number(rng) for _ in range(rng.randrange(0, len(DOCUMENTS)))]
+        if descending:
+            scores.sort(key=float, reverse=True)
+        documents = rng.choices(DOCUMENTS, k=len(scores)) if rng.random() < bad else rng.sample(DOCUMENTS, len(scores))
+        for rank, (document, score) in enumerate(zip(documents, scores, strict=True)):
+            columns = [query, b"Q0", document, b"%d" % rng.choice([rank, rank, 3]), score, rng.choice([b"t", b"tag"])]
+            if rng.random() < bad / 10:
+                columns[rng.choice([3, 4, 4])] = rng.choice(BAD) or b"~"
+            if rng.random() < bad / 20:
+                columns = columns[: rng.randrange(1, 6)] if rng.random() < 0.5 else [*columns, b"more"]
+            space = b" " if tidy else rng.choice(SPACES)
+            lines.append(space.join(columns) + (b"\n" if tidy else rng.choice(ENDS)))
+    if rng.random() < 0.3:
+        rng.shuffle(lines)
+    elif rng.random() < 0.3 and lines:
+        cut = rng.randrange(len(lines))
+        lines = lines[cut:] + lines[:cut]
+    data = b"".join(lines)
+    if rng.random() < 0.1:
+        data = b"\xef\xbb\xbf" + data
+    if rng.random() < 0.3:
+        data = data.rstrip(b"\n")
+    return data
+
+
+def qrels_file(rng: random.Random, bad: float = 0.0) -> bytes:
+    lines = []
+    for query in rng.choices(QUERIES, k=rng.randrange(0, 8)):
+        for document in rng.choices(DOCUMENTS, k=rng.randrange(0, 12)):
+            grade = rng.choice([b"0", b"1", b"1.0", b"+1", b"2", b"-1", b"0.5", number(rng)])
+            columns = [query, rng.choice([b"0", b"1", b"Q0"]), document, grade if rng.random() > bad / 10 else rng.choice(BAD) or b"~"]
+            lines.append(rng.choice(SPACES).join(columns) + rng.choice(ENDS))
+    return b"".join(lines)
+
+
+def mutated(rng: random.Random, data: bytes) -> bytes:
+    changed = bytearray(data)
+    for _ in range(rng.randrange(0, 4)):
+        at = rng.randrange(len(changed) + 1)
+        match rng.randrange(5):
+            case 0:
+                changed[at:at] = bytes([rng.choice([0, 9, 10, 13, 32, 35, 46, 48, 101, 128, 255])])
+            case 1:
+                del changed[at : at + rng.choice([1, 1, 5, 40])]
+            case 2:
+                changed[at:at] = rng.choice([b"\n", b" ", b"#", b"\r\n", b"\xef\xbb\xbf", b"nan", b"z" * 100])
+            case 3:
+                other = rng.randrange(len(changed) + 1)
+                changed[at:at] = changed[other : other + rng.choice([10, 50, 200])]
+            case 4:
+                if at < len(changed):
+                    changed[at] = rng.randrange(256)
+    return bytes(changed)
+
+
+def judgments(rng: random.Random) -> dict[bytes, list[bytes]]:
+    return {query: rng.sample(DOCUMENTS, rng.randrange(0, len(DOCUMENTS))) for query in rng.sample(QUERIES, rng.randrange(0, 6))}
+
+
+def openers(rng: random.Random, data: bytes) -> Any:
+    return rng.choice([lambda: in_a_file(data), lambda: io.BytesIO(data), lambda: Dribble(data, 1)])
+
+
+# ---- the joins
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_join_text(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(TRIALS):
+        data = run_file(rng, rng.choice([0, 0, 0, 0.3]))
+        if rng.random() < 0.4:
+            data = mutated(rng, data)
+        native, plain = indices(judgments(rng))
+        key, by_id = rng.choice(KEYS), rng.random() < 0.5
+        with blocks(rng.choice([1, 16, 64, 300, 1 << 20]), rng.choice([1, 2, 3])):
+            result = _core.join_text(openers(rng, data), native, key, by_id)
+        same(result, _plain.join_text(lambda: io.BytesIO(data), plain, key, by_id))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*b"ab 1.\n\t\r#-e", 0, 255]), max_size=120).map(bytes), st.sampled_from([1, 8, 64]), st.sampled_from(KEYS))
+def test_join_text_of_any_bytes(data: bytes, block: int, key: str) -> None:
+    native, plain = indices({b"a": [b"a", b"b"], b"b": [b"1"]})
+    with blocks(block, 2):
+        result = _core.join_text(lambda: io.BytesIO(data), native, key, True)
+    same(result, _plain.join_text(lambda: io.BytesIO(data), plain, key, True))
+
+
+@pytest.mark.parametrize("length", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (1 << 20) + 70_000])
+@pytest.mark.parametrize("nul", [None, 100, (1 << 20) - 1, 1 << 20])
+@pytest.mark.parametrize("before", [b"", b"1 Q0 d1 1 2 t\n1 Q0 d2 2 1\n"])
+@pytest.mark.parametrize("ended", [True, False])
+def test_lines_too_long_or_binary(length: int, nul: int | None, before: bytes, ended: bool) -> None:
+    line = bytearray(b"1 Q0 d9 1 1 " + b"t" * (length - 12))
+    if nul is not None and nul < length:
+        line[nul] = 0
+    data = before + bytes(line) + (b"\n1 Q0 d9 2 2 t\n1 bad\n" if ended else b"")
+    native, plain = indices({b"1": [b"d1", b"d9"]})
+    for block in (1000, 1 << 20, 3 << 20):
+        with blocks(block, 2):
+            same(_core.join_text(lambda: io.BytesIO(data), native, "score", False), _plain.join_text(lambda: io.BytesIO(data), plain, "score", False))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_join_table(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(TRIALS):
+        n = rng.randrange(0, 60)
+        rows = [(rng.choice(QUERIES), rng.choice(DOCUMENTS)) for _ in range(n)]
+        if rng.random() < 0.8:
+            rows = list(dict.fromkeys(rows))
+        if rng.random() < 0.5:
+            rows.sort()
+        score = np.array([float(number(rng)) for _ in rows])
+        rank = np.array([float(rng.randrange(0, 20)) for _ in rows]) if rng.random() < 0.7 else None
+        for values in (score, rank):
+            if values is not None and len(values) and rng.random() < 0.1:
+                values[rng.randrange(len(values))] = np.nan
+        columns = column([row[0] for row in rows]), column([row[1] for row in rows]), score, rank
+        native, plain = indices(judgments(rng))
+        key, by_id = rng.choice(KEYS), rng.random() < 0.5
+        same(_core.join_table(*columns, native, key, by_id), _plain.join_table(*columns, plain, key, by_id))
+
+
+class Text(str):
+    pass
+
+
+class Ranking(dict):  # type: ignore[type-arg]
+    pass
+
+
+def value(rng: random.Random, bad: float) -> Any:
+    if rng.random() < bad:
+        return rng.choice([None, "1", b"1", np.nan, float("nan"), [], 1j, 10**400, np.str_("2"), object])
+    x = float(number(rng))
+    kind = rng.choice([float, float, float, float, np.float64, np.float32, int, bool])
+    with np.errstate(over="ignore"):
+        return kind(x) if np.isfinite(x) or kind not in (int, bool) else x
+
+
+def name(rng: random.Random, text: bytes, bad: float) -> Any:
+    if rng.random() < bad:
+        return rng.choice([1, None, b"d1", "\ud800", ("d1",), "\udc80\ud8ff"])
+    decoded = text.decode("utf-8", "surrogateescape")
+    return Text(decoded) if rng.random() < 0.02 else decoded
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_join_dict(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(TRIALS):
+        bad = rng.choice([0, 0, 0.05])
+        mapping = {}
+        for query in rng.sample(QUERIES, rng.randrange(0, len(QUERIES))):
+            documents = rng.sample(DOCUMENTS, rng.randrange(0, len(DOCUMENTS)))
+            scores = [value(rng, bad) for _ in documents]
+            if rng.random() < 0.3:
+                scores = [float(rng.randrange(3)) for _ in documents]
+            if bad == 0 and rng.random() < 0.5:
+                scores.sort(key=float, reverse=True)
+            ranking = rng.choice([dict, dict, Ranking])((name(rng, document, bad), score) for document, score in zip(documents, scores, strict=True))
+            mapping[name(rng, query, bad / 2)] = ranking
+        native, plain = indices(judgments(rng))
+        key, by_id = rng.choice(KEYS), rng.random() < 0.5
+        same(_core.join_dict(mapping, native, key, by_id), _plain.join_dict(mapping, plain, key, by_id))
+
+
+# ---- the scans
+
+
+def with_repeats(plain: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The oracle's columns, or the faults that repeated rows are: the oracle looks at lines one by one."""
+    if plain["faults"]:
+        return plain
+    first: dict[Any, int] = {}
+    queries, documents = list(_plain._unpack(plain["query"])), list(_plain._unpack(plain["document"]))
+    faults = []
+    for row, (q, document, line) in enumerate(zip(plain["query_of"], documents, plain["line"].tolist(), strict=True)):
+        judgment = (q, document, plain["iteration_of"][row]) if kind == "conflict" else (q, document)
+        earlier = first.setdefault(judgment, row)
+        if earlier != row and (kind == "duplicate" or plain["grade"][earlier] != plain["grade"][row]):
+            faults.append((line, kind, queries[q], document[:80], int(plain["line"][earlier])))
+    return {"faults": faults[:20], "faults_total": len(faults)} if faults else plain
+
+
+def same_scan(native: dict[str, Any], plain: dict[str, Any], kind: str) -> None:
+    if plain["faults"]:
+        kept = [fault for fault in native["faults"] if fault[1] != kind]
+        assert kept == plain["faults"][: len(kept)]
+        assert native["faults_total"] >= plain["faults_total"]
+        assert native.keys() == plain.keys()
+    else:
+        same(native, with_repeats(plain, kind))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scans(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(TRIALS):
+        kind, make, native, plain = rng.choice(
+            [
+                ("conflict", qrels_file, _core.scan_qrels, _plain.scan_qrels),
+                ("duplicate", run_file, _core.scan_run, _plain.scan_run),
+            ]
+        )
+        data = make(rng, rng.choice([0, 0, 0.3]))
+        if rng.random() < 0.4:
+            data = mutated(rng, data)
+        with blocks(rng.choice([1, 16, 64, 1 << 20]), 2):
+            result = native(openers(rng, data))
+        same_scan(result, plain(lambda: io.BytesIO(data)), kind)  # noqa: B023
