@@ -1,1 +1,1 @@
-"""The command line: one file for each verb, which parses, calls one function of the library, and hands on the result."""
+"""The command line: one file for each verb, which parses, calls one library function, hands on the result."""

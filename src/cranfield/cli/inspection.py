@@ -66,8 +66,8 @@ def of_judgments(judgments: Judgments) -> Iterator[str]:
     begin, grade = judgments.begin, judgments.grade
     barren = [q for q, (a, b) in enumerate(pairwise(begin)) if not (grade[a:b] >= 1).any()]
     if barren:
-        names = named([judgments.queries[q] for q in barren])
-        yield f"{len(barren)} of {plural(len(judgments.queries), 'query')} without a document of grade 1 or more: {names}"
+        every, names = plural(len(judgments.queries), "query"), named([judgments.queries[q] for q in barren])
+        yield f"{len(barren):,} of {every} without a document of grade 1 or more: {names}"
     if negative := int((grade < 0).sum()):
         yield f"{plural(negative, 'judgment')} with a negative grade, taken as unjudged"
     if judgments.repeated:
@@ -86,7 +86,7 @@ def of_alignment(alignment: Alignment) -> Iterator[str]:
     tied = rows["size"] > 1
     if tied.any():
         touched = plural(len(np.unique(rows["query"][tied])), "query")
-        yield f"{int(tied.sum()):,} of {plural(len(tied), 'judged document')} retrieved share their score with others, in {touched}"
+        yield f"{int(tied.sum()):,} of {len(tied):,} judged documents with a score that others share, in {touched}"
     shown = int(np.clip(length, 0, TOP).sum())
     # Of a tie that the tenth place cuts, the expected share is above the cut.
     judged = float((np.clip(TOP - rows["start"], 0, rows["size"]) / rows["size"]).sum())

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from cranfield import __version__
 from cranfield.errors import CranfieldError, UsageError
 
 # In the order in which a newcomer needs them; each is a module of this package that holds a `command`.
@@ -93,7 +94,7 @@ def fail(message: str, hint: str, code: int) -> None:
     invoke_without_command=True,
     epilog="Data goes to standard output, everything else to standard error.",
 )
-@click.version_option(package_name="cranfield", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Scores for rankings as they are: tied, cut short, half judged."""

@@ -9,7 +9,14 @@ from cranfield.cli.output import colour, emit, width
 
 @click.command(short_help="List every measure with what it says.")
 @click.option("--family", metavar="F", help="Only this family, such as `precision` or `gain`.")
-@click.option("--format", "format", type=click.Choice(("table", "json")), default="table", show_default=True)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(("table", "json")),
+    default="table",
+    show_default=True,
+    help="json has every fact.",
+)
 def command(family: str | None, format: str) -> None:
     """List every measure, by family, with what it says."""
     from cranfield.report import catalogue

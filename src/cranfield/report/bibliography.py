@@ -6,16 +6,20 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from unicodedata import normalize
 
 from cranfield.errors import CranfieldError
 
 SOURCE = Path(__file__).parent.parent / "references.bib"
 HEAD = re.compile(r"^@(\w+)\s*\{\s*([^,\s]+)\s*,", re.MULTILINE)
 FIELD = re.compile(r"(\w+)\s*=\s*")
+PLACES = ("journal", "booktitle", "publisher", "institution", "school", "howpublished")
+MARKS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
+ACCENT = re.compile(r"""\\(["'`^~]|[cv](?=\{))\{?(\w)\}?""")
 
 
 @cache
-def entries(source: Path = SOURCE) -> dict[str, str]:
+def entries(source: Path) -> dict[str, str]:
     """Every entry of a BibTeX file as it is written there, by its key."""
     text = source.read_text(encoding="utf-8")
     return {
@@ -35,7 +39,7 @@ def _closing(text: str, opening: int) -> int:
 def bibtex(keys: Iterable[str]) -> str:
     """The entries of these keys, each once, in the order asked for; a key may be several, apart by spaces."""
     wanted = dict.fromkeys(key for several in keys for key in several.split())
-    known = entries()
+    known = entries(SOURCE)
     missing = [key for key in wanted if key not in known]
     if missing:
         raise CranfieldError(f"{SOURCE.name} has no entry for {', '.join(missing)}")
@@ -63,11 +67,19 @@ def fields(entry: str) -> dict[str, str]:
 
 def reference(key: str) -> str:
     """An entry in one line for people: authors, title, where, year."""
-    entry = fields(entries()[key])
-    where = next(
-        (entry[name] for name in ("journal", "booktitle", "publisher", "institution", "school") if name in entry), ""
-    )
+    entry = {name: readable(value) for name, value in fields(entries(SOURCE)[key]).items()}
     names = [" ".join(reversed(name.split(", ", 1))) for name in entry.get("author", "").split(" and ")]
-    authors = ", ".join(names[:3]) + (" et al." if len(names) > 3 else "")
-    parts = [authors, entry.get("title", ""), where, entry.get("year", "")]
-    return ". ".join(part.replace("{", "").replace("}", "") for part in parts if part)
+    authors = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+    where = next((entry[name] for name in PLACES if name in entry), "")
+    year = entry.get("year", "")
+    return ". ".join(filter(None, [authors, entry.get("title"), where, "" if year in where else year]))
+
+
+def readable(text: str) -> str:
+    r"""TeX as people read it.
+
+    >>> readable(r'{TREC} by J{\"a}rvelin and Kek\"al\"ainen')
+    'TREC by Järvelin and Kekäläinen'
+    """
+    accented = ACCENT.sub(lambda found: normalize("NFC", found[2] + MARKS[found[1]]), text)
+    return accented.replace("{", "").replace("}", "").replace("\\&", "&").replace("--", "–")

@@ -31,13 +31,18 @@ MEANING = {
     "T": "how many useful documents the user hopes for",
     "k": "the cut-off",
 }
+TIES = {
+    "closed": "ties=expected is the exact mean over all orders of tied documents",
+    "cuts": "ties=expected is the mean over which of the tied documents reach the first k, sampled where they are many",
+    "all": "ties=expected is the mean over all orders of tied documents, sampled where they are many",
+}
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
 
 # Grades of a small ranking with everything in it: a tie, a document nobody judged, one never retrieved.
 RANKING: tuple[Any, ...] = (1, None, (2, 0), 0, 1)
 MISSED = (2,)
 STORY = "grades 1, unjudged, then 2 and 0 tied, 0, 1; another document of grade 2 was not found"
-VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]", "[terminal]")
+VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]")
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ def description(found: Found, *, width: int, colour: bool) -> str:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
     facts = [("written", d.usage), ("formula", d.formula), *_parameters(d), ("bounds", _bounds(d))]
-    facts += [("ties", _ties(d)), ("residual", _residual(d)), ("over queries", d.aggregate)]
+    facts += [("ties", TIES[d.orders]), ("residual", _residual(d)), ("over queries", d.aggregate)]
     facts += [("source", bibliography.reference(key)) for key in d.cite.split()]
     for name, text in facts:
         lines += _hanging(f"{name:<14}", text, width)
@@ -136,20 +141,18 @@ def _parameters(d: Definition) -> Iterator[tuple[str, str]]:
     heading = "parameters"
     for p in d.parameters.values():
         meaning = f": {MEANING[p.name]}" if p.name in MEANING else ""
-        default = "" if p.default in (None, ...) else f"; {p.default!r} unless given"
+        default = "" if p.default in (None, ...) else f"; {_value(p.default)} unless given"
         yield heading, f"{p.name}{meaning}; {allowed(p)}{default}"
         heading = ""
+
+
+def _value(default: Any) -> str:
+    return f"{default:g}" if isinstance(default, float) else repr(default)
 
 
 def _bounds(d: Definition) -> str:
     low, high = d.bounds
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
-
-
-def _ties(d: Definition) -> str:
-    if d.orders:
-        return "with ties=expected the mean over orders of tied documents: all of them, or a sample where they are many"
-    return "with ties=expected the exact mean over all orders of tied documents"
 
 
 def _residual(d: Definition) -> str:

@@ -1,0 +1,146 @@
+"""``cranfield eval``: its formats, its options, and what it says where."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from cli_samples import BM25, DENSE, LLM, QRELS, QUIET, RUNS, Call
+
+import cranfield as cf
+from cranfield.cli.options import DEFAULT_MEASURES, split
+from cranfield.report import FORMATS
+
+
+def test_a_table_of_all_runs(call: Call) -> None:
+    result = call("eval", QRELS, *RUNS, "-m", "AP", "-m", "nDCG@10 RR")
+    assert result.exit_code == 0
+    head, rule, *rows = result.stdout.splitlines()
+    assert head.split() == ["run", "AP", "nDCG@10", "RR", "queries"]
+    assert set(rule) == {"─"}
+    assert [row.split()[0] for row in rows] == ["bm25", "dense", "llm", "quiet"]
+    means = cf.evaluate(RUNS, QRELS, ["AP", "nDCG@10", "RR"]).means
+    assert [row.split()[1:4] for row in rows] == [[f"{mean:.4f}" for mean in row] for row in means]
+
+
+def test_notes_are_talk(call: Call) -> None:
+    result = call("eval", QRELS, LLM, "-m", "AP")
+    assert "note" not in result.stdout
+    assert result.stderr.splitlines() == [f"note: {note}" for note in cf.evaluate(LLM, QRELS, ["AP"]).notes]
+    assert result.stderr
+
+
+def test_json_is_exactly_to_dict(call: Call) -> None:
+    result = call("eval", QRELS, *RUNS, "-m", "AP", "-m", "RBP(p=0.8)", "--format", "json")
+    assert json.loads(result.stdout) == cf.evaluate(RUNS, QRELS, ["AP", "RBP(p=0.8)"]).to_dict()
+    assert result.stderr == ""
+
+
+def test_without_measures_the_documented_ones(call: Call) -> None:
+    result = call("eval", QRELS, BM25, "--format", "json")
+    assert tuple(json.loads(result.stdout)["runs"]["bm25"]) == DEFAULT_MEASURES
+    shown = " ".join(call("eval", "--help").stdout.split())
+    assert " ".join(DEFAULT_MEASURES) in shown
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("per_query", [[], ["-q"]])
+def test_every_format_has_every_mean(call: Call, format: str, per_query: list[str]) -> None:
+    result = call("eval", QRELS, *RUNS, "-m", "AP nDCG@10", "--format", format, *per_query)
+    assert result.exit_code == 0
+    for mean in cf.evaluate(RUNS, QRELS, ["AP", "nDCG@10"]).means.flat:
+        assert (repr(float(mean)) if format in ("json", "csv") else f"{mean:.4f}") in result.stdout
+
+
+def test_csv_has_every_query(call: Call) -> None:
+    rows = list(csv.DictReader(io.StringIO(call("eval", QRELS, DENSE, "-m", "AP", "--format", "csv", "-q").stdout)))
+    assert [row["query"] for row in rows] == [*(f"q{i}" for i in range(1, 9)), "all"]
+    assert rows[7]["value"] == ""  # nothing is relevant to q8
+
+
+@pytest.mark.parametrize(
+    ("options", "keywords"),
+    [
+        (["--ties", "expected"], {"ties": "expected"}),
+        (["--ties", "trec"], {"ties": "trec"}),
+        (["--depth", "3"], {"depth": 3}),
+        (["--condensed"], {"condensed": True}),
+        (["--queries", "both"], {"queries": "both"}),
+        (["--undefined", "zero"], {"undefined": "zero"}),
+        (["--negative", "nonrel"], {"negative": "nonrel"}),
+        (["--residual"], {"residuals": True}),
+    ],
+)
+def test_options_are_the_keywords_of_evaluate(call: Call, options: list[str], keywords: dict[str, object]) -> None:
+    result = call("eval", QRELS, LLM, QUIET, "-m", "AP RBP", "--format", "json", *options)
+    assert json.loads(result.stdout) == cf.evaluate([LLM, QUIET], QRELS, ["AP", "RBP"], **keywords).to_dict()
+
+
+def test_a_run_from_standard_input(call: Call) -> None:
+    result = call("eval", QRELS, "-", "-m", "AP", "--format", "json", input=Path(BM25).read_bytes())
+    (found,) = json.loads(result.stdout)["runs"].values()
+    assert found["AP"]["mean"] == cf.evaluate(BM25, QRELS, ["AP"]).means[0, 0]
+
+
+@pytest.mark.parametrize(("method", "said"), [("bca", "BCa bootstrap"), ("t", "Student's t")])
+def test_intervals_say_what_they_are(call: Call, method: str, said: str) -> None:
+    result = call("eval", QRELS, BM25, "-m", "P@5", "--interval", method)
+    low, high = cf.evaluate(BM25, QRELS, ["P@5"]).interval(0, 0, method=method)  # type: ignore[arg-type]
+    assert f"[{low:.4f}, {high:.4f}]" in result.stdout
+    assert "95 % confidence intervals" in result.stderr
+    assert said in result.stderr
+
+
+def test_intervals_begin_at_the_seed(call: Call) -> None:
+    first, again, other = (
+        call("eval", QRELS, BM25, "-m", "P@5", "--interval", "bca", "--format", "csv", "--seed", seed).stdout
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_output_is_written_whole(call: Call, tmp_path: Path) -> None:
+    target = tmp_path / "scores.csv"
+    target.write_text("old")
+    result = call("eval", QRELS, BM25, "-m", "AP", "--format", "csv", "-o", target)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert target.read_text() == call("eval", QRELS, BM25, "-m", "AP", "--format", "csv").stdout
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_output_through_a_link_keeps_the_link(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    call("eval", QRELS, BM25, "-m", "AP", "-o", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text().startswith("run")
+
+
+def test_output_that_cannot_be_written(call: Call, tmp_path: Path) -> None:
+    result = call("eval", QRELS, BM25, "-m", "AP", "-o", tmp_path / "none" / "x")
+    assert (result.exit_code, result.stderr) == (1, f"error: {tmp_path}/none/x: no such file or directory\n")
+
+
+def test_ids_leave_as_they_came(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(b"q\xff 0 d 1\n")
+    (tmp_path / "a.run").write_bytes(b"q\xff Q0 d 1 1.0 a\n")
+    for format in ("table", "csv", "trec", "markdown", "latex"):
+        result = call("eval", tmp_path / "qrels", tmp_path / "a.run", "-m", "AP", "-q", "--format", format)
+        assert b"q\xff" in result.stdout_bytes, format
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("AP", ["AP"]),
+        (" AP  RR ", ["AP", "RR"]),
+        ("AP[ties=best, condensed] RR", ["AP[ties=best, condensed]", "RR"]),
+        ("nDCG(gain={1: 2, 3: 4})@10\tP@5", ["nDCG(gain={1: 2, 3: 4})@10", "P@5"]),
+        ("AP(rel=2 RR", ["AP(rel=2 RR"]),
+        ("", []),
+    ],
+)
+def test_measures_are_split_outside_of_brackets(text: str, names: list[str]) -> None:
+    assert list(split(text)) == names

@@ -1,0 +1,115 @@
+"""The command as a process among others: pipes, terminals, signals, start-up."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_samples import BM25, LLM, QRELS
+
+Shell = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_streams_are_apart(shell: Shell) -> None:
+    done = shell(f"cranfield eval {QRELS} {LLM} -m AP")
+    assert done.returncode == 0
+    assert done.stdout.startswith("run")
+    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
+
+
+@pytest.fixture
+def long_qrels(tmp_path: Path) -> Path:
+    """Enough queries for a table that no pipe holds."""
+    (tmp_path / "long.txt").write_text("".join(f"q{i} 0 d 1\n" for i in range(20000)))
+    (tmp_path / "long.run").write_text("".join(f"q{i} Q0 d 1 1 t\n" for i in range(20000)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json"])
+def test_a_broken_pipe_is_no_error(shell: Shell, long_qrels: Path, format: str) -> None:
+    done = shell(f"cranfield eval long.txt long.run -m AP -q --format {format} 2>err | head -c 20; cat err >&2")
+    assert len(done.stdout) == 20
+    assert "rror" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cranfield", "eval", QRELS, "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(1.5)  # it now waits for its input
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err.strip()) == (130, b"", b"")
+
+
+def on_terminal(*args: str, **environment: str) -> str:
+    """What the command prints when its output is a terminal."""
+    import os
+    import pty
+
+    ours, theirs = pty.openpty()
+    env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")} | environment
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cranfield", *args], stdout=theirs, stderr=subprocess.DEVNULL, env=env
+    )
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(ours)
+    assert process.wait(20) == 0
+    return text.decode()
+
+
+def test_a_terminal_gets_bold(shell: Shell) -> None:
+    assert "\x1b[1m" in on_terminal("eval", QRELS, LLM, BM25, "-m", "AP", TERM="xterm")
+    assert "\x1b" not in shell(f"cranfield eval {QRELS} {LLM} {BM25} -m AP", TERM="xterm").stdout
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colour_where_none_is_wanted(environment: dict[str, str]) -> None:
+    assert "\x1b" not in on_terminal("eval", QRELS, LLM, BM25, "-m", "AP", **{"TERM": "xterm"} | environment)
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120"])
+def test_tables_fit_the_columns_there_are(shell: Shell, columns: str) -> None:
+    done = shell(f"cranfield eval {QRELS} {LLM} {BM25} --interval t", COLUMNS=columns)
+    assert max(map(len, done.stdout.splitlines())) <= int(columns)
+
+
+def test_only_the_verb_asked_for_is_loaded() -> None:
+    script = f"""
+import sys
+from cranfield.cli.main import cli
+try:
+    cli.main(["eval", {QRELS!r}, {BM25!r}, "-m", "AP", "-o", "/dev/null"], prog_name="cranfield")
+except SystemExit as end:
+    assert end.code == 0, end.code
+loaded = set(sys.modules)
+assert not {{"scipy", "rich.console", "rich.progress", "pandas", "pyarrow", "matplotlib"}} & loaded
+assert not {{f"cranfield.cli.{{verb}}" for verb in ("measures", "show", "cite", "check", "convert", "demo")}} & loaded
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_measures_complete_by_the_tab_key(shell: Shell) -> None:
+    done = shell(
+        "cranfield --", _CRANFIELD_COMPLETE="bash_complete", COMP_WORDS=f"cranfield eval {QRELS} -m nD", COMP_CWORD="4"
+    )
+    assert done.stdout.split() == ["plain,nDCG"]

@@ -1,0 +1,167 @@
+"""The verbs other than eval, and help for all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+from cli_samples import BM25, DENSE, QRELS, Call
+
+import cranfield as cf
+from cranfield import example
+from cranfield.cli.main import VERBS, cli
+from cranfield.measures import CATALOGUE
+from cranfield.report.bibliography import SOURCE, entries
+
+
+def test_help_lists_every_verb(call: Call) -> None:
+    result = call("--help")
+    assert result.exit_code == 0
+    listed = re.findall(r"^  ([a-z_]+)  +(\S.*)", result.stdout.partition("Commands:")[2], re.MULTILINE)
+    assert [name for name, _ in listed] == list(VERBS)
+    assert not [text for _, text in listed if text.endswith("...")]
+    assert call().stdout == result.stdout
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_explains_every_option(call: Call, verb: str) -> None:
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    result = call(verb, "--help")
+    assert result.exit_code == 0
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert all(name in result.stdout for name in parameter.opts), parameter.opts
+            assert parameter.help, parameter.opts
+
+
+def test_version(call: Call) -> None:
+    assert call("--version").stdout == f"cranfield {cf.__version__}\n"
+
+
+def test_measures_lists_all_of_them(call: Call) -> None:
+    text = call("measures").stdout
+    for definition in CATALOGUE.values():
+        assert re.search(rf"^  {re.escape(definition.symbol)}\b", text, re.MULTILINE), definition.symbol
+        assert " ".join(definition.summary.split()[:3]) in text
+
+
+def test_measures_of_one_family(call: Call) -> None:
+    found = json.loads(call("measures", "--family", "reciprocal rank", "--format", "json").stdout)
+    assert [entry["measure"] for entry in found] == ["RR"]
+    assert found[0]["bounds"] == [0, 1]
+
+
+def test_an_unknown_family_is_answered_with_all(call: Call) -> None:
+    result = call("measures", "--family", "magic")
+    known = ", ".join(
+        dict.fromkeys(entry["family"] for entry in json.loads(call("measures", "--format", "json").stdout))
+    )
+    assert (result.exit_code, result.stderr) == (2, f"error: unknown family `magic`\n\nhint: one of {known}\n")
+
+
+def test_measures_as_json_has_every_fact(call: Call) -> None:
+    found = json.loads(call("measures", "--format", "json").stdout)
+    assert {entry["measure"] for entry in found} == set(CATALOGUE)
+    assert all(entry["formula"] and entry["cite"] and entry["summary"] for entry in found)
+
+
+@pytest.mark.parametrize("symbol", CATALOGUE)
+def test_show_explains_every_measure(call: Call, symbol: str) -> None:
+    definition = CATALOGUE[symbol]
+    result = call("show", symbol)
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    for wanted in (definition.title, definition.summary, definition.usage, definition.formula, "bounds", "source"):
+        assert " ".join(wanted.split()) in text, wanted
+    for name in definition.parameters:
+        assert re.search(rf"\b{name}\b", text)
+    assert "example" in text
+
+
+def test_show_computes_the_example(call: Call) -> None:
+    lines = call("show", "P@3").stdout.splitlines()
+    value = cf.parse("P@3[ties=expected]")([1, None, (2, 0), 0, 1], missed=[2])
+    assert f"  P@3[ties=expected]  {value:.4f}" in lines
+
+
+def test_cite_prints_each_entry_once(call: Call) -> None:
+    result = call("cite", "nDCG@10", "DCG nDCG", "RBP(p=0.5)")
+    keys = dict.fromkeys(key for name in ("nDCG", "DCG", "RBP") for key in CATALOGUE[name].cite.split())
+    assert re.findall(r"^@\w+\{([^,]+),", result.stdout, re.MULTILINE) == list(keys)
+
+
+def test_every_measure_has_its_source() -> None:
+    wanted = {key for definition in CATALOGUE.values() for key in definition.cite.split()}
+    assert wanted <= set(entries(SOURCE))
+
+
+def test_check_of_the_example(call: Call) -> None:
+    result = call("check", QRELS, BM25)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{QRELS}: warning: 1 of 8 queries without a document of grade 1 or more: q8\n")
+    assert result.stderr.startswith("2 files: 0 faults, ")
+
+
+@pytest.mark.parametrize("extension", ["json", "jsonl", "csv", "tsv", "parquet", "run.gz", "txt"])
+def test_convert_there_and_back(call: Call, tmp_path: Path, extension: str) -> None:
+    there, back = tmp_path / f"dense.{extension}", tmp_path / "dense.back"
+    assert call("convert", DENSE, there).exit_code == 0
+    assert call("convert", there, back, "--kind", "run").exit_code == 0
+    wanted, found = (cf.evaluate(path, QRELS, ["AP", "nDCG@10"]).values.tolist() for path in (DENSE, str(back)))
+    assert str(found) == str(wanted)
+
+
+def test_convert_finds_out_what_it_has(call: Call, tmp_path: Path) -> None:
+    assert call("convert", QRELS, tmp_path / "qrels.csv").exit_code == 0
+    assert (tmp_path / "qrels.csv").read_text().splitlines()[0] == "query_id,iteration,doc_id,relevance"
+    assert call("convert", BM25, tmp_path / "bm25.csv").exit_code == 0
+    assert (tmp_path / "bm25.csv").read_text().splitlines()[0] == "query_id,doc_id,rank,score"
+
+
+def test_convert_asks_where_both_are_possible(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"q1": {"d1": 1}}')
+    result = call("convert", tmp_path / "x.json", tmp_path / "x.run")
+    assert result.exit_code == 2
+    assert (
+        result.stderr
+        == f"error: {tmp_path}/x.json: could be a run or judgments\n\nhint: say --kind run or --kind qrels\n"
+    )
+
+
+def test_demo_walks_and_writes_nothing(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call("demo")
+    assert result.exit_code == 0
+    assert re.findall(r"^\d\. (.+)$", result.stdout, re.MULTILINE) == [
+        "Scores",
+        "Ties",
+        "A query that nothing answers",
+        "Documents that nobody judged",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_commands_print_what_the_demo_shows(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shlex
+
+    monkeypatch.chdir(tmp_path)
+    text = call("demo", "--into", ".").stdout
+    assert {path.name for path in tmp_path.iterdir()} == set(example.NAMES)
+    for shown in re.findall(r"^\$ cranfield (.+)$", text, re.MULTILINE):
+        args = [
+            word for part in shlex.split(shown, comments=True) for word in (example.RUNS if part == "*.run" else [part])
+        ]
+        result = call(*args)
+        assert result.exit_code == 0
+        if "--undefined" not in args:
+            assert result.stdout in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(call: Call, shell: str) -> None:
+    assert "_CRANFIELD_COMPLETE" in call("completion", shell).stdout
