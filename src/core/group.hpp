@@ -22,9 +22,11 @@ public:
         last_ = std::numeric_limits<double>::infinity();
     }
 
-    void add(Text id, double key, std::uint64_t line) {
+    void add(Text id, double key, std::uint64_t line) { add(id, hash(id), key, line); }
+
+    void add(Text id, std::uint64_t hash, double key, std::uint64_t line) {
         if (size_ == rows_.size()) grow();
-        rows_[size_] = {id, hash(id), line};
+        rows_[size_] = {id, hash, line};
         keys_[size_] = key;
         ++size_;
         descending_ &= key <= last_;

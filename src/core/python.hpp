@@ -73,10 +73,24 @@ inline Strings copy(const Column& column) {
 
 struct PythonIndex {
     Index core;
-    std::vector<nb::object> documents;  // as Python strings; made when the first dict is joined
 
     PythonIndex(const Column& queries, const Integers& begin, const Column& rows)
         : core(copy(queries), std::vector<std::int64_t>(begin.data(), begin.data() + begin.size()), copy(rows)) {}
+
+    // A judged id as Python has it; made when it is first asked for.
+    nb::handle document(std::size_t row) {
+        if (documents_.empty()) documents_.resize(core.documents());
+        nb::object& made = documents_[row];
+        if (!made.is_valid()) {
+            const Text text = core.document(row);
+            made = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+            if (!made.is_valid()) throw nb::python_error();
+        }
+        return made;
+    }
+
+private:
+    std::vector<nb::object> documents_;
 };
 
 // An object with `readinto`. Bytes go through a bytearray of its own: whoever keeps the view that it was

@@ -24,11 +24,17 @@ public:
     // Appends the hits of `query`, best first and tied ones in input order. `lookup` was built from `group`.
     void locate(const Group& group, const Lookup& lookup, const Index& index, std::size_t query,
                 std::vector<Hit>& hits) {
-        found_.clear();
         for (std::size_t document = index.begin(query); document != index.end(query); ++document) {
             const std::size_t row = lookup.find(index.hash_of(document), index.document(document));
-            if (row != Lookup::none) found_.push_back({row, document, 0, 0});
+            if (row != Lookup::none) note(row, document);
         }
+        locate(group, query, hits);
+    }
+
+    // The same in two steps, for who finds the rows in another way.
+    void note(std::size_t row, std::size_t document) { found_.push_back({row, document, 0, 0}); }
+
+    void locate(const Group& group, std::size_t query, std::vector<Hit>& hits) {
         if (found_.empty()) return;
         measure(group);
         std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
@@ -40,6 +46,7 @@ public:
             append(group, query, i, end, hits);
             i = end;
         }
+        found_.clear();
     }
 
 private:
