@@ -62,12 +62,12 @@ class Batch:
         return self.gain > 0
 
     @cached_property
-    def R(self) -> Floats:  # noqa: N802 (what every paper calls it)
+    def R(self) -> Floats:
         """Relevant documents there are to find."""
         return (self.ideal > 0).sum(axis=1).astype(np.float64)
 
     @cached_property
-    def N(self) -> Floats:  # noqa: N802
+    def N(self) -> Floats:
         """Documents judged not relevant."""
         return (self.pool >= 0).sum(axis=1) - self.R
 
@@ -113,7 +113,7 @@ class Batch:
     @cached_property
     def tied(self) -> Booleans:
         """Queries in which the order of judged documents is open."""
-        return ((self.size > 1) & ~np.isnan(self.grade)).any(axis=1)
+        return np.any((self.size > 1) & ~np.isnan(self.grade), axis=1)
 
     def sorted(self) -> Batch:
         """The same with columns in rank order, as they must be once spans have moved."""
@@ -125,7 +125,8 @@ class Batch:
     def columns(self, order: Integers) -> Batch:
         """The columns of each row in another order."""
         names = ("grade", "start", "size", "by_id", "by_input", "gain")
-        return replace(self, **{name: np.take_along_axis(getattr(self, name), order, axis=1) for name in names})
+        moved: dict[str, Any] = {name: np.take_along_axis(getattr(self, name), order, axis=1) for name in names}
+        return replace(self, **moved)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
@@ -166,7 +167,7 @@ class Alignment:
     @property
     def length(self) -> Integers:
         """Documents retrieved for each judged query; -1 where the run does not answer it."""
-        return self.rows["length"]  # type: ignore[no-any-return]
+        return self.rows["length"]
 
     @cached_property
     def batches(self) -> list[tuple[Integers, Batch]]:

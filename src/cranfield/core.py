@@ -52,16 +52,16 @@ from __future__ import annotations
 import os
 
 if os.environ.get("CRANFIELD_PLAIN"):
-    from cranfield import _plain as implementation
+    import cranfield._plain as implementation
 
     NATIVE = False
 else:
     try:
-        from cranfield import _core as implementation  # type: ignore[attr-defined,no-redef]
+        import cranfield._core as implementation  # type: ignore[import-not-found,no-redef]
 
         NATIVE = True
     except ModuleNotFoundError:
-        from cranfield import _plain as implementation
+        import cranfield._plain as implementation
 
         NATIVE = False
 

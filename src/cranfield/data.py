@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Strings:
 
     def __iter__(self) -> Iterator[str]:
         data, bounds = self.data.tobytes(), self.offsets.tolist()
-        for a, b in zip(bounds, bounds[1:], strict=False):
+        for a, b in pairwise(bounds):
             yield data[a:b].decode("utf-8", "surrogateescape")
 
     def take(self, rows: Integers) -> Strings:

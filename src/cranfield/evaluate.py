@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from cranfield import formats
-from cranfield.batch import Aligner, Alignment, Key
-from cranfield.data import Floats, Run
-from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.batch import Aligner
+from cranfield.data import Run
+from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.notes import about
+from cranfield.scored import Column, Scored, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
 from cranfield.views import TIES, Ties, Views
 
 Queries = Literal["judged", "both", "run"]
 Negative = Literal["unjudged", "nonrel"]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the scores: what to compute and what it is called."""
-
-    label: str
-    measure: Measure
-    residual: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """One run's values by (column, query), with the queries beyond the judged ones last."""
-
-    run: Run
-    alignments: dict[Key, Alignment]
-    values: Floats
-    errors: Floats
 
 
 def evaluate(
@@ -83,7 +65,7 @@ def evaluate(
     aligner = Aligner(judgments, negative)
     scored = []
     for i, one in enumerate(runs):
-        scored.append(_score(one, aligner, columns, seed))
+        scored.append(score(one, aligner, columns, seed))
         if progress is not None:
             progress(i + 1, len(runs))
     scores = _cube(scored, aligner, columns, queries, undefined)
@@ -100,7 +82,7 @@ def _columns(measures: Any, defaults: Views, *, residuals: bool) -> list[Column]
     given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if not given:
         raise MeasureError("no measure was asked for", hint="for example: AP, nDCG@10, RR")
-    columns = []
+    columns: list[Column] = []
     for one in given:
         measure = parse(one)
         seen = replace(measure, views=measure.views.over(defaults))
@@ -130,35 +112,6 @@ def _runs(run: Any, names: Sequence[str] | None) -> list[Run]:
         taken[one.name] = taken.get(one.name, 0) + 1
         taken.setdefault(name, 1)
     return runs
-
-
-def _score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> Scored:
-    keys = {c.measure.views.key for c in columns}
-    by_id = {c.measure.views.key for c in columns if (c.measure.views.ties or "trec") in ("trec", "trec9")}
-    alignments = {key: aligner.align(run, key, by_id=key in by_id) for key in sorted(keys)}
-    alignment = next(iter(alignments.values()))
-    judged, other = len(aligner.judgments.queries), len(alignment.other)
-    if other and judged and (alignment.length < 0).all():
-        raise InputError(
-            [f"{run.place or run.name}: none of its queries is judged (for example `{alignment.other[0]}`)"],
-            hint=f"the judgments are for queries such as `{aligner.judgments.queries[0]}`; are the two for the same queries?",
-        )
-    values, errors = np.zeros((2, len(columns), judged + other))
-    for key, found in alignments.items():
-        for rows, batch in found.batches:
-            for c, column in enumerate(columns):
-                if column.measure.views.key == key:
-                    function = column.measure.residual if column.residual else column.measure.values
-                    estimate = function(batch, seed=seed)
-                    values[c, rows] = estimate.value
-                    if estimate.error is not None:
-                        errors[c, rows] = estimate.error
-    if other:
-        nobody = alignment.unjudged()
-        for c, column in enumerate(columns):
-            function = column.measure.residual if column.residual else column.measure.values
-            values[c, judged:] = function(nobody).value
-    return Scored(run, alignments, values, errors)
 
 
 def _cube(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cranfield.batch import Booleans
 from cranfield.measures.weights import count
+from cranfield.scored import Column, Scored
 from cranfield.scores import Scores
-
-if TYPE_CHECKING:
-    from cranfield.evaluate import Column, Scored
 
 COUNTED = {
     "judged": "means are over all {n} judged queries",
@@ -55,7 +52,7 @@ def _answered(one: Scored, queries: str) -> Iterator[str]:
     names = alignment.aligner.judgments.queries
     if len(missing):
         treated = "scored as empty rankings" if queries == "judged" else "not counted"
-        yield f"{one.run.name} does not answer {_some([names[q] for q in missing])}: {treated}"
+        yield f"{one.run.name} does not answer {_some([names[int(q)] for q in missing])}: {treated}"
     if len(alignment.other) and queries != "run":
         yield f"{one.run.name} answers {_some(list(alignment.other))} that nobody judged: not counted"
 

@@ -166,3 +166,16 @@ def condense(batch: Batch) -> Batch:
         size=np.where(batch.judged, batch.within(batch.judged), 1).astype(np.int64),
         length=batch.judged.sum(axis=1),
     )
+
+
+def fill(batch: Batch, depth: int) -> Batch:
+    """Settled rankings in which every position down to a depth that no judged document holds has full gain."""
+    gain = np.ones((len(batch.length), depth))
+    row, column = np.nonzero(batch.judged & (batch.start < depth))
+    gain[row, batch.start[row, column]] = batch.gain[row, column]
+    at = np.broadcast_to(np.arange(depth), gain.shape)
+    nothing = np.zeros_like(at)
+    length = np.full_like(batch.length, depth)
+    return replace(
+        batch, grade=gain, gain=gain, start=at, size=nothing + 1, by_id=nothing, by_input=nothing, length=length
+    )

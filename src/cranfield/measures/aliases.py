@@ -54,7 +54,6 @@ CUT = {
 }
 
 
-
 def translate(text: str) -> str | None:
     """What a name of another tool is called here, or nothing if it is none."""
     if cut := re.fullmatch(r"([a-z_]+?)[._](\d+(?:\.\d+)?)(\[.*\])?", text, re.IGNORECASE):

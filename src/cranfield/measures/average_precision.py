@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.batch import Batch
-from cranfield.data import Floats
-from cranfield.measures.catalogue import Rank, Range, measure
+from cranfield.data import Floats, Integers
+from cranfield.measures.catalogue import Range, Rank, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import harmonic
 
@@ -112,9 +112,7 @@ def inferred_average_precision(b: Batch) -> Floats:
     formula="Q@k = Σ_{i≤k} isrel(i) (β cg(i) + count(i)) / (β cg_ideal(i) + i) / R   (norm='min': / min(k, R))",
     gains="graded",
 )
-def q_measure(
-    b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm: Literal["R", "min"] = "R"
-) -> Floats:
+def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm: Literal["R", "min"] = "R") -> Floats:
     """Average precision for graded relevance: precision blended with how much of the ideal gain was collected.
 
     ``beta=0`` is average precision.
@@ -141,9 +139,9 @@ def _blended(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
     table = [np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (w, jw)]
     all_gain = beta * b.mass[:, None]
 
-    def running(n: Floats) -> tuple[Floats, Floats]:
+    def running(n: Integers) -> tuple[Floats, Floats]:
         # Below the pool the ideal gains no more, and the sum of 1/(c+j) is a difference of digammas.
-        inside = np.minimum(n, depth).astype(np.int64)
+        inside = np.minimum(n, depth)
         beyond = np.maximum(n - depth, 0)
         tail = np.where(beyond > 0, digamma(all_gain + depth + beyond + 1) - digamma(all_gain + depth + 1), 0)
         first, second = (np.take_along_axis(t, inside, axis=1) for t in table)

@@ -37,9 +37,8 @@ class Range:
         return above and below
 
     def __str__(self) -> str:
-        left, right = self.closed
-        low = "(-inf" if self.low == -math.inf else f"{left}{self.low:g}"
-        high = "inf)" if self.high == math.inf else f"{self.high:g}{right}"
+        low = "(-inf" if self.low == -math.inf else f"{self.closed[0]}{self.low:g}"
+        high = "inf)" if self.high == math.inf else f"{self.high:g}{self.closed[1]}"
         return f"in {low}, {high}"
 
 

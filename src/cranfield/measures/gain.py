@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.batch import Batch
 from cranfield.data import Floats
-from cranfield.measures.catalogue import Rank, Range, measure
+from cranfield.measures.catalogue import Range, Rank, measure
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import log_discount
@@ -82,17 +82,14 @@ def normalised_discounted_cumulated_gain(
 
 
 @measure("SDCG", cite="moffat2013", formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain", gains="scaled")
-def scaled_discounted_cumulated_gain(
-    b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
-) -> Floats:
+def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """How much of the discounted gain of k perfect documents the ranking reaches.
 
     >>> import cranfield as cf
     >>> cf.parse("SDCG@1")([1], missed=[2])
     0.5
     """
-    running = log_discount(discount, base)
-    return dcg(b, k, discount, base) / running(np.array(k))
+    return dcg(b, k, discount, base) / log_discount(discount, base)(np.array(k))
 
 
 @measure(

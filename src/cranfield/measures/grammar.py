@@ -12,7 +12,9 @@ from cranfield.measures.aliases import KEYWORDS, NAMES, translate
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Range
 from cranfield.views import TIES, Views
 
-SHAPE = re.compile(r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?")
+SHAPE = re.compile(
+    r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?"
+)
 CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
 RANK = Parameter("the cut-off", int, ..., Range(1))
 
@@ -54,11 +56,10 @@ def _shape(text: str) -> dict[str, str] | None:
 def _arguments(inside: str, where: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
-        assert isinstance(call, ast.Call)  # noqa: S101 (what f(...) parses to)
-        if call.args or any(k.arg is None for k in call.keywords):
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
             raise ValueError
         return {str(k.arg): _value(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError, TypeError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         raise MeasureError(
             f"cannot read the parameters of `{where}`", hint="they are written name=value, as in RBP(p=0.8)"
         ) from None
@@ -76,19 +77,20 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
         if name == "judged_only":
             views = Views(condensed=bool(value)).over(views)
             continue
+        ours: tuple[str | None, Any] = (name, value)
         if name not in definition.parameters and name in KEYWORDS:
-            name, value = KEYWORDS[name](value)
-            if name is None:
-                continue
-        if name not in definition.parameters:
+            ours = KEYWORDS[name](value)
+        if ours[0] is None:
+            continue
+        if ours[0] not in definition.parameters:
             close = difflib.get_close_matches(name, definition.parameters, n=1)
             known = ", ".join(definition.parameters) or "none"
             hint = f"did you mean `{close[0]}`?" if close else f"its parameters are: {known}"
             raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
-        parameter = definition.parameters[name]
-        checked = parameter.check(value, f"`{where}`")
+        parameter = definition.parameters[ours[0]]
+        checked = parameter.check(ours[1], f"`{where}`")
         if checked != parameter.default:
-            chosen[name] = checked
+            chosen[parameter.name] = checked
     return chosen, views
 
 

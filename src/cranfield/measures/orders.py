@@ -144,11 +144,13 @@ def _cuts(batch: Batch, k: int, rng: np.random.Generator) -> Settled:
         drawn = rng.multivariate_hypergeometric(have, slots, SAMPLES, method="marginals")
         chance = np.full(SAMPLES, 1 / SAMPLES)
     else:
-        drawn = np.array([
-            (*head, slots - sum(head))
-            for head in itertools.product(*(range(int(n) + 1) for n in have[:-1]))
-            if 0 <= slots - sum(head) <= have[-1]
-        ])
+        drawn = np.array(
+            [
+                (*head, slots - sum(head))
+                for head in itertools.product(*(range(int(n) + 1) for n in have[:-1]))
+                if 0 <= slots - sum(head) <= have[-1]
+            ]
+        )
         logs = np.array([math.lgamma(i + 1) for i in range(size + 1)])
         ways = (logs[have] - logs[drawn] - logs[have - drawn]).sum(axis=1)
         chance = np.exp(ways - ways.max())

@@ -117,9 +117,7 @@ def r_precision_at(b: Batch, *, k: Rank) -> Floats:
 
 
 @measure("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", orders="all")
-def interpolated_precision(
-    b: Batch, *, recall: Share, rule: Literal["trec9", "trec10", "exact"] = "trec9"
-) -> Floats:
+def interpolated_precision(b: Batch, *, recall: Share, rule: Literal["trec9", "trec10", "exact"] = "trec9") -> Floats:
     """The best precision that can be had at this recall or beyond.
 
     How many documents make a recall of r is a matter of rounding: trec_eval 9 takes r R + 0.9 rounded down,

@@ -6,21 +6,28 @@ neither judged nor retrieved leaves a residual: how much higher the score could 
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
 import numpy as np
 
 from cranfield.batch import CELLS, Batch, Cumulative
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
+from cranfield.errors import MeasureError
+from cranfield.measures.catalogue import Kernel, Positive, Probability, Rank, measure
 from cranfield.measures.weights import geometric, inverse_square
-
-Target = Annotated[float, Range(0, closed="(]")]
+from cranfield.views import fill
 
 
 def unseen(b: Batch, cumulative: Cumulative, k: int | None) -> Floats:
     """The weight, out of 1, of everything but the judged documents of the first k."""
     return 1 - (b.judged * b.mean_over(cumulative, k)).sum(axis=1)
+
+
+def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) -> Floats:
+    """How much a score would rise if every rank down to a depth that nobody judged held a perfect document."""
+    if depth is None:
+        raise MeasureError("a residual needs a list that ends", hint="give a horizon, as in INST(horizon=1000)")
+    return score(fill(b, depth), **parameters) - score(b, **parameters)
 
 
 @measure(
@@ -76,12 +83,12 @@ def zeta_weights(target: float, horizon: int | None) -> Cumulative:
     cite="moffat2012",
     formula="INSQ = Σ_i g_i w_i / Σ_i w_i,  w_i = 1/(i+2T-1)²,  i ≤ horizon",
     gains="scaled",
-    residual=lambda b, *, T, horizon: unseen(b, zeta_weights(T, horizon), None),  # noqa: N803
+    residual=lambda b, *, T, horizon: unseen(b, zeta_weights(T, horizon), None),
 )
 def inverse_squares_target(
     b: Batch,
     *,
-    T: Target = 1.0,  # noqa: N803 (the paper's name)
+    T: Positive = 1.0,
     horizon: Rank | None = 1000,
 ) -> Floats:
     """The gain per document of a reader who expects to need T relevant documents.
@@ -122,14 +129,15 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
 @measure(
     "INST",
     cite="moffat2015",
-    formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j,  i ≤ horizon",
+    formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j",
     gains="scaled",
     orders="all",
+    residual=lambda b, *, T, horizon: _if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
 )
 def information_satisfied(
     b: Batch,
     *,
-    T: Target = 1.0,  # noqa: N803
+    T: Positive = 1.0,
     horizon: Rank | None = 1000,
 ) -> Floats:
     """The gain per document of a reader who wants T relevant documents and loses interest as they come in.
@@ -150,12 +158,13 @@ def information_satisfied(
     formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
     gains="scaled",
     orders="all",
+    residual=lambda b, *, k, T: _if_filled(b, k, bejeweled_player_model, k=k, T=T),
 )
 def bejeweled_player_model(
     b: Batch,
     *,
     k: Rank,
-    T: Target = 1.0,  # noqa: N803
+    T: Positive = 1.0,
 ) -> Floats:
     """The gain per document of a reader who stops once T gain is met or k documents are read.
 
@@ -176,7 +185,7 @@ def bejeweled_player_model(
     formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max",
     gains="graded",
 )
-def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive | None = None) -> Floats:  # noqa: A002
+def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive | None = None) -> Floats:
     """One over the rank at which a reader is satisfied, the better documents satisfying more readers.
 
     >>> import cranfield as cf

@@ -1,0 +1,52 @@
+# Every verb works on a fresh clone with Python 3.11+, a C++ compiler and the package registry.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+
+
+.PHONY: help demo test lint bench docs clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    scores on the bundled example"
+	@echo "make test    the whole test suite"
+	@echo "make lint    ruff, mypy, import-linter"
+	@echo "make bench   speed and memory side by side with other tools"
+	@echo "make docs    the site, every example executed, in docs/_build/html"
+
+.venv/made:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	@touch $@
+
+# The package itself: rebuilt when the native sources change; Python files are used in place.
+.venv/installed: .venv/made $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/with-%: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+demo: .venv/installed
+	$(BIN)/cranfield demo
+
+test: .venv/with-test
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/with-lint .venv/with-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/with-bench
+	$(BIN)/python benchmarks/run.py
+
+docs: .venv/with-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b doctest docs docs/_build/doctest
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf .venv build docs/_build docs/reference

@@ -1,0 +1,62 @@
+"""One run, scored: every column's value for every query, as yet without means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.batch import Aligner, Alignment, Key
+from cranfield.data import Floats, Run
+from cranfield.errors import InputError
+from cranfield.measures import Measure
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the scores: what to compute and what it is called."""
+
+    label: str
+    measure: Measure
+    residual: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """One run's values by (column, query), with the queries beyond the judged ones last."""
+
+    run: Run
+    alignments: dict[Key, Alignment]
+    values: Floats
+    errors: Floats
+
+
+def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> Scored:
+    """A run read once for each way of ordering that the columns ask for, and measured."""
+    keys = {c.measure.views.key for c in columns}
+    by_id = {c.measure.views.key for c in columns if (c.measure.views.ties or "trec") in ("trec", "trec9")}
+    alignments = {key: aligner.align(run, key, by_id=key in by_id) for key in sorted(keys)}
+    alignment = next(iter(alignments.values()))
+    judged, other = len(aligner.judgments.queries), len(alignment.other)
+    if other and judged and (alignment.length < 0).all():
+        raise InputError(
+            [f"{run.place or run.name}: none of its queries is judged (for example `{alignment.other[0]}`)"],
+            hint=f"the judgments are for queries such as `{aligner.judgments.queries[0]}`; do the two belong together?",
+        )
+    values, errors = np.zeros((2, len(columns), judged + other))
+    for key, found in alignments.items():
+        for rows, batch in found.batches:
+            for c, column in enumerate(columns):
+                if column.measure.views.key == key:
+                    function = column.measure.residual if column.residual else column.measure.values
+                    estimate = function(batch, seed=seed)
+                    values[c, rows] = estimate.value
+                    if estimate.error is not None:
+                        errors[c, rows] = estimate.error
+    if other:
+        nobody = alignment.unjudged()
+        for c, column in enumerate(columns):
+            function = column.measure.residual if column.residual else column.measure.values
+            values[c, judged:] = function(nobody).value
+    return Scored(run, alignments, values, errors)
