@@ -38,6 +38,25 @@ def test_a_broken_pipe_is_no_error(shell: Shell, long_qrels: Path, format: str) 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_broken_pipe_ends_as_it_does_in_other_programs(shell: Shell, long_qrels: Path, unbuffered: str) -> None:
+    line = "cranfield eval long.txt long.run -m AP -q | head -1 >head; echo ${PIPESTATUS[0]}"
+    done = shell(line, PYTHONUNBUFFERED=unbuffered)
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_told(shell: Shell, unbuffered: str) -> None:
+    done = shell(f"cranfield eval {QRELS} {LLM} -m AP >/dev/full", PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stderr) == (1, "error: no space left on device\n")
+
+
+def test_a_closed_output_is_told(shell: Shell) -> None:
+    done = shell(f"cranfield eval {QRELS} {LLM} -m AP >&-")
+    assert (done.returncode, done.stderr) == (1, "error: standard output is closed\n")
+
+
 def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "cranfield", "eval", QRELS, "-"],

@@ -49,9 +49,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Whoever read our output has seen enough. Python flushes once more at exit, so give it somewhere to.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            ctx.exit(BROKEN_PIPE)
+            ctx.exit(BROKEN_PIPE)  # whoever read our output has seen enough
 
     def main(
         self,

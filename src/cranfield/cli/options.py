@@ -49,7 +49,8 @@ def split(text: str) -> Iterator[str]:
 
 
 def _measures(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    return [name for text in value for name in split(text)] or list(DEFAULT_MEASURES)
+    # An empty -m is most often a variable without a value: no reason to report something else instead.
+    return [name for text in value or DEFAULT_MEASURES for name in split(text)]
 
 
 def _symbols(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -15,9 +15,24 @@ def emit(text: str, output: str | None = None) -> None:
     """Data, byte for byte: ids that are no UTF-8 leave as they came."""
     data = text.encode("utf-8", "surrogateescape")
     if output is None or output == "-":
-        click.echo(data, nl=False)
+        _print(data)
     else:
         replace(Path(output), data)
+
+
+def _print(data: bytes) -> None:
+    if sys.stdout is None:  # `>&-`
+        raise OSError("standard output is closed")
+    stream, left = sys.stdout.buffer, memoryview(data)
+    try:
+        # An unbuffered stream may take a part, and tells only the next time that the reader is gone or the disk full.
+        while left:
+            left = left[stream.write(left) :]
+        stream.flush()
+    except OSError:
+        # Python flushes once more at exit, so give it somewhere to: the error has been told by then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -46,7 +61,7 @@ def note(lines: Iterable[str]) -> None:
 def colour(output: str | None = None) -> bool:
     """Whether bold and dim reach a person: on a terminal that wants them."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return output is None and wanted and sys.stdout.isatty()
+    return output is None and wanted and sys.stdout is not None and sys.stdout.isatty()
 
 
 def width() -> int:

@@ -17,7 +17,7 @@ PATIENCE = 1.0
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """Yields what to call with (done, total), or None where nobody is looking."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     begin = time.monotonic()

@@ -39,17 +39,17 @@ def tour() -> Iterator[Stop]:
     """The stations in order; each is computed only when it is reached."""
     yield Stop(
         "1. Scores",
-        "Visitors put eight questions to a lighthouse museum, and four systems answer. Means are over the queries where "
-        "a measure is defined; the last column says how many these are.",
+        "Visitors put eight questions to a lighthouse museum, and four systems answer. Means are over the queries "
+        "where a measure is defined; the last column says how many these are.",
         'cranfield eval qrels.txt *.run -m "AP nDCG@10 RR P@5"',
         Look().sheet(scored(["AP", "nDCG@10", "RR", "P@5"])),
     )
     tied = [f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")]
     yield Stop(
         "2. Ties",
-        "dense keeps its scores to two digits, and llm gives only marks from 0 to 4, so that many documents share a score. "
-        "Their order is then chance. trec_eval settles it by document id; `expected` is the mean over all orders; `best` "
-        "and `worst` are how far luck could go.",
+        "dense keeps its scores to two digits, and llm gives only marks from 0 to 4, so that many documents share "
+        "a score. Their order is then chance. trec_eval settles it by document id; `expected` is the mean over all "
+        "orders; `best` and `worst` are how far luck could go.",
         f'cranfield eval qrels.txt *.run -m "{" ".join(tied)}"',
         Look().sheet(scored(tied)),
     )
@@ -62,9 +62,9 @@ def tour() -> Iterator[Stop]:
     )
     yield Stop(
         "4. Documents that nobody judged",
-        "Judged@10 is the share of the first ten places with a judged document. A plain measure takes the others as not "
-        "relevant; `condensed` leaves them out; the residual of RBP is how much higher it would be if all of them were "
-        "relevant.",
+        "Judged@10 is the share of the first ten places with a judged document. A plain measure takes the others as "
+        "not relevant; `condensed` leaves them out; the residual of RBP is how much higher it would be if all of them "
+        "were relevant.",
         'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
         Look().sheet(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
     )
