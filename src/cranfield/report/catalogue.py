@@ -58,9 +58,12 @@ def find(name: str) -> Found:
     try:
         measure = parse(name)
     except CranfieldError:
-        if name in CATALOGUE:
-            return Found(CATALOGUE[name], None)
-        raise
+        if name not in CATALOGUE:
+            raise
+        return Found(CATALOGUE[name], None)
+    # A symbol to the letter is that measure, though without a cut-off it may be another's alias.
+    if name in CATALOGUE and measure.symbol != name:
+        return Found(CATALOGUE[name], None)
     return Found(measure.definition, measure)
 
 
