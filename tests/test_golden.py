@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.errors import MeasureError
 
 CASES = json.loads(Path(__file__).with_name("golden.json").read_text())["cases"]
 

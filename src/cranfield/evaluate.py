@@ -69,6 +69,8 @@ def evaluate(
         if progress is not None:
             progress(i + 1, len(runs))
     scores = _cube(scored, aligner, columns, queries, undefined)
+    if undefined == "error":
+        _ = scores.means  # raises where one is undefined
     return replace(scores, notes=about(scores, scored, columns, queries))
 
 

@@ -73,14 +73,15 @@ def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iter
         there = float((length if k is None else np.minimum(length, k))[counted].sum())
         if there and seen[k] < there - 0.5:
             what = "everything retrieved" if k is None else f"the top {k}"
-            shares.append(f"{1 - seen[k] / there:.0%} of {what}")
+            share = 1 - seen[k] / there
+            shares.append(f"{'over 99%' if share >= 0.995 else f'{share:.0%}'} of {what}")
     if shares:
         yield f"{one.run.name}: nobody judged {', '.join(shares)}"
 
 
 def _ties(scores: Scores, one: Scored, columns: Sequence[Column], r: int) -> Iterator[str]:
     """By how much another order of tied documents could move each mean."""
-    moved = []
+    moved, barely = [], []
     for m, column in enumerate(columns):
         alignment = one.alignments[column.measure.views.key]
         if column.residual or not (alignment.rows["size"] > 1).any():
@@ -92,10 +93,14 @@ def _ties(scores: Scores, one: Scored, columns: Sequence[Column], r: int) -> Ite
             for rows, batch in alignment.batches:
                 values[rows] = settled.values(batch).value
             ends.append(scores.summary(r, m, instead=values))
-        if abs(ends[1] - ends[0]) > 1e-12:
+        if abs(ends[1] - ends[0]) >= 0.00005:
             moved.append(f"{column.label} between {min(ends):.4f} and {max(ends):.4f}")
+        elif ends[0] != ends[1]:
+            barely.append(column.label)
     if moved:
         yield f"{one.run.name}: tied scores could put {', '.join(moved)}"
+    if barely:
+        yield f"{one.run.name}: tied scores could move {', '.join(barely)} by less than 0.0001"
 
 
 def _sampled(scores: Scores, one: Scored, r: int) -> Iterator[str]:

@@ -33,11 +33,9 @@ def parse(text: str | Measure) -> Measure:
         raise MeasureError(f"a measure is a name such as 'nDCG@10', not {text!r}")
     whole = text.strip()
     found = _shape(whole)
-    if found is None or found["name"] not in CATALOGUE:
-        translated = translate(whole)
-        if translated is None:
-            raise _unknown(text)
-        found = _shape(translated)
+    if found is None or found["name"] not in CATALOGUE or (found["name"] == "RPrec" and not found["at"]):
+        # RPrec without a cut-off is what ir_measures calls Rprec
+        found = _shape(translate(whole) or "")
     if found is None or found["name"] not in CATALOGUE:
         raise _unknown(text)
     definition = CATALOGUE[found["name"]]

@@ -66,7 +66,8 @@ def _expected(
     error = np.zeros(len(value))
     for q in open_queries:
         # Seeded by what the query holds: its score does not depend on which queries are scored with it.
-        content = zlib.crc32(batch.start[q].tobytes() + batch.gain[q].tobytes())
+        real = ~np.isnan(batch.grade[q])
+        content = zlib.crc32(batch.start[q, real].tobytes() + batch.gain[q, real].tobytes())
         settled = settle(batch.rows(np.array([q])), np.random.default_rng([seed, content]))
         rows = batch.rows(np.full(len(settled.chance), q))
         scores = kernel(replace(rows, start=settled.start, size=settled.size).sorted())

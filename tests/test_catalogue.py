@@ -1,0 +1,171 @@
+"""What the catalogue says of every measure is true, and every way of writing one is understood."""
+
+from __future__ import annotations
+
+import math
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_ties import NAMES, missed, rankings
+
+import cranfield as cf
+from cranfield.measures.catalogue import with_residual
+
+BIBLIOGRAPHY = files("cranfield").joinpath("references.bib").read_text()
+
+
+@pytest.mark.parametrize("definition", cf.MEASURES.values(), ids=lambda d: d.symbol)
+def test_every_measure_is_documented(definition: cf.measures.Definition) -> None:
+    assert definition.summary.endswith((".", "!"))
+    assert len(definition.summary) <= 110
+    assert ">>>" in definition.function.__doc__
+    for key in definition.cite.split():
+        assert re.search(rf"^@\w+{{{key},$", BIBLIOGRAPHY, re.MULTILINE), key
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=30, deadline=None)
+@given(rankings, missed, st.sampled_from(["trec", "expected", "best", "worst"]))
+def test_bounds_hold(name: str, ranking: list, missed: list, ties: str) -> None:
+    low, high = cf.parse(name).definition.bounds
+    value = cf.parse(f"{name}[ties={ties}]")([tuple(group) for group in ranking], missed)
+    assert math.isnan(value) or low - 1e-12 <= value <= high + 1e-12
+
+
+@pytest.mark.parametrize("name", [*NAMES, "AP[ties=expected, depth=5, condensed]", "nDCG(gain={1: 0.5, 2: 3})@10[condensed]"])
+def test_str_parses_back(name: str) -> None:
+    measure = cf.parse(name)
+    assert cf.parse(str(measure)) == measure
+    assert str(cf.parse(str(measure))) == str(measure)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_do_not_depend_on_company(name: str) -> None:
+    """Alone, together with wider queries, or in a shard, a query scores the same: the law of distribution."""
+    rng = np.random.default_rng(7)
+    run, qrels = {}, {}
+    for q in range(12):
+        n = int(rng.integers(0, 25))
+        documents = [f"d{i}" for i in rng.permutation(40)[:n]]
+        run[f"q{q}"] = {d: float(rng.integers(0, 5)) for d in documents}
+        qrels[f"q{q}"] = {f"d{i}": int(rng.integers(-1, 4)) for i in rng.permutation(40)[: int(rng.integers(1, 30))]}
+    qrels["q0"]["d1"] = 3
+    asked = f"{name}[ties=expected]"
+    if "max" not in name and not cf.parse(name).definition.gains == "binary":
+        top = {f"q{q}": {"top": 3} for q in range(12)}  # the top grade is the collection's: every shard has it
+        qrels = {q: judged | top[q] for q, judged in qrels.items()}
+    together = cf.evaluate(run, qrels, asked).to_dict()["runs"]["run"][asked]["queries"]
+    for q in run:
+        alone = cf.evaluate({q: run[q]}, {q: qrels[q]}, asked).to_dict()["runs"]["run"][asked]["queries"][q]
+        assert alone == pytest.approx(together[q], abs=1e-12), q
+
+
+ALIASES = {
+    # trec_eval
+    "map": "AP", "map_cut_10": "AP@10", "map_cut.10": "AP@10", "P_5": "P@5", "P.5": "P@5", "recall_100": "R@100",
+    "ndcg": "nDCG", "ndcg_cut_10": "nDCG@10", "ndcg_cut.10": "nDCG@10", "recip_rank": "RR", "Rprec": "Rprec",
+    "bpref": "bpref", "infAP": "infAP", "gm_map": "GMAP", "iprec_at_recall_0.10": "IPrec@0.1", "set_P": "SetP",
+    "set_recall": "SetR", "set_map": "SetAP", "set_F": "SetF", "set_F.4": "SetF(beta=2)", "success_5": "Success@5",
+    "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet", "rbp.p=0.85": "RBP(p=0.85)",
+    # ir_measures
+    "MAP": "AP", "MRR@10": "RR@10", "NDCG@5": "nDCG@5", "Precision@3": "P@3", "Recall@3": "R@3", "RPrec": "Rprec",
+    "Bpref": "bpref", "nDCG(dcg='exp-log2')@10": "nDCG(gain='exp')@10", "nDCG(dcg='log2')@10": "nDCG@10",
+    "AP(judged_only=True)": "AP[condensed]", "nDCG(gains={1: 2, 2: 5})@3": "nDCG(gain={1: 2, 2: 5})@3",
+    "INST(T=1.5, min_rel=0, max_rel=3)": "INST(T=1.5, max=3)", "AP(rel=2)@100": "AP(rel=2)@100",
+    # ranx
+    "ndcg@10": "nDCG@10", "mrr": "RR", "precision@10": "P@10", "recall@10": "R@10", "f1@10": "F1@10",
+    "r-precision": "Rprec", "hit_rate@10": "Success@10", "rbp.95": "RBP(p=0.95)", "map@100-l2": "AP(rel=2)@100",
+    "ndcg_burges@10": "nDCG(gain='exp')@10", "hits@10": "CG(gain='binary')@10",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours"), ALIASES.items())
+def test_names_of_other_tools(theirs: str, ours: str) -> None:
+    assert cf.parse(theirs) == cf.parse(ours)
+    assert str(cf.parse(theirs)) == ours
+
+
+WRONG = {
+    "NDGC@10": "unknown measure `NDGC@10`\n\nhint: did you mean `nDCG@10`? `cranfield measures` lists them all",
+    "zzz": "unknown measure `zzz`\n\nhint: `cranfield measures` lists them all",
+    "": "unknown measure ``\n\nhint: `cranfield measures` lists them all",
+    "P": "`P` needs a cut-off\n\nhint: write it after an @, as in `P@10`",
+    "IPrec": "`IPrec` needs a cut-off\n\nhint: write it after an @, as in `IPrec@0.1`",
+    "P@0": "`P@0`: the cut-off must be a whole number in [1, inf), not 0.0",
+    "P@1.5": "`P@1.5`: the cut-off must be a whole number, not 1.5",
+    "P@nan": "`P@nan`: the cut-off must be a number, not nan",
+    "P@ten": "`P@ten`: `ten` after the @ is not a number",
+    "IPrec@2": "`IPrec@2`: recall must be a number in [0, 1], not 2.0",
+    "bpref@10": "`bpref@10`: bpref takes no cut-off\n\nhint: to cut the ranking first, write `bpref[depth=10]`",
+    "RBP(p=1)": "`RBP(p=1)`: p must be a number in (0, 1), not 1",
+    "RBP(p='x')": "`RBP(p='x')`: p must be a number, not 'x'",
+    "RBP(q=1)": "`RBP(q=1)`: RBP has no parameter `q`\n\nhint: its parameters are: p, gain, rel, max",
+    "RBP(0.8)": "cannot read the parameters of `RBP(0.8)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
+    "RBP(p=": "unknown measure `RBP(p=`\n\nhint: did you mean `RBP(p=`? `cranfield measures` lists them all",
+    "AP(norm='K')": "`AP(norm='K')`: norm must be one of 'R', 'min', not 'K'",
+    "nDCG(gain='cubic')": (
+        "`nDCG(gain='cubic')`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not 'cubic'"
+    ),
+    "AP[ties=luck]": (
+        "`AP[ties=luck]`: unknown tie rule `luck`\n\n"
+        "hint: it is one of trec, trec9, expected, best, worst, input, rank"
+    ),
+    "AP[depth=0]": "`AP[depth=0]`: depth must be a whole number of at least 1, not `0`",
+    "AP[condense]": "`AP[condense]`: unknown view `condense`\n\nhint: did you mean `condensed`?",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.items())
+def test_what_is_wrong_with_a_name(text: str, message: str) -> None:
+    with pytest.raises(cf.MeasureError) as caught:
+        cf.parse(text)
+    assert str(caught.value) == message
+
+
+@given(st.text(max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_no_text_breaks_the_parser(text: str) -> None:
+    for whole in (text, f"nDCG({text})@10", f"AP[{text}]", f"P@{text}"):
+        try:
+            assert cf.parse(str(cf.parse(whole))) == cf.parse(whole)
+        except cf.MeasureError:
+            pass
+
+
+RESIDUAL = {
+    "RBP(p=0.5)@3": 0.125,
+    "RBP(p=0.5)": 0.125,
+    "InvSq@3": 0.25,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), RESIDUAL.items())
+def test_residual_of_a_judged_list_is_the_tail(name: str, value: float) -> None:
+    run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 0, "c": 1}}
+    scores = cf.evaluate(run, qrels, name, residuals=True)
+    assert scores.measures == (name, f"{name} residual")
+    assert scores.means[0, 1] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("name", ["RBP(p=0.8, max=3)", "INSQ(T=2, max=3)", "INST(T=2, max=3)", "BPM(T=2, max=3)@7"])
+def test_residual_is_what_unjudged_documents_could_add(name: str) -> None:
+    """Unjudged documents made perfect, and a perfect tail after the list, raise the score by the residual."""
+    rng = np.random.default_rng(3)
+    ranking = [None if rng.random() < 0.5 else int(rng.integers(0, 4)) for _ in range(30)]
+    tail = [3] * 970
+    measure = cf.parse(name)
+    full = measure([3 if grade is None else grade for grade in ranking] + tail)
+    run = {"q": {f"d{i:02}": -i for i in range(30)}}
+    qrels = {"q": {f"d{i:02}": grade for i, grade in enumerate(ranking) if grade is not None}}
+    score, residual = cf.evaluate(run, qrels, name, residuals=True).means[0]
+    assert score + residual == pytest.approx(full, abs=1e-9)
+    assert measure.symbol in with_residual()
+
+
+def test_a_measure_without_residual_says_so() -> None:
+    with pytest.raises(cf.MeasureError, match="AP has no residual"):
+        cf.parse("AP").residual(None)

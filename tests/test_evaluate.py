@@ -1,0 +1,226 @@
+"""Policies, notes, names and means: what `evaluate` promises beyond the numbers of one query."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import UsageError
+
+RUN = {
+    "q1": {"a": 3.0, "b": 2.0, "x": 1.0},
+    "q2": {"c": 1.0},  # nothing relevant was judged
+    "q4": {"a": 1.0},  # nobody judged this query
+}
+QRELS = {"q1": {"a": 0, "b": 1}, "q2": {"c": 0}, "q3": {"a": 2}}
+
+
+def table(scores: cf.Scores, measure: str = "AP") -> dict:
+    return scores.to_dict()["runs"]["run"][measure]
+
+
+def test_every_judged_query_counts_and_undefined_is_not_zero() -> None:
+    assert table(cf.evaluate(RUN, QRELS, "AP")) == {"mean": 0.25, "n": 2, "queries": {"q1": 0.5, "q2": None, "q3": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("queries", "undefined", "mean", "n"),
+    [
+        ("judged", "skip", 1 / 4, 2),
+        ("judged", "zero", 1 / 6, 3),
+        ("judged", "one", 1 / 2, 3),
+        ("both", "skip", 1 / 2, 1),
+        ("both", "zero", 1 / 4, 2),
+        ("run", "zero", 1 / 6, 3),
+        ("run", "skip", 1 / 2, 1),
+    ],
+)
+def test_which_queries_count(queries: str, undefined: str, mean: float, n: int) -> None:
+    found = table(cf.evaluate(RUN, QRELS, "AP", queries=queries, undefined=undefined))
+    assert (found["mean"], found["n"]) == (pytest.approx(mean), n)
+    assert set(found["queries"]) == {"judged": {"q1", "q2", "q3"}, "both": {"q1", "q2"}, "run": {"q1", "q2", "q4"}}[queries]
+
+
+def test_undefined_can_be_an_error() -> None:
+    with pytest.raises(cf.CranfieldError, match=r"AP of run is undefined for 1 queries: q2"):
+        cf.evaluate(RUN, QRELS, "AP", undefined="error")
+
+
+def test_notes_say_what_a_reader_must_know() -> None:
+    run = {"q1": {"a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"c": 1.0}, "q4": {"a": 1.0}}
+    assert cf.evaluate(run, QRELS, ["AP", "P@2"]).notes == (
+        "means are over all 3 judged queries",
+        "AP is undefined for 1 query (q2), left out of means",
+        "run does not answer 1 query (q3): scored as empty rankings",
+        "run answers 1 query (q4) that nobody judged: not counted",
+        "run: nobody judged 22% of the top 2, 25% of everything retrieved",
+        "run: tied scores could put AP between 0.1667 and 0.5000, P@2 between 0.0000 and 0.1667",
+    )
+
+
+def test_labels_are_the_names_given_and_views_show() -> None:
+    asked = ["ndcg_cut_10", "RBP(p=0.8)", " AP "]
+    assert cf.evaluate(RUN, QRELS, asked).measures == ("ndcg_cut_10", "RBP(p=0.8)", "AP")
+    views = cf.evaluate(RUN, QRELS, [*asked, "AP[ties=best]"], ties="expected", condensed=True)
+    assert views.measures == (
+        "nDCG@10[ties=expected, condensed]",
+        "RBP[ties=expected, condensed]",
+        "AP[ties=expected, condensed]",
+        "AP[ties=best, condensed]",
+    )
+
+
+def test_a_measure_asked_for_twice_is_one_column() -> None:
+    assert cf.evaluate(RUN, QRELS, ["AP", "AP", cf.parse("AP")]).measures == ("AP",)
+
+
+def test_several_runs_keep_their_names_apart(tmp_path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "bm25.run").write_text("q1 Q0 b 1 2.0 t\n")
+    paths = [str(tmp_path / folder / "bm25.run") for folder in "ab"]
+    assert cf.evaluate([*paths, RUN, RUN, RUN], QRELS, "AP").runs == ("bm25", paths[1], "run", "run (2)", "run (3)")
+    assert cf.evaluate([RUN, RUN], QRELS, "AP", names=["x", "y"]).runs == ("x", "y")
+    with pytest.raises(UsageError, match="2 runs were given, but 1 names"):
+        cf.evaluate([RUN, RUN], QRELS, "AP", names=["x"])
+
+
+def test_nothing_in_common_is_an_error() -> None:
+    with pytest.raises(cf.InputError) as caught:
+        cf.evaluate({"301": {"a": 1.0}}, {"q301": {"a": 1}}, "AP")
+    assert str(caught.value) == (
+        "run: none of its queries is judged (for example `301`)\n\n"
+        "hint: the judgments are for queries such as `q301`; do the two belong together?"
+    )
+
+
+def test_a_silent_system_scores_as_empty_rankings() -> None:
+    assert table(cf.evaluate({}, {"q": {"a": 1}}, "AP"))["queries"] == {"q": 0.0}
+    assert table(cf.evaluate({"q": {}}, {"q": {"a": 1}}, "P@5"), "P@5")["queries"] == {"q": 0.0}
+
+
+@pytest.mark.parametrize("name", ["ties", "queries", "undefined", "negative"])
+def test_unknown_policies_are_named(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} must be one of .*; not 'nonsense'"):
+        cf.evaluate(RUN, QRELS, "AP", **{name: "nonsense"})
+
+
+def test_negative_grades() -> None:
+    run, qrels = {"q": {"spam": 2.0, "good": 1.0}}, {"q": {"spam": -2, "good": 1}}
+    assert cf.evaluate(run, qrels, ["AP", "AP[condensed]"]).means[0].tolist() == [0.5, 1.0]
+    assert cf.evaluate(run, qrels, ["AP", "AP[condensed]"], negative="nonrel").means[0].tolist() == [0.5, 0.5]
+
+
+def test_float_grades_and_numpy_scalars() -> None:
+    run = {"q": {"a": np.float32(2), "b": np.int64(1), "c": 0}}
+    qrels = {"q": {"a": 0.25, "b": np.float64(0.5)}}
+    expected = (0.25 + 0.5 / np.log2(3)) / (0.5 + 0.25 / np.log2(3))
+    assert cf.evaluate(run, qrels, "nDCG").means[0, 0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [("trec", 1 / 3), ("input", 1.0), ("best", 1.0), ("worst", 1 / 3), ("expected", (1 + 1 / 2 + 1 / 3) / 3), ("rank", 1.0)],
+)
+def test_tie_rules(rule: str, value: float) -> None:
+    run, qrels = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"q": {"a": 1}}
+    assert cf.evaluate(run, qrels, f"RR[ties={rule}]").means[0, 0] == pytest.approx(value)
+
+
+def test_scores_that_tie_in_32_bits_only() -> None:
+    run, qrels = {"q": {"a": 0.30000001, "b": 0.3}}, {"q": {"a": 1}}
+    assert cf.evaluate(run, qrels, ["RR", "RR[ties=trec9]"]).means[0].tolist() == [1.0, 0.5]
+
+
+def test_rank_column_orders_a_file(tmp_path) -> None:
+    path = tmp_path / "run"
+    path.write_text("q Q0 a 2 9.0 t\nq Q0 b 1 1.0 t\n")
+    assert cf.evaluate(path, {"q": {"a": 1}}, ["RR", "RR[ties=rank]"]).means[0].tolist() == [1.0, 0.5]
+
+
+def test_subtopics_count_by_their_highest_grade() -> None:
+    qrels = {"q": {"a": {"1": 0, "2": 2}, "b": {"1": 1}}}
+    assert cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "DCG").means[0, 0] == pytest.approx(2 + 1 / np.log2(3))
+
+
+def test_totals_and_geometric_means() -> None:
+    qrels = {"q": {"a": 1}, "r": {"a": 1, "b": 1}}
+    run = {"q": {"b": 2.0, "a": 1.0}, "r": {"a": 1.0}}
+    scores = cf.evaluate(run, qrels, ["NumRet", "NumRel", "NumRelRet", "GMAP", "AP"])
+    assert scores.means[0].tolist() == pytest.approx([3, 3, 2, 0.5, 0.5])
+    nothing = cf.evaluate({"q": {"b": 2.0}, "r": {"a": 1.0}}, qrels, "GMAP")
+    assert nothing.means[0, 0] == pytest.approx(np.sqrt(1e-5 * 0.5))
+
+
+def test_intervals() -> None:
+    rng = np.random.default_rng(5)
+    qrels = {f"q{i}": {"a": 1} for i in range(60)}
+    run = {f"q{i}": {("a" if j == rng.integers(1, 5) else f"x{j}"): -j for j in range(1, 5)} for i in range(60)}
+    scores = cf.evaluate(run, qrels, "RR")
+    mean = scores.means[0, 0]
+    from scipy import stats
+
+    low, high = scores.interval(0, 0, method="t")
+    exact = stats.ttest_1samp(scores.sample(0, 0), 0).confidence_interval()
+    assert (low, high) == pytest.approx((exact.low, exact.high))
+    b = scores.interval(0, 0)
+    assert b == scores.interval(0, 0)  # the same for the same seed
+    assert b[0] < mean < b[1]
+    assert b == pytest.approx((low, high), abs=0.03)
+    one = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "RR")
+    assert np.isnan(one.interval(0, 0)).all()
+    same = cf.evaluate({"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 1}, "r": {"a": 1}}, "RR")
+    assert same.interval(0, 0) == (1.0, 1.0)
+
+
+def test_iteration_gives_every_value() -> None:
+    rows = list(cf.evaluate(RUN, QRELS, ["P@1", "P@2"], queries="both"))
+    assert rows[0] == cf.Score("run", "P@1", "q1", 0.0)
+    assert [(row.query, row.measure) for row in rows] == [("q1", "P@1"), ("q1", "P@2"), ("q2", "P@1"), ("q2", "P@2")]
+
+
+def test_to_dict_is_json() -> None:
+    found = cf.evaluate(RUN, QRELS, ["AP", "P@1"]).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_wide_and_narrow_queries_together() -> None:
+    """One query with very many judged documents among many with one: laid out apart, scored the same."""
+    wide = {f"d{i}": float(i % 97) for i in range(3000)}
+    qrels = {"wide": {d: int(i % 3) for i, d in enumerate(wide)}} | {f"q{i}": {"a": 1} for i in range(3000)}
+    run = {"wide": wide} | {f"q{i}": {"b": 2.0, "a": float(i % 3)} for i in range(3000)}
+    names = ["AP", "nDCG@10", "RR", "bpref", "ERR(max=2)[ties=expected]"]
+    together = cf.evaluate(run, qrels, names)
+    alone = cf.evaluate({"wide": wide}, {"wide": qrels["wide"]}, names)
+    assert together.values[0, :, 0] == pytest.approx(alone.values[0, :, 0], abs=1e-12)
+    assert together.values[0, 0, 1:4].tolist() == [0.5, 0.5, 0.5]
+
+
+documents = st.sampled_from("abcdefgh")
+runs = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(documents, st.integers(0, 3).map(float), max_size=8), max_size=3
+)
+judgments = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(documents, st.integers(-1, 3), min_size=1), min_size=1, max_size=3
+)
+
+
+@given(runs, judgments, st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_expected_scores_do_not_depend_on_names_or_order(run: dict, qrels: dict, rng) -> None:
+    if run and not set(run) & set(qrels):
+        return
+    names = ["AP", "nDCG@3", "RR", "ERR", "Q", "bpref", "HIT@2", "P@2"]
+    shuffled = list("abcdefgh")
+    rng.shuffle(shuffled)
+    rename = dict(zip("abcdefgh", shuffled, strict=True))
+    other = {q: {rename[d]: s for d, s in reversed(docs.items())} for q, docs in reversed(run.items())}
+    renamed = {q: {rename[d]: g for d, g in docs.items()} for q, docs in qrels.items()}
+    first = cf.evaluate(run, qrels, names, ties="expected").values
+    second = cf.evaluate(other, renamed, names, ties="expected").values
+    np.testing.assert_allclose(first, second, atol=1e-12)
