@@ -38,23 +38,31 @@ class Decompressed(io.RawIOBase):
         self._raw = raw
         self._kind = kind
         self._place = place
-        self._stream = _OPENERS[kind](raw)
+        try:
+            self._stream = _OPENERS[kind](raw)
+        except BaseException:
+            raw.close()
+            raise
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
         view = memoryview(buffer).cast("B")
+        if self._raw.closed:
+            return 0
         try:
             data = self._stream.read(len(view))
-        except InputError:
-            raise
         except EOFError as error:
+            self._raw.close()
             message = f"{self._place}: the {self._kind} data stop before their end"
             raise InputError([message], hint="the file was cut short; fetch or write it again") from error
         except Exception as error:  # each library has its own exceptions for damaged data
+            self._raw.close()
             message = f"{self._place}: the {self._kind} data are damaged"
             raise InputError([message], hint="fetch or write the file again") from error
+        if not data:
+            self._raw.close()  # not every reader closes what it has read to the end
         view[: len(data)] = data
         return len(data)
 
@@ -139,9 +147,9 @@ def compressor(kind: str, raw: Any) -> Any:
 
         return lzma.LZMAFile(raw, "wb")
     if standard := available("compression.zstd"):
-        return standard.ZstdFile(raw, "w")
+        return standard.ZstdFile(raw, "w", options={standard.CompressionParameter.checksum_flag: 1})
     package = optional("zstandard", "writing zstd", "zstd")
-    return package.ZstdCompressor().stream_writer(raw, closefd=False)
+    return package.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False)
 
 
 def by_name(path: str) -> str:

@@ -114,7 +114,7 @@ def _write(
     elif extension == ".jsonl":
         pieces = (_json(dict(zip(names, row, strict=True))) + b"\n" for row in rows())
     elif extension in (".csv", ".tsv"):
-        pieces = _delimited(names, rows(), "," if extension == ".csv" else "\t")
+        pieces = _delimited(names, rows(), "," if extension == ".csv" else "\t", path)
     elif extension == ".parquet":
         pieces = iter([_parquet(columns)])
     else:
@@ -129,13 +129,19 @@ def _json(value: Any) -> bytes:
     return json.dumps(value).encode("ascii")
 
 
-def _delimited(names: Row, rows: Iterator[Row], delimiter: str) -> Iterator[bytes]:
+def _delimited(names: Row, rows: Iterator[Row], delimiter: str, path: str) -> Iterator[bytes]:
     import csv
 
-    def block(some: Iterable[Row]) -> bytes:
-        text = io.StringIO(newline="")
-        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(some)
-        return text.getvalue().encode("utf-8", "surrogateescape")
+    def block(some: list[Row]) -> bytes:
+        texts = [field for row in some for field in row if isinstance(field, str)]
+        if nul := next((text for text in texts if "\0" in text), None):
+            raise _unfit(path, nul, "no reader of CSV expects a NUL byte", ".jsonl")
+        # Up to Python 3.12 the writer leaves a carriage return bare, and readers take it for the end of a line.
+        bare = any("\r" in text for text in texts)
+        text_file = io.StringIO(newline="")
+        quoting = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
+        csv.writer(text_file, delimiter=delimiter, lineterminator="\n", quoting=quoting).writerows(some)
+        return text_file.getvalue().encode("utf-8", "surrogateescape")
 
     yield block([names])
     while some := list(islice(rows, _BLOCK)):
@@ -158,8 +164,8 @@ def _trec(rows: Iterator[Row], path: str) -> Iterator[bytes]:
         yield block
 
 
-def _unfit(path: str, text: str, why: str) -> InputError:
-    return InputError([f"{path}: the id `{shown(text)}` cannot be written: {why}"], hint="write .jsonl or .csv instead")
+def _unfit(path: str, text: str, why: str, better: str = ".jsonl or .csv") -> InputError:
+    return InputError([f"{path}: the id `{shown(text)}` cannot be written: {why}"], hint=f"write {better} instead")
 
 
 def _parquet(columns: dict[str, Any]) -> bytes:
