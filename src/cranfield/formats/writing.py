@@ -139,8 +139,12 @@ def _delimited(names: Row, rows: Iterator[Row], delimiter: str, path: str) -> It
         # Up to Python 3.12 the writer leaves a carriage return bare, and readers take it for the end of a line.
         bare = any("\r" in text for text in texts)
         text_file = io.StringIO(newline="")
-        quoting = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
-        csv.writer(text_file, delimiter=delimiter, lineterminator="\n", quoting=quoting).writerows(some)
+        csv.writer(
+            text_file,
+            delimiter=delimiter,
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
+        ).writerows(some)
         return text_file.getvalue().encode("utf-8", "surrogateescape")
 
     yield block([names])
