@@ -37,7 +37,7 @@ inline std::uint64_t fold(std::uint64_t x, std::uint64_t y) {
 #endif
 }
 
-inline std::uint64_t hash(Text text) {
+CRANFIELD_INLINE std::uint64_t hash(Text text) {
     const char* p = text.data();
     std::size_t n = text.size();
     // The length is mixed in by a secret factor: texts whose overlapping loads agree must differ here.

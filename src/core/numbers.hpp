@@ -5,7 +5,6 @@
 #include <cfloat>
 #include <charconv>
 #include <limits>
-#include <optional>
 #include <system_error>
 
 #include "bytes.hpp"
@@ -67,23 +66,27 @@ inline Shape shape(Text text) {
     return found;
 }
 
-inline std::optional<double> parse_any(Text text, bool negative) {
-    const auto signed_value = [&](double value) { return negative ? -value : value; };
-    constexpr double infinity = std::numeric_limits<double>::infinity();
+CRANFIELD_APART bool parse_any(Text text, bool negative, double& value) {
     const Shape found = shape(text);
     if (found.valid) {
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc::result_out_of_range) value = found.large && !found.zero ? infinity : 0.0;
-        (void)end;
-        return signed_value(value);
+        value = 0;
+        const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (result.ec == std::errc::result_out_of_range) {
+            value = found.large && !found.zero ? std::numeric_limits<double>::infinity() : 0.0;
+        }
+    } else if (equals_ignoring_case(text, "inf") || equals_ignoring_case(text, "infinity")) {
+        value = std::numeric_limits<double>::infinity();
+    } else if (equals_ignoring_case(text, "nan")) {
+        value = std::numeric_limits<double>::quiet_NaN();
+    } else {
+        return false;
     }
-    if (equals_ignoring_case(text, "inf") || equals_ignoring_case(text, "infinity")) return signed_value(infinity);
-    if (equals_ignoring_case(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
-    return std::nullopt;
+    if (negative) value = -value;
+    return true;
 }
 
 inline constexpr double powers_of_ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+inline constexpr std::uint64_t whole_powers_of_ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 // Up to eight digits at once: `word` holds their values (not their characters), first digit in the lowest
 // byte, with zero bytes below where there are fewer. Neighbours are joined to pairs, quadruples, the whole.
@@ -93,15 +96,15 @@ inline std::uint64_t joined_digits(std::uint64_t word) {
     return (word * 10000 + (word >> 32)) & 0xffffffffu;
 }
 
-// True where every byte is the value of a digit, 0 to 9.
-inline bool all_digits(std::uint64_t word) {
-    return (((word + 0x7676767676767676u) | word) & 0x8080808080808080u) == 0;
+// The high bit of the first byte that is no digit's value is set; none is where all are 0 to 9.
+inline std::uint64_t not_digits(std::uint64_t word) {
+    return ((word + 0x7676767676767676u) | word) & 0x8080808080808080u;
 }
 
 }  // namespace number
 
-// Memory must be readable for 24 bytes from the start of `text` on, whatever its length.
-inline std::optional<double> parse_number(Text text) {
+// False where `text` is no number. Memory must be readable for 24 bytes from its start on, whatever its length.
+CRANFIELD_INLINE bool parse_number(Text text, double& value) {
     const char* p = text.data();
     std::size_t n = text.size();
     bool negative = false;
@@ -110,30 +113,32 @@ inline std::optional<double> parse_number(Text text) {
         ++p;
         --n;
     }
-    // What nearly every score looks like: at most eight digits on either side of a point. Both parts are
+    // What nearly every score looks like: one to seven digits, and up to eight more after a point. Both parts are
     // read as integers; their union below 2^53 and a power of ten up to 10^22 are exact in float64, so the
     // one division is the only rounding (Clinger's fast path).
     if constexpr (std::endian::native == std::endian::little && FLT_EVAL_METHOD == 0) {
-        std::size_t whole = 0;
-        while (whole < n && whole < 9 && number::is_digit(p[whole])) ++whole;
+        constexpr std::uint64_t zeros = 0x3030303030303030u;
+        const std::uint64_t head = load<std::uint64_t>(p) ^ zeros;
+        const std::uint64_t other = number::not_digits(head);
+        const std::size_t digits = other == 0 ? 8 : static_cast<std::size_t>(std::countr_zero(other)) / 8;
+        const std::size_t whole = digits < n ? digits : n;
         const std::size_t fraction = n - whole - (whole < n);
-        if (whole >= 1 && whole <= 8 && fraction <= 8 && (whole == n || p[whole] == '.')) {
-            constexpr std::uint64_t zeros = 0x3030303030303030u;
-            const std::uint64_t high = (load<std::uint64_t>(p) ^ zeros) << (64 - 8 * whole);
-            std::uint64_t low = 0;
-            if (fraction != 0) low = (load<std::uint64_t>(p + whole + 1) ^ zeros) << (64 - 8 * fraction);
-            if (number::all_digits(low)) {
-                const double scale = number::powers_of_ten[fraction];
-                const std::uint64_t digits = number::joined_digits(high) * static_cast<std::uint64_t>(scale) +
-                                             number::joined_digits(low);
-                if (digits < (std::uint64_t{1} << 53)) {
-                    const double value = static_cast<double>(digits) / scale;
-                    return negative ? -value : value;
+        if (whole >= 1 && whole <= 7 && fraction <= 8 && (whole == n || p[whole] == '.')) {
+            std::uint64_t tail = 0;
+            if (fraction != 0) tail = (load<std::uint64_t>(p + whole + 1) ^ zeros) << (64 - 8 * fraction);
+            if (number::not_digits(tail) == 0) {
+                const std::uint64_t both =
+                    number::joined_digits(head << (64 - 8 * whole)) * number::whole_powers_of_ten[fraction] +
+                    number::joined_digits(tail);
+                if (both < (std::uint64_t{1} << 53)) {
+                    value = static_cast<double>(both) / number::powers_of_ten[fraction];
+                    if (negative) value = -value;
+                    return true;
                 }
             }
         }
     }
-    return number::parse_any(Text(p, n), negative);
+    return number::parse_any(Text(p, n), negative, value);
 }
 
 }  // namespace cranfield

@@ -68,15 +68,15 @@ struct QrelsColumns {
     Faults faults;
 
     void row(std::uint64_t at, const Columns<4>& columns) {
-        const std::optional<double> value = parse_number(columns[3]);
-        if (!value || !std::isfinite(*value)) {
+        double value = 0;
+        if (!parse_number(columns[3], value) || !std::isfinite(value)) {
             faults.add(at, "grade", columns[0], columns[3]);
             return;
         }
         query_of.push_back(query.number(columns[0]));
         iteration_of.push_back(iteration.number(columns[1]));
         document.add(columns[2]);
-        grade.push_back(*value);
+        grade.push_back(value);
         line.push_back(static_cast<std::int64_t>(at));
     }
 
@@ -111,16 +111,18 @@ struct RunColumns {
     Faults faults;
 
     void row(std::uint64_t at, const Columns<6>& columns) {
-        const std::optional<double> value = parse_number(columns[4]);
-        if (!value || std::isnan(*value)) {
-            faults.add(at, value ? "nan" : "score", columns[0], columns[4]);
+        double value = 0, place = 0;
+        const bool is_number = parse_number(columns[4], value);
+        if (!is_number || std::isnan(value)) {
+            faults.add(at, is_number ? "nan" : "score", columns[0], columns[4]);
             return;
         }
+        if (!parse_number(columns[3], place)) place = std::numeric_limits<double>::quiet_NaN();
         if (line.empty()) tag = columns[5];
         query_of.push_back(query.number(columns[0]));
         document.add(columns[2]);
-        rank.push_back(parse_number(columns[3]).value_or(std::numeric_limits<double>::quiet_NaN()));
-        score.push_back(*value);
+        rank.push_back(place);
+        score.push_back(value);
         line.push_back(static_cast<std::int64_t>(at));
     }
 

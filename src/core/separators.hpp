@@ -37,18 +37,26 @@ inline Masks masks(const char* p) {
     return found;
 }
 
+inline unsigned count_of(std::uint64_t bits) {
+    // Not std::popcount: where the instruction cannot be taken for granted that is a call.
+    bits -= (bits >> 1) & 0x5555555555555555u;
+    bits = (bits & 0x3333333333333333u) + ((bits >> 2) & 0x3333333333333333u);
+    bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return static_cast<unsigned>((bits * 0x0101010101010101u) >> 56);
+}
+
 // Positions, from the start of a stretch, of its separators (newlines among them) and of its newlines.
 struct Separators {
     static constexpr std::size_t stretch = 4096;
 
-    std::uint16_t space[stretch + 1];
-    std::uint16_t newline[stretch];
+    std::uint16_t space[stretch + 64];
+    std::uint16_t newline[stretch + 64];
     std::size_t spaces = 0;
     std::size_t newlines = 0;
 
     // At most `stretch` bytes; 64 more must be readable after them.
     void find(const char* text, std::size_t size) {
-        std::size_t s = 0, l = 0;
+        spaces = newlines = 0;
         for (std::size_t at = 0; at < size; at += 64) {
             Masks found = masks(text + at);
             if (size - at < 64) {
@@ -56,15 +64,24 @@ struct Separators {
                 found.space &= inside;
                 found.newline &= inside;
             }
-            for (; found.space != 0; found.space &= found.space - 1) {
-                space[s++] = static_cast<std::uint16_t>(at + static_cast<unsigned>(std::countr_zero(found.space)));
-            }
-            for (; found.newline != 0; found.newline &= found.newline - 1) {
-                newline[l++] = static_cast<std::uint16_t>(at + static_cast<unsigned>(std::countr_zero(found.newline)));
-            }
+            spaces = note<12>(space, spaces, at, found.space);
+            newlines = note<2>(newline, newlines, at, found.newline);
         }
-        spaces = s;
-        newlines = l;
+    }
+
+private:
+    // Appends the positions of the bits. How many there are cannot be predicted, so `Usual` of them are always
+    // written, and what is too much is overwritten by the next.
+    template <std::size_t Usual>
+    static std::size_t note(std::uint16_t* list, std::size_t size, std::size_t at, std::uint64_t bits) {
+        constexpr std::uint64_t last = std::uint64_t{1} << 63;
+        const std::size_t total = size + count_of(bits);
+        do {
+            for (std::size_t i = 0; i < Usual; ++i, bits &= bits - 1) {
+                list[size++] = static_cast<std::uint16_t>(at + static_cast<unsigned>(std::countr_zero(bits | last)));
+            }
+        } while (bits != 0);
+        return total;
     }
 };
 

@@ -78,24 +78,22 @@ private:
                 open(columns[0], line);
             }
             if (fate_ == Fate::skip) return;
-            const std::optional<double> score = parse_number(columns[4]);
-            if (!score) {
+            double key = 0;
+            if (!parse_number(columns[4], key)) {
                 part_.faults.add(line, "score", query_, columns[4]);
                 return;
             }
-            if (std::isnan(*score)) {
+            if (std::isnan(key)) {
                 part_.faults.add(line, "nan", query_, columns[4]);
                 return;
             }
-            double key = *score;
             if (join_.key_ == Key::score32) key = rounded(key);
             if (join_.key_ == Key::rank) {
-                const std::optional<double> rank = parse_number(columns[3]);
-                if (!rank || std::isnan(*rank)) {
+                if (!parse_number(columns[3], key) || std::isnan(key)) {
                     part_.faults.add(line, "rank", query_, columns[3]);
                     return;
                 }
-                key = -*rank;
+                key = -key;
             }
             if (fate_ == Fate::gather) {
                 if (gathered_.codes.empty()) gathered_.line = line;
