@@ -1,0 +1,126 @@
+// What a fuzzer calls: any bytes, read in every way that the core can read text, under the sanitizers.
+//
+// Beyond not crashing, the ways must agree with each other: small blocks with large ones, one thread with
+// several, the streaming join with the columns of a scan joined in memory.
+#include <cstdio>
+#include <cstdlib>
+
+#include "table.hpp"
+
+using namespace cranfield;
+
+namespace {
+
+void require(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "the core contradicts itself: %s\n", what);
+    std::abort();
+}
+
+bool operator_equal(const Fault& a, const Fault& b) {
+    return a.line == b.line && Text(a.kind) == b.kind && a.query == b.query && a.text == b.text && a.other == b.other;
+}
+
+bool equal(Faults& a, Faults& b) {
+    return a.total() == b.total() &&
+           std::equal(a.shown().begin(), a.shown().end(), b.shown().begin(), b.shown().end(), operator_equal);
+}
+
+bool equal(const Hit& a, const Hit& b) {
+    return a.query == b.query && a.document == b.document && a.start == b.start && a.size == b.size &&
+           a.by_id == b.by_id && a.by_input == b.by_input;
+}
+
+void require_equal(Tally& a, Tally& b, const char* what) {
+    require(equal(a.faults(), b.faults()), what);
+    if (a.faults().total() != 0) return;
+    const std::vector<Hit> mine = a.hits(), yours = b.hits();
+    require(std::equal(mine.begin(), mine.end(), yours.begin(), yours.end(),
+                       [](const Hit& x, const Hit& y) { return equal(x, y); }),
+            what);
+    require(a.lengths() == b.lengths() && a.rows() == b.rows(), what);
+    const auto [ids, lengths] = a.others();
+    const auto [other_ids, other_lengths] = b.others();
+    require(ids.offsets == other_ids.offsets && ids.bytes == other_ids.bytes && lengths == other_lengths, what);
+}
+
+void join(TextJoin& work, Text text, unsigned threads) {
+    Crew crew(threads, [] {});
+    Memory first(text);
+    work.first_pass(first, crew);
+    if (work.needs_second_pass()) {
+        Memory second(text);
+        work.second_pass(second, crew);
+    }
+}
+
+// Judges every third document of every other query: the text decides what there is to find.
+Index judged(const RunColumns& columns) {
+    Ids queries;
+    std::vector<Ids> documents;
+    for (std::size_t row = 0; row < columns.query_of.size(); ++row) {
+        const auto code = static_cast<std::size_t>(columns.query_of[row]);
+        if (code % 2 != 0) continue;
+        const std::uint32_t query = queries.number(columns.query.texts()[code]);
+        if (query == documents.size()) documents.emplace_back();
+        if (row % 3 == 0) documents[query].number(columns.document[row]);
+    }
+    Strings all;
+    std::vector<std::int64_t> begin{0};
+    for (const Ids& ids : documents) {
+        for (std::size_t i = 0; i < ids.size(); ++i) all.add(ids.texts()[i]);
+        begin.push_back(static_cast<std::int64_t>(all.size()));
+    }
+    return Index(queries.texts(), std::move(begin), std::move(all));
+}
+
+StringsView view(const Strings& strings) { return {strings.offsets, strings.bytes.data()}; }
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const unsigned choice = data[0];
+    const Text text(reinterpret_cast<const char*>(data) + 1, size - 1);
+    const Key key = choice % 3 == 0 ? Key::score : choice % 3 == 1 ? Key::score32 : Key::rank;
+    const bool by_id = (choice & 0x40) == 0;
+    const std::size_t block = std::size_t{1} << (choice % 11);
+    Crew one(1, [] {});
+
+    QrelsColumns qrels;
+    Memory qrels_text(text);
+    scan<4>(qrels_text, block, one, qrels);
+
+    RunColumns run;
+    Memory run_text(text);
+    scan<6>(run_text, block, one, run);
+
+    const Index index = judged(run);
+    TextJoin whole(index, key, by_id, std::size_t{1} << 20);
+    join(whole, text, 1);
+    TextJoin pieces(index, key, by_id, block);
+    join(pieces, text, 1 + choice % 3);
+    require_equal(whole.tally(), pieces.tally(), "blocks change the result");
+
+    if (run.faults.total() == 0 && key != Key::rank) {
+        Strings queries;
+        for (const std::int64_t code : run.query_of) queries.add(run.query.texts()[static_cast<std::size_t>(code)]);
+        Tally table(index);
+        join_columns({view(queries), view(run.document), run.score, std::nullopt}, index, key, by_id, table, one);
+        require_equal(whole.tally(), table, "a table gives another result than its text");
+        require(whole.tally().tag() == run.tag, "tags differ");
+    }
+
+    // The number parser, held to the C library's; only the grammar is narrower.
+    std::vector<char> padded(text.begin(), text.end());
+    padded.resize(text.size() + 64);
+    double value = 0;
+    if (size < 400 && parse_number({padded.data(), text.size()}, value)) {
+        char* end = nullptr;
+        const double expected = std::strtod(padded.data(), &end);
+        require(end == padded.data() + text.size(), "a number that the C library does not know");
+        require(std::memcmp(&value, &expected, sizeof value) == 0 || (std::isnan(value) && std::isnan(expected)),
+                "a number is rounded wrongly");
+    }
+    return 0;
+}
