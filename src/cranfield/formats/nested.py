@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -41,64 +42,67 @@ def document_at(source: Mapping[str, Mapping[str, Any]], entry: int) -> str:
 def graded(source: Mapping[Any, Any], name: str, place: Place) -> Judgments:
     """Judgments from ``{query: {document: grade}}`` or ``{query: {document: {subtopic: grade}}}``."""
     _shaped(source, place)
-    given = list(_entries(source))
-    labelled = [subtopic is not None for _, _, subtopic, _ in given]
-    if any(labelled) and not all(labelled):
-        query, document, *_ = given[labelled.index(False)]
-        where = place.at(0, _bytes(query), shown(str(document)))
-        raise InputError([f"{where}a grade without a subtopic, where others have one"])
+    names = list(source)
+    query_of = np.repeat(np.arange(len(source)), [len(judged) for judged in source.values()])
+    documents = [document for judged in source.values() for document in judged]
+    values = [value for judged in source.values() for value in judged.values()]
+    subtopics: list[Any] = []
+    if any(issubclass(kind, Mapping) for kind in set(map(type, values))):
+        bare = next((row for row, value in enumerate(values) if not isinstance(value, Mapping)), None)
+        if bare is not None:
+            where = place.at(0, _bytes(names[query_of[bare]]), shown(str(documents[bare])))
+            raise InputError([f"{where}a grade without a subtopic, where others have one"])
+        # A document with no subtopic at all keeps its row, to be found without a grade below.
+        labels = [value or {"0": value} for value in values]
+        counts = [len(label) for label in labels]
+        query_of = np.repeat(query_of, counts)
+        documents = [document for document, count in zip(documents, counts, strict=True) for _ in range(count)]
+        subtopics = [subtopic for label in labels for subtopic in label]
+        values = [value for label in labels for value in label.values()]
+
     faults: list[Fault] = []
-    queries = _ids(list(source), [b""] * len(source), faults)
-    number = {query: q for q, query in enumerate(source)}
-    owners = [_bytes(query) for query, *_ in given]
-    documents = _ids([document for _, document, _, _ in given], owners, faults)
-    grade = _grades([value for *_, value in given], given, faults)
+
+    def owner(row: int) -> bytes:
+        return _bytes(names[query_of[row]])
+
     subtopic_of: dict[Any, int] = {}
-    codes = [subtopic_of.setdefault(subtopic, len(subtopic_of)) for _, _, subtopic, _ in given]
-    names = Strings.of(["0"]) if not any(labelled) else _ids(list(subtopic_of), [b""] * len(subtopic_of), faults)
-    if faults:
-        entries = [document for _, document, *_ in given]
-        raise input_error(faults[:20], len(faults), place, lambda entry: shown(str(entries[entry - 1])))
     rows = Rows(
-        queries,
-        np.array([number[query] for query, *_ in given], np.int64),
-        names,
-        np.array(codes, np.int64),
-        documents,
-        grade,
-        np.arange(1, len(given) + 1, dtype=np.int64),
+        _ids(names, lambda _: b"", faults),
+        query_of.astype(np.int64),
+        Strings.of(["0"]),
+        np.array([subtopic_of.setdefault(subtopic, len(subtopic_of)) for subtopic in subtopics], np.int64),
+        _ids(documents, owner, faults),
+        _grades(values, owner, faults),
+        np.arange(1, len(values) + 1, dtype=np.int64),
     )
+    if subtopics:
+        rows = dataclasses.replace(rows, iterations=_ids(list(subtopic_of), lambda _: b"", faults))
+    else:
+        rows = dataclasses.replace(rows, iteration_of=np.zeros(len(values), np.int64))
+    if faults:
+        faults.sort(key=lambda fault: fault[0])
+        raise input_error(faults[:20], len(faults), place, lambda entry: shown(str(documents[entry - 1])))
     return judgments(name, rows, place)
-
-
-def _entries(source: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
-    for query, judged in source.items():
-        for document, value in judged.items():
-            if isinstance(value, Mapping) and value:
-                for subtopic, grade in value.items():
-                    yield query, document, subtopic, grade
-            else:
-                yield query, document, None, value
 
 
 def _bytes(value: object) -> bytes:
     return str(value).encode("utf-8", "backslashreplace")
 
 
-def _ids(values: list[Any], owners: list[bytes], faults: list[Fault]) -> Strings:
+def _ids(values: list[Any], owner: Callable[[int], bytes], faults: list[Fault]) -> Strings:
     try:
         return Strings.of(values)
     except (AttributeError, UnicodeEncodeError):  # not all of them are text: find out which
-        for entry, (value, owner) in enumerate(zip(values, owners, strict=True), 1):
+        for row, value in enumerate(values):
             try:
                 Strings.of([value])
             except (AttributeError, UnicodeEncodeError):
-                faults.append((entry, "id", owner, _bytes(repr(value))[:80], 0))
+                faults.append((row + 1, "id", owner(row), _bytes(repr(value))[:80], 0))
         return Strings.of([])
 
 
-def _grades(values: list[Any], given: list[tuple[Any, Any, Any, Any]], faults: list[Fault]) -> Floats:
-    if set(map(type, values)) <= {int, float} and len(values):
+def _grades(values: list[Any], owner: Callable[[int], bytes], faults: list[Fault]) -> Floats:
+    if set(map(type, values)) <= {int, float}:  # the usual case, without a look at each
         try:
             grades = np.array(values, np.float64)
         except OverflowError:
@@ -106,11 +110,11 @@ def _grades(values: list[Any], given: list[tuple[Any, Any, Any, Any]], faults: l
         if np.isfinite(grades).all():
             return grades
     grades = np.zeros(len(values))
-    for entry, value in enumerate(values, 1):
+    for row, value in enumerate(values):
         try:
             if isinstance(value, str | bytes) or not np.isfinite(float(value)):
                 raise TypeError
-            grades[entry - 1] = float(value)
+            grades[row] = float(value)
         except (TypeError, ValueError, OverflowError):
-            faults.append((entry, "grade", _bytes(given[entry - 1][0]), _bytes(repr(value))[:80], 0))
+            faults.append((row + 1, "grade", owner(row), _bytes(repr(value))[:80], 0))
     return grades
