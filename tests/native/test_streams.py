@@ -1,0 +1,227 @@
+"""What bytes come from: descriptors, pipes, Python objects; and what happens when they fail."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield import _plain
+
+_core = pytest.importorskip("cranfield._core", reason="the native core is not built")
+
+
+def empty_index() -> Any:
+    nothing = _plain._pack([])
+    return _core.Index(nothing, np.zeros(1, np.int64), nothing)
+
+
+def join(opener: Any) -> dict[str, Any]:
+    return _core.join_text(opener, empty_index(), "score", False)
+
+
+def run_text(queries: int, documents: int) -> bytes:
+    return b"".join(b"%d Q0 d%d 1 %d t\n" % (q, d, documents - d) for q in range(queries) for d in range(documents))
+
+
+def test_a_descriptor_is_closed() -> None:
+    opened = []
+
+    def opener() -> int:
+        descriptor, end = os.pipe()
+        os.write(end, b"1 Q0 a 1 1 t\n2 Q0 a 1 1 t\n1 Q0 b 1 1 t\n")
+        os.close(end)
+        opened.append(descriptor)
+        return descriptor
+
+    assert join(opener)["lines"] == 3
+    assert len(opened) == 2  # query 1 comes back, so the text is read again
+    for descriptor in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+
+
+def test_a_bad_descriptor_is_an_os_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        join(lambda: read)
+    os.close(write)
+
+
+def test_what_a_stream_raises_is_passed_on() -> None:
+    class Broken(io.RawIOBase):
+        def __init__(self) -> None:
+            self.reads = 0
+
+        def readinto(self, buffer: Any) -> int:
+            self.reads += 1
+            if self.reads == 3:
+                raise ZeroDivisionError("as planned")
+            text = run_text(1, 10)
+            buffer[: len(text)] = text
+            return len(text)
+
+    with pytest.raises(ZeroDivisionError, match="as planned"):
+        join(Broken)
+    with pytest.raises(ZeroDivisionError, match="as planned"):
+        _core.scan_run(Broken)
+    with pytest.raises(AttributeError):
+        join(lambda: object())
+
+
+@pytest.mark.parametrize("count", [-1, 1 << 40, "many"])
+def test_an_impossible_count_is_refused(count: Any) -> None:
+    class Liar:
+        def readinto(self, buffer: Any) -> Any:
+            return count
+
+    with pytest.raises((ValueError, TypeError)):
+        join(Liar)
+
+
+def test_a_stream_may_keep_the_view_it_was_given() -> None:
+    kept = []
+
+    class Keeper(io.BytesIO):
+        def readinto(self, buffer: Any) -> int:
+            kept.append(buffer)
+            return super().readinto(buffer)
+
+    data = run_text(50, 100)
+    assert join(lambda: Keeper(data))["lines"] == 5000
+    assert sum(len(view) for view in kept) > 0  # alive, whatever became of the reader
+
+
+def test_a_slow_pipe() -> None:
+    read, write = os.pipe()
+    data = run_text(20, 50)
+
+    def feed() -> None:
+        for at in range(0, len(data), 777):
+            os.write(write, data[at : at + 777])
+        os.close(write)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    assert join(lambda: read)["lines"] == 1000
+    feeder.join()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("function", ["join", "core.scan_run"])
+def test_an_interrupt_ends_a_silent_pipe(function: str) -> None:
+    program = f"""
+import os, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_streams import join, _core as core
+read, write = os.pipe()
+os.write(write, b"1 Q0 a 1 1 t\\n")
+print("ready", flush=True)
+try:
+    {function}(lambda: read)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    threading.Event().wait(0.3)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=20)
+    assert out == "interrupted\n"
+
+
+MEASURED = """
+import os, resource, sys, threading
+sys.path.insert(0, {folder!r})
+from test_streams import join
+def grown(make):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    read, write = os.pipe()
+    def feed():
+        try:
+            for piece in make():
+                os.write(write, piece)
+        except BrokenPipeError:
+            pass
+        os.close(write)
+    thread = threading.Thread(target=feed)
+    thread.start()
+    result = join(lambda: read)
+    thread.join()
+    return result, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+"""
+
+
+def measured(program: str) -> str:
+    code = MEASURED.format(folder=str(Path(__file__).parent)) + program
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    return ran.stdout
+
+
+def test_memory_does_not_grow_with_the_file() -> None:
+    pytest.importorskip("resource")
+    program = """
+query = [b"%d Q0 document-%d 1 %d t\\n" % (0, d, 9999 - d) for d in range(1000)]
+text = b"".join(query)[1:]
+def make():
+    for q in range(8000):
+        yield (b"\\n%d" % q) + text.replace(b"\\n0 ", b"\\n%d " % q)
+result, mib = grown(make)
+assert result["lines"] == 8_000_000, result
+print(mib)
+"""
+    assert float(measured(program)) < 40
+
+
+def test_a_line_without_end_stops_the_reading() -> None:
+    pytest.importorskip("resource")
+    program = """
+piece = b"x" * (1 << 20)
+result, mib = grown(lambda: (piece for _ in range(2048)))
+assert [fault[1] for fault in result["faults"]] == ["long"], result
+print(mib)
+"""
+    assert float(measured(program)) < 40
+
+
+@pytest.mark.parametrize(
+    ("queries", "begin", "documents"),
+    [
+        (([0, 5], b"abc"), [0, 0], ([0], b"")),
+        (([0, -1, 3], b"abc"), [0, 0, 0], ([0], b"")),
+        (([1, 0], b"abc"), [0, 0], ([0], b"")),
+        (([0, 1], b"a"), [0, 2], ([0, 1], b"a")),
+        (([0, 1], b"a"), [0], ([0], b"")),
+        (([0, 1, 2], b"ab"), [0, 2, 1], ([0, 1], b"a")),
+        (([0, 1, 2], b"aa"), [0, 0, 0], ([0], b"")),
+        (([], b""), [0], ([0], b"")),
+    ],
+)
+def test_an_impossible_index_is_refused(queries: Any, begin: Any, documents: Any) -> None:
+    def column(offsets: Any, data: bytes) -> Any:
+        return np.array(offsets, np.int64), np.frombuffer(data, np.uint8)
+
+    with pytest.raises(ValueError, match="must|twice"):
+        _core.Index(column(*queries), np.array(begin, np.int64), column(*documents))
+
+
+def test_a_table_of_unequal_columns_is_refused() -> None:
+    one, two = _plain._pack([b"a"]), _plain._pack([b"a", b"b"])
+    for columns in [(one, two, np.ones(1), None), (one, one, np.ones(2), None), (one, one, np.ones(1), np.ones(2))]:
+        with pytest.raises(ValueError, match="equally long"):
+            _core.join_table(*columns, empty_index(), "score", False)
+
+
+def test_an_unknown_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="score32"):
+        _core.join_text(lambda: io.BytesIO(), empty_index(), "relevance", False)
