@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from cranfield import formats
 from cranfield.data import Judgments, Run
 
@@ -20,6 +22,12 @@ q2 0 d1 0
 q1 0 d2 0.5
 q4 0 d7 -1
 """
+SCORES = {"q1": {"d1": 3.5, "d2": 3.25, "d3": -1e-3}, "q2": {"d1": 1.0}, "q3": {"9": 7.0}}
+GRADES = {"q1": {"d1": 2.0, "d2": 0.5}, "q2": {"d1": 0.0}, "q4": {"d7": -1.0}}
+ROWS = [(q, d, s) for q, docs in SCORES.items() for d, s in docs.items()]
+JUDGED = [(q, d, g) for q, docs in GRADES.items() for d, g in docs.items()]
+FRAME = pd.DataFrame(ROWS, columns=["qid", "docno", "score"])
+QFRAME = pd.DataFrame(JUDGED, columns=["query_id", "doc_id", "relevance"])
 
 
 def rows(run: Run) -> list[tuple[str, str, float]]:
