@@ -1,0 +1,183 @@
+"""Every contestant as a process of its own that does the whole job: files in, six means out, as JSON.
+
+rivals.py TOOL QRELS RUN...                the means of each run
+rivals.py dicts ROUNDS TOOL,... QRELS RUN  one run as dicts; seconds by tool, taken in turns on the same dicts
+rivals.py numpy                            nothing but what every Python tool here has loaded
+
+Each tool is used as its own documentation shows.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+# What each tool calls the six, in the order in which they are reported; the packages that hold them.
+OURS = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
+PYTREC = ("map", "ndcg_cut_10", "recip_rank", "P_10", "recall_1000", "bpref")
+RANX = ("map", "ndcg@10", "mrr", "precision@10", "recall@1000", "bpref")
+PACKAGES = {"pytrec_eval": "pytrec-eval-terrier", "ir_measures": "ir-measures", "ranx": "ranx"}
+
+Means = dict[str, float]
+Nested = Mapping[str, Mapping[str, Any]]
+
+
+def cranfield(qrels: str, runs: Sequence[str], **how: Any) -> list[Means]:
+    import cranfield
+
+    return [dict(zip(OURS, row.tolist(), strict=True)) for row in cranfield.evaluate(runs, qrels, OURS, **how).means]
+
+
+def cranfield_as_trec9(qrels: str, runs: Sequence[str]) -> list[Means]:
+    """Scores rounded to 32 bits before they are compared, as in all that is built on trec_eval 9."""
+    return cranfield(qrels, runs, ties="trec9")
+
+
+def pytrec_eval(qrels: str, runs: Sequence[str]) -> list[Means]:
+    import pytrec_eval
+
+    with open(qrels) as file:
+        judged = pytrec_eval.parse_qrel(file)
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, _asked_of_pytrec())
+    means = []
+    for path in runs:
+        with open(path) as file:
+            means.append(_pytrec_means(evaluator.evaluate(pytrec_eval.parse_run(file))))
+    return means
+
+
+def _asked_of_pytrec() -> set[str]:
+    return {"map", "ndcg_cut.10", "recip_rank", "P.10", "recall.1000", "bpref"}
+
+
+def _pytrec_means(found: Nested) -> Means:
+    return {
+        ours: sum(values[theirs] for values in found.values()) / len(found)
+        for ours, theirs in zip(OURS, PYTREC, strict=True)
+    }
+
+
+def ir_measures(qrels: str, runs: Sequence[str]) -> list[Means]:
+    import ir_measures
+
+    asked = [ir_measures.parse_measure("Bpref" if name == "bpref" else name) for name in OURS]
+    evaluator = ir_measures.evaluator(asked, ir_measures.read_trec_qrels(qrels))
+    means = []
+    for path in runs:
+        found = evaluator.calc_aggregate(ir_measures.read_trec_run(path))
+        means.append({ours: found[theirs] for ours, theirs in zip(OURS, asked, strict=True)})
+    return means
+
+
+def ranx(qrels: str, runs: Sequence[str]) -> list[Means]:
+    import ranx
+
+    judged = ranx.Qrels.from_file(qrels, kind="trec")
+    means = []
+    for path in runs:
+        found = ranx.evaluate(judged, ranx.Run.from_file(path, kind="trec"), list(RANX))
+        means.append({ours: float(found[theirs]) for ours, theirs in zip(OURS, RANX, strict=True)})
+    return means
+
+
+def cranfield_dicts(qrels: Nested, run: Nested) -> Means:
+    import cranfield
+
+    return dict(zip(OURS, cranfield.evaluate(run, qrels, OURS).means[0].tolist(), strict=True))
+
+
+def pytrec_eval_dicts(qrels: Nested, run: Nested) -> Means:
+    import pytrec_eval
+
+    return _pytrec_means(pytrec_eval.RelevanceEvaluator(qrels, _asked_of_pytrec()).evaluate(run))
+
+
+def ir_measures_dicts(qrels: Nested, run: Nested) -> Means:
+    import ir_measures
+
+    asked = [ir_measures.parse_measure("Bpref" if name == "bpref" else name) for name in OURS]
+    found = ir_measures.calc_aggregate(asked, qrels, run)
+    return {ours: found[theirs] for ours, theirs in zip(OURS, asked, strict=True)}
+
+
+FILES: dict[str, Callable[[str, Sequence[str]], list[Means]]] = {
+    "cranfield": cranfield,
+    "cranfield_as_trec9": cranfield_as_trec9,
+    "pytrec_eval": pytrec_eval,
+    "ir_measures": ir_measures,
+    "ranx": ranx,
+}
+DICTS: dict[str, Callable[[Nested, Nested], Means]] = {
+    "cranfield": cranfield_dicts,
+    "pytrec_eval": pytrec_eval_dicts,
+    "ir_measures": ir_measures_dicts,
+}
+
+
+def version(tool: str) -> str | None:
+    """The installed version, or None."""
+    try:
+        return importlib.metadata.version(PACKAGES[tool])
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def peak() -> float:
+    """The most memory this process held, in MB.
+
+    The kernel's own count for this program image: ``ru_maxrss`` also remembers what the process held
+    before it became this program, which is the memory of whoever started it.
+    """
+    try:
+        with open("/proc/self/status") as status:
+            held = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    except OSError:
+        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
+    return held / 1024
+
+
+def nested(path: str, value: int, kind: Callable[[str], Any]) -> dict[str, dict[str, Any]]:
+    """A file as dicts, its query and document in columns 0 and 2."""
+    found: dict[str, dict[str, Any]] = {}
+    with open(path) as file:
+        for line in file:
+            columns = line.split()
+            found.setdefault(columns[0], {})[columns[2]] = kind(columns[value])
+    return found
+
+
+def in_turns(rounds: int, tools: Sequence[str], qrels: str, run: str) -> dict[str, Any]:
+    """Every tool on the same dicts, round after round, and the first round, which imports, not counted."""
+    judged, ranked = nested(qrels, 3, int), nested(run, 4, float)
+    means = {tool: DICTS[tool](judged, ranked) for tool in tools}
+    seconds: dict[str, list[float]] = {tool: [] for tool in tools}
+    for _ in range(rounds):
+        for tool in tools:
+            began = time.perf_counter()
+            DICTS[tool](judged, ranked)
+            seconds[tool].append(time.perf_counter() - began)
+    return {"means": means, "seconds": seconds}
+
+
+def main(tool: str, *arguments: str) -> None:
+    began = time.perf_counter()
+    result: dict[str, Any] = {}
+    if tool == "numpy":
+        importlib.import_module("numpy")
+    elif tool == "dicts":
+        rounds, tools, qrels, run = arguments
+        result = in_turns(int(rounds), tools.split(","), qrels, run)
+    else:
+        qrels, *runs = arguments
+        result = {"means": FILES[tool](qrels, runs)}
+    print(json.dumps({**result, "inner": time.perf_counter() - began, "peak": peak()}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
