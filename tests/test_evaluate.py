@@ -43,18 +43,21 @@ def test_every_judged_query_counts_and_undefined_is_not_zero() -> None:
 def test_which_queries_count(queries: str, undefined: str, mean: float, n: int) -> None:
     found = table(cf.evaluate(RUN, QRELS, "AP", queries=queries, undefined=undefined))
     assert (found["mean"], found["n"]) == (pytest.approx(mean), n)
-    assert set(found["queries"]) == {"judged": {"q1", "q2", "q3"}, "both": {"q1", "q2"}, "run": {"q1", "q2", "q4"}}[queries]
+    assert (
+        set(found["queries"])
+        == {"judged": {"q1", "q2", "q3"}, "both": {"q1", "q2"}, "run": {"q1", "q2", "q4"}}[queries]
+    )
 
 
 def test_undefined_can_be_an_error() -> None:
-    with pytest.raises(cf.CranfieldError, match=r"AP of run is undefined for 1 queries: q2"):
+    with pytest.raises(cf.CranfieldError, match=r"AP of run is undefined for 1 of 3 queries: q2"):
         cf.evaluate(RUN, QRELS, "AP", undefined="error")
 
 
 def test_notes_say_what_a_reader_must_know() -> None:
     run = {"q1": {"a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"c": 1.0}, "q4": {"a": 1.0}}
     assert cf.evaluate(run, QRELS, ["AP", "P@2"]).notes == (
-        "means are over all 3 judged queries",
+        "means are over all judged queries: 3",
         "AP is undefined for 1 query (q2), left out of means",
         "run does not answer 1 query (q3): scored as empty rankings",
         "run answers 1 query (q4) that nobody judged: not counted",
@@ -125,7 +128,14 @@ def test_float_grades_and_numpy_scalars() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "value"),
-    [("trec", 1 / 3), ("input", 1.0), ("best", 1.0), ("worst", 1 / 3), ("expected", (1 + 1 / 2 + 1 / 3) / 3), ("rank", 1.0)],
+    [
+        ("trec", 1 / 3),
+        ("input", 1.0),
+        ("best", 1.0),
+        ("worst", 1 / 3),
+        ("expected", (1 + 1 / 2 + 1 / 3) / 3),
+        ("rank", 1.0),
+    ],
 )
 def test_tie_rules(rule: str, value: float) -> None:
     run, qrels = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"q": {"a": 1}}
@@ -203,10 +213,15 @@ def test_wide_and_narrow_queries_together() -> None:
 
 documents = st.sampled_from("abcdefgh")
 runs = st.dictionaries(
-    st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(documents, st.integers(0, 3).map(float), max_size=8), max_size=3
+    st.sampled_from(["q1", "q2", "q3"]),
+    st.dictionaries(documents, st.integers(0, 3).map(float), max_size=8),
+    max_size=3,
 )
 judgments = st.dictionaries(
-    st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(documents, st.integers(-1, 3), min_size=1), min_size=1, max_size=3
+    st.sampled_from(["q1", "q2", "q3"]),
+    st.dictionaries(documents, st.integers(-1, 3), min_size=1),
+    min_size=1,
+    max_size=3,
 )
 
 

@@ -48,6 +48,13 @@ VARIANTS = {
     "BPM": ["BPM@3", "BPM(T=0.7, max=3)@5", "BPM(T=2)@9"],
     "ERR": ["ERR", "ERR(max=3)@3", "ERR(max=4)"],
     "bpref": ["bpref", "bpref(rel=2)"],
+    "bpref_R": ["bpref_R"],
+    "bpref_N": ["bpref_N"],
+    "bpref_old": ["bpref_old"],
+    "bpref_relative": ["bpref_relative"],
+    "rpref_N": ["rpref_N(max=3)", "rpref_N(gain='exp')"],
+    "rpref_relative": ["rpref_relative(max=3)"],
+    "rpref_relative2": ["rpref_relative2(max=3)", "rpref_relative2(gain={1: 2, 2: 2.5})"],
 }
 NAMES = [name for names in VARIANTS.values() for name in names]
 

@@ -34,6 +34,8 @@ class Batch:
     ``length`` (q,): documents retrieved. A depth view may end it inside a span.
     ``pool``, ``ideal`` (q, g): grades, and gains in descending order, of all that is judged, retrieved or not.
     ``top``: the highest grade of the whole collection.
+    ``mass`` (q,): all gain there is to find; the number of relevant documents, where gains are 0 and 1.
+    ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
     """
 
     grade: Floats
@@ -46,6 +48,8 @@ class Batch:
     top: float
     gain: Floats
     ideal: Floats
+    mass: Floats
+    tail: Floats
 
     @cached_property
     def memo(self) -> dict[Any, Batch]:
@@ -70,11 +74,6 @@ class Batch:
     def N(self) -> Floats:
         """Documents judged not relevant."""
         return (self.pool >= 0).sum(axis=1) - self.R
-
-    @cached_property
-    def mass(self) -> Floats:
-        """All gain there is to find; R where gains are 0 and 1."""
-        return self.ideal.sum(axis=1)
 
     def seen(self, k: Integers | int | None = None) -> Integers:
         """How many positions of each span are among the first k (a number, or one for each query)."""
@@ -122,6 +121,16 @@ class Batch:
             return self
         return self.columns(np.argsort(key, axis=1, kind="stable"))
 
+    def only(self, keep: Booleans) -> Batch:
+        """The batch with all other documents turned into padding."""
+        return replace(
+            self,
+            grade=np.where(keep, self.grade, np.nan),
+            gain=np.where(keep, self.gain, 0),
+            start=np.where(keep, self.start, 0),
+            size=np.where(keep, self.size, 1),
+        ).sorted()
+
     def columns(self, order: Integers) -> Batch:
         """The columns of each row in another order."""
         names = ("grade", "start", "size", "by_id", "by_input", "gain")
@@ -130,7 +139,7 @@ class Batch:
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
-        names = ("grade", "start", "size", "by_id", "by_input", "length", "pool", "gain", "ideal")
+        names = ("grade", "start", "size", "by_id", "by_input", "length", "pool", "gain", "ideal", "mass", "tail")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
@@ -269,4 +278,5 @@ def _batch(
 ) -> Batch:
     """A batch whose gains are its grades, until a view says otherwise."""
     gain, ideal = np.maximum(np.nan_to_num(grade), 0), np.maximum(np.nan_to_num(pool), 0)
-    return Batch(grade, start, size, by_id, by_input, length, pool, top, gain, -np.sort(-ideal, axis=1))
+    ideal, mass = -np.sort(-ideal, axis=1), ideal.sum(axis=1)
+    return Batch(grade, start, size, by_id, by_input, length, pool, top, gain, ideal, mass, np.zeros_like(mass))

@@ -91,8 +91,6 @@ def _columns(measures: Any, defaults: Views, *, residuals: bool) -> list[Column]
         label = one.strip() if isinstance(one, str) and seen == measure else str(seen)
         if any(c.label == label for c in columns):
             continue
-        if seen.views.terminal:
-            raise MeasureError(f"`{seen}`: the terminal view is not available in this version")
         columns.append(Column(label, seen))
         if residuals and measure.definition.residual is not None:
             columns.append(Column(f"{label} residual", seen, residual=True))

@@ -13,7 +13,7 @@ from cranfield.scored import Column, Scored
 from cranfield.scores import Scores
 
 COUNTED = {
-    "judged": "means are over all {n} judged queries",
+    "judged": "means are over all judged queries: {n}",
     "both": "means are over the judged queries that a run answers",
     "run": "means are over all queries that a run answers",
 }

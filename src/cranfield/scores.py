@@ -64,8 +64,9 @@ class Scores:
         if self.undefined == "error":
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            what = f"{self.measures[measure]} of {self.runs[run]}"
             raise CranfieldError(
-                f"{self.measures[measure]} of {self.runs[run]} is undefined for {len(names)} queries: {shown}",
+                f"{what} is undefined for {len(names)} of {len(values)} queries: {shown}",
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
         if self.undefined == "skip":
@@ -85,7 +86,7 @@ class Scores:
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
-        """Where the mean over queries like these may lie: bootstrap (BCa, 10,000 resamples) or Student's t."""
+        """Where the mean over queries like these may lie: bootstrap (BCa, 9,999 resamples) or Student's t."""
         from scipy import stats
 
         sample, kind = self.sample(run, measure), self.aggregates[measure]

@@ -1,7 +1,7 @@
 """What a ranking's imperfections are turned into before a measure sees it; each view is ``Batch -> Batch``.
 
 They apply in one order, which is part of a score's definition:
-gain mapping -> ties -> depth -> condense. They do not commute.
+gain mapping -> ties -> depth -> condense -> terminate. They do not commute.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Gains:
         if self.kind == "graded":
             return gain
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
+        if isinstance(self.gain, tuple):
+            highest = max(highest, *(value for _, value in self.gain))  # a map need not rise with the grade
         return np.minimum(gain / highest, 1) if highest > 0 else np.zeros_like(gain)
 
     def _mapped(self, grade: Floats) -> Floats:
@@ -50,7 +52,7 @@ class Gains:
         ideal = np.where(np.isnan(batch.pool), 0, self.of(batch.pool, batch.top))
         gain = np.where(np.isnan(batch.grade), 0, self.of(batch.grade, batch.top))
         top = float(self.of(np.array([batch.top]), batch.top)[0])
-        return replace(batch, gain=gain, ideal=-np.sort(-ideal, axis=1), top=top)
+        return replace(batch, gain=gain, ideal=-np.sort(-ideal, axis=1), mass=ideal.sum(axis=1), top=top)
 
 
 @dataclass(frozen=True)
@@ -87,20 +89,22 @@ class Views:
         return {"trec9": "score32", "rank": "rank"}.get(self.ties or "", "score")  # type: ignore[return-value]
 
 
-def apply(batch: Batch, gains: Gains, views: Views) -> Batch:
-    """The batch as a measure sees it."""
+def ordered(batch: Batch, gains: Gains, views: Views) -> Batch:
+    """The first half of the views: grades become gains, ties are ruled on, the ranking is cut at its depth."""
     if (gains, views) not in batch.memo:
-        batch.memo[gains, views] = _applied(batch, gains, views)
+        ruled = RULES[views.ties or "trec"](gains(batch))
+        batch.memo[gains, views] = ruled if views.depth is None else truncate(ruled, views.depth)
     return batch.memo[gains, views]
 
 
-def _applied(batch: Batch, gains: Gains, views: Views) -> Batch:
-    batch = RULES[views.ties or "trec"](gains(batch))
-    if views.depth is not None:
-        batch = truncate(batch, views.depth)
-    if views.condensed:
-        batch = condense(batch)
-    return batch
+def settled(batch: Batch, views: Views, *, bounded: bool = False) -> Batch:
+    """The second half, for rankings that do not end inside a tie: condensed and terminated."""
+    if not (views.condensed or views.terminal):
+        return batch
+    if (views, bounded) not in batch.memo:
+        seen = condense(batch) if views.condensed else batch
+        batch.memo[views, bounded] = terminate(seen, bounded=bounded) if views.terminal else seen
+    return batch.memo[views, bounded]
 
 
 def narrow(batch: Batch, place: Any) -> Batch:
@@ -141,31 +145,60 @@ RULES: dict[str, Callable[[Batch], Batch]] = {
 }
 
 
-def _only(batch: Batch, keep: Any) -> Batch:
-    """The batch with the other documents turned into padding."""
-    return replace(
-        batch,
-        grade=np.where(keep, batch.grade, np.nan),
-        gain=np.where(keep, batch.gain, 0),
-        start=np.where(keep, batch.start, 0),
-        size=np.where(keep, batch.size, 1),
-    ).sorted()
-
-
 def truncate(batch: Batch, depth: int) -> Batch:
     """The ranking cut at a depth, which may fall inside a tie."""
-    return replace(_only(batch, batch.start < depth), length=np.minimum(batch.length, depth))
+    return replace(batch.only(batch.start < depth), length=np.minimum(batch.length, depth))
 
 
 def condense(batch: Batch) -> Batch:
     """The ranking without the documents that nobody judged."""
-    batch = _only(batch, batch.judged)
+    batch = batch.only(batch.judged)
     return replace(
         batch,
         start=np.where(batch.judged, batch.above(batch.judged), 0).astype(np.int64),
         size=np.where(batch.judged, batch.within(batch.judged), 1).astype(np.int64),
         length=batch.judged.sum(axis=1),
     )
+
+
+def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
+    """The ranking with a terminal document after it, as relevant as what was found is complete (Liu et al., eq 1).
+
+    Where nothing is relevant it is fully so: silence is the right answer. A perfect ranking ends in one too, right
+    after its last relevant document, and is compared as far as this one goes (eq 3). Every rank below has the
+    same gain (eq 2). ``bounded`` gives the perfect ranking, where it is cut before its end, what its own terminal
+    document would earn there: without it graded gains can score above 1.
+    """
+    found = batch.gain.sum(axis=1)
+    earned = np.where(batch.mass > 0, found / np.where(batch.mass > 0, batch.mass, 1), 1)
+    queries = np.arange(len(earned))
+    count = (batch.ideal > 0).sum(axis=1)
+    ideal = np.pad(batch.ideal, ((0, 0), (0, 1)))
+    ideal[queries, count] = 1
+    inside = np.arange(ideal.shape[1]) <= batch.length[:, None]
+    if bounded:
+        last = np.minimum(batch.length, ideal.shape[1] - 1)
+        so_far = np.where(np.arange(ideal.shape[1]) < batch.length[:, None], ideal, 0).sum(axis=1)
+        would_earn = so_far / np.where(batch.mass > 0, batch.mass, 1)
+        cut = count > batch.length
+        ideal[queries, last] = np.where(cut, np.maximum(ideal[queries, last], would_earn), ideal[queries, last])
+
+    def ended(values: Any, last: Any) -> Any:
+        return np.column_stack([values, np.broadcast_to(last, len(queries)).astype(values.dtype)])
+
+    return replace(
+        batch,
+        grade=ended(batch.grade, earned),
+        gain=ended(batch.gain, earned),
+        start=ended(batch.start, batch.length),
+        size=ended(batch.size, 1),
+        by_id=ended(batch.by_id, 0),
+        by_input=ended(batch.by_input, 0),
+        length=batch.length + 1,
+        ideal=np.where(inside, ideal, 0),
+        mass=batch.mass + 1,
+        tail=earned,
+    ).sorted()
 
 
 def fill(batch: Batch, depth: int) -> Batch:

@@ -45,7 +45,7 @@ def test_the_usual_faults(call: Call, files: Path, case: dict[str, Any]) -> None
 def test_undefined_values_can_be_refused(call: Call) -> None:
     result = call("eval", QRELS, QUIET, "-m", "AP", "--undefined", "error")
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: AP of quiet is undefined for 1 quer")
+    assert result.stderr.startswith("error: AP of quiet is undefined for 1 of 8 quer")
 
 
 def test_check_reports_everything_at_once(call: Call, files: Path) -> None:

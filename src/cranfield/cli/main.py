@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from cranfield import __version__
+from cranfield import __version__, core
 from cranfield.errors import CranfieldError, UsageError
 
 # In the order in which a newcomer needs them; each is a module of this package that holds a `command`.
@@ -96,6 +96,8 @@ def fail(message: str, hint: str, code: int) -> None:
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Scores for rankings as they are: tied, cut short, half judged."""
+    if not core.NATIVE and not os.environ.get("CRANFIELD_PLAIN"):
+        click.echo("note: reading in plain Python, slowly; install with a C++ compiler for speed", err=True)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

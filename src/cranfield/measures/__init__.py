@@ -4,6 +4,10 @@ from cranfield.measures import average_precision, gain, precision, preference, r
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.grammar import parse
 
+# The order in which people look for them.
 FAMILIES = (precision, average_precision, reciprocal_rank, gain, user_model, preference)
+for _family in FAMILIES:
+    for _symbol in [d.symbol for d in CATALOGUE.values() if d.function.__module__ == _family.__name__]:
+        CATALOGUE[_symbol] = CATALOGUE.pop(_symbol)
 
 __all__ = ["CATALOGUE", "FAMILIES", "Definition", "Measure", "parse"]

@@ -13,11 +13,11 @@ from cranfield.batch import Batch, from_ranking
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
 from cranfield.measures.orders import Estimate, over_cuts, over_orders
-from cranfield.views import Gains, Views, apply
+from cranfield.views import Gains, Views, ordered, settled
 
 Kernel = Callable[..., Floats]
 Cutoff = Literal["none", "optional", "required", "recall"]
-GainKind = Literal["binary", "graded", "scaled", "either"]
+GainKind = Literal["binary", "graded", "scaled", "either", "ideal"]
 # How the expectation over tied documents is had: in closed form, or as a mean over which of them
 # reach the first k, or over all their orders.
 Orders = Literal["closed", "cuts", "all"]
@@ -104,12 +104,22 @@ REL = Parameter("rel", float, 1.0, Range())
 GRADED_REL = Parameter("rel", float, None, Range(), optional=True)
 GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
 MAX = Parameter("max", float, None, Range(0, closed="()"), optional=True)
+IDEAL = Parameter("ideal", str, "paper", choices=("paper", "bounded"))
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "binary": (REL,),
     "graded": (GAIN, GRADED_REL),
     "scaled": (GAIN, GRADED_REL, MAX),
+    "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
     "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True is asked for
 }
+
+
+# Why a measure has no terminal form.
+UNDEFINED = "nobody has defined one for it"
+FIXED = "its divisor is fixed, so that it cannot tell silence from failure"
+UNORDERED = "it does not look at the order, and a terminal document is a place in it"
+UNBOUNDED = "it has no ideal that a terminal document could be part of"
+TERMINAL = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +139,7 @@ class Definition:
     aggregate: Literal["mean", "geometric", "sum"] = "mean"
     orders: Orders = "closed"
     residual: Kernel | None = None
+    terminal: str = ""  # why it has no terminal form; empty where it has one
 
     @property
     def title(self) -> str:
@@ -161,6 +172,7 @@ def measure(
     aggregate: Literal["mean", "geometric", "sum"] = "mean",
     orders: Orders = "closed",
     residual: Kernel | None = None,
+    terminal: str = UNDEFINED,
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -187,6 +199,7 @@ def measure(
             aggregate,
             orders,
             residual,
+            terminal,
         )
         return function
 
@@ -218,6 +231,13 @@ class Measure:
     cutoff: float | None = None
     views: Views = field(default_factory=Views)
 
+    def __post_init__(self) -> None:
+        if self.views.terminal and self.definition.terminal:
+            able = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
+            raise MeasureError(
+                f"{self.symbol} has no terminal form: {self.definition.terminal}", hint=f"those that have: {able}"
+            )
+
     @property
     def definition(self) -> Definition:
         return CATALOGUE[self.symbol]
@@ -237,7 +257,9 @@ class Measure:
         """How this measure sees grades."""
         chosen, kind = self.chosen, self.definition.gains
         rel = chosen["rel"]
-        if kind == "either":
+        if kind == "ideal":
+            kind = "scaled"
+        elif kind == "either":
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"))
 
@@ -261,25 +283,30 @@ class Measure:
         return self._expected(self.definition.residual, batch, seed)
 
     def _expected(self, function: Kernel, batch: Batch, seed: int) -> Estimate:
-        seen, arguments = apply(batch, self.gains, self.views), self.arguments()
+        arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
 
-        def kernel(b: Batch) -> Floats:
-            return function(b, **arguments)
+        def plain(b: Batch) -> Estimate:
+            return Estimate(function(b, **arguments))
 
-        if self.definition.orders == "all":
-            return over_orders(kernel, seen, seed=seed)
-        if self.definition.orders == "cuts":
-            return over_cuts(kernel, seen, k=arguments["k"], seed=seed)
-        return Estimate(kernel(seen))
+        def score(b: Batch) -> Estimate:
+            seen = settled(b, self.views, bounded=bounded)
+            if self.definition.orders == "all":
+                return over_orders(plain, seen, seed=seed)
+            if self.definition.orders == "cuts":
+                return over_cuts(plain, seen, k=arguments["k"], seed=seed)
+            return plain(seen)
+
+        seen = ordered(batch, self.gains, self.views)
+        return score(seen) if self.views.depth is None else over_cuts(score, seen, k=self.views.depth, seed=seed)
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:
         """The score of one ranking written as grades, best first: None is unjudged, a tuple a tie.
 
         >>> import cranfield as cf
-        >>> cf.parse("AP")([1, 0, 1], missed=[1])
-        0.5555555555555556
-        >>> cf.parse("RR[ties=expected]")([(1, 0, 0)])
-        0.611111111111111
+        >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
+        0.555556
+        >>> round(cf.parse("RR[ties=expected]")([(1, 0, 0)]), 6)
+        0.611111
         """
         return float(self.values(from_ranking(ranking, missed)).value[0])
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.batch import Batch
 from cranfield.data import Floats
-from cranfield.measures.catalogue import Range, Rank, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Range, Rank, measure
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import log_discount
@@ -31,7 +31,7 @@ def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     return b.ideal[:, : len(ranks)] @ (running(ranks + 1) - running(ranks))
 
 
-@measure("CG", cite="jarvelin2002", formula="CG@k = Σ_{i≤k} g_i", gains="graded", bounds=(0, inf))
+@measure("CG", cite="jarvelin2002", formula="CG@k = Σ_{i≤k} g_i", gains="graded", bounds=(0, inf), terminal=UNBOUNDED)
 def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     """All gain in the first k, wherever it stands there.
 
@@ -48,6 +48,7 @@ def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     formula="DCG@k = Σ_{i≤k} g_i D(i),  D(i) = 1/log2(i+1);  discount='jk': 1 for i ≤ base, then 1/log_base(i)",
     gains="graded",
     bounds=(0, inf),
+    terminal=UNBOUNDED,
 )
 def discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -65,7 +66,8 @@ def discounted_cumulated_gain(
     "nDCG",
     cite="jarvelin2002 mcsherry2008",
     formula="nDCG@k = DCG@k / DCG@k of all judged documents in descending order of gain",
-    gains="graded",
+    gains="ideal",
+    terminal=TERMINAL,
 )
 def normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -75,13 +77,19 @@ def normalised_discounted_cumulated_gain(
     Undefined where no document has any gain.
 
     >>> import cranfield as cf
-    >>> cf.parse("nDCG@3")([1, 0, 2], missed=[1])
-    0.6388068881341916
+    >>> round(cf.parse("nDCG@3")([1, 0, 2], missed=[1]), 6)
+    0.638788
     """
     return ratio(dcg(b, k, discount, base), ideal_dcg(b, k, discount, base))
 
 
-@measure("SDCG", cite="moffat2013", formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain", gains="scaled")
+@measure(
+    "SDCG",
+    cite="moffat2013",
+    formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain",
+    gains="scaled",
+    terminal=FIXED,
+)
 def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """How much of the discounted gain of k perfect documents the ranking reaches.
 

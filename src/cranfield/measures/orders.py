@@ -30,13 +30,16 @@ class Estimate:
     error: Floats | None = None
 
 
-def over_orders(kernel: Callable[[Batch], Floats], batch: Batch, *, seed: int = 0) -> Estimate:
+Scorer = Callable[[Batch], Estimate]
+
+
+def over_orders(kernel: Scorer, batch: Batch, *, seed: int = 0) -> Estimate:
     """The mean of a measure over all orders of tied documents."""
     return _expected(kernel, batch, np.flatnonzero(batch.tied), _orders, seed)
 
 
-def over_cuts(kernel: Callable[[Batch], Floats], batch: Batch, *, k: int, seed: int = 0) -> Estimate:
-    """The mean of a measure that is linear in all but which tied documents make it into the first k."""
+def over_cuts(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
+    """The mean of a measure over which of the documents tied across rank k make it into the first k."""
     end = np.minimum(batch.length, k)[:, None]
     cut = (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
     return _expected(kernel, batch, np.flatnonzero(cut.any(axis=1)), lambda b, rng: _cuts(b, k, rng), seed)
@@ -53,32 +56,36 @@ class Settled:
 
 
 def _expected(
-    kernel: Callable[[Batch], Floats],
+    kernel: Scorer,
     batch: Batch,
     open_queries: Integers,
     settle: Callable[[Batch, np.random.Generator], Settled],
     seed: int,
 ) -> Estimate:
-    value = np.empty(len(batch.length))
+    if not len(open_queries):
+        return kernel(batch)
+    value, error = np.zeros((2, len(batch.length)))
     closed = np.setdiff1d(np.arange(len(value)), open_queries)
     if len(closed):
-        value[closed] = kernel(batch.rows(closed))
-    error = np.zeros(len(value))
+        known = kernel(batch.rows(closed))
+        value[closed], error[closed] = known.value, 0 if known.error is None else known.error
     for q in open_queries:
         # Seeded by what the query holds: its score does not depend on which queries are scored with it.
         real = ~np.isnan(batch.grade[q])
         content = zlib.crc32(batch.start[q, real].tobytes() + batch.gain[q, real].tobytes())
         settled = settle(batch.rows(np.array([q])), np.random.default_rng([seed, content]))
         rows = batch.rows(np.full(len(settled.chance), q))
-        scores = kernel(replace(rows, start=settled.start, size=settled.size).sorted())
+        rows = replace(rows, start=settled.start, size=settled.size)
+        found = kernel(rows.only(~np.isnan(rows.grade) & (rows.start < rows.length[:, None])))
+        scores = found.value
         if np.isnan(scores).all():
             value[q] = np.nan
             continue
         # An order in which the measure is undefined has found nothing: it counts 0 among the others.
         scores = np.nan_to_num(scores)
         value[q] = scores @ settled.chance
-        if settled.sampled:
-            error[q] = scores.std(ddof=1) / math.sqrt(len(scores))
+        within = 0.0 if found.error is None else float(np.sqrt((settled.chance**2) @ found.error**2))
+        error[q] = max(within, scores.std(ddof=1) / math.sqrt(len(scores)) if settled.sampled else 0.0)
     return Estimate(value, error if error.any() else None)
 
 
@@ -137,8 +144,8 @@ def _cuts(batch: Batch, k: int, rng: np.random.Generator) -> Settled:
     end = int(min(batch.length[0], k))
     columns, first, size = next((c, t, n) for c, t, n in _groups(batch) if t < end < t + n)
     slots = end - first
-    kind = np.unique(batch.gain[0, columns], return_inverse=True)[1]
-    # Documents of one gain are alike, so an outcome is how many of each made it; last, those nobody judged.
+    kind = np.unique(batch.grade[0, columns], return_inverse=True)[1]
+    # Documents of one grade are alike, so an outcome is how many of each made it; last, those nobody judged.
     have = np.append(np.bincount(kind), size - len(columns))
     sampled = math.prod((have + 1).tolist()) > 20 * EXACT
     if sampled:

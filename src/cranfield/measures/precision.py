@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.batch import Batch
 from cranfield.data import Floats
-from cranfield.measures.catalogue import Positive, Rank, Share, measure
+from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import count
 
@@ -21,7 +21,7 @@ def hits(b: Batch, k: Floats | int | None = None) -> Floats:
     return (b.gain * b.mean_over(count, end)).sum(axis=1)
 
 
-@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k")
+@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED)
 def precision(b: Batch, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
@@ -47,7 +47,7 @@ def recall(b: Batch, *, k: Rank) -> Floats:
     return ratio(hits(b, k), b.R)
 
 
-@measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)")
+@measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)", terminal=FIXED)
 def f_one(b: Batch, *, k: Rank) -> Floats:
     """Precision and recall at k in one number, their harmonic mean.
 
@@ -58,7 +58,7 @@ def f_one(b: Batch, *, k: Rank) -> Floats:
     return 2 * hits(b, k) / (k + b.R)
 
 
-@measure("Success", cite="voorhees2005", formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0")
+@measure("Success", cite="voorhees2005", formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0", terminal=FIXED)
 def success(b: Batch, *, k: Rank) -> Floats:
     """Whether any of the first k documents is relevant; with ties, how likely that is.
 
@@ -72,13 +72,15 @@ def success(b: Batch, *, k: Rank) -> Floats:
     return 1 - np.where(b.relevant, missed, 1).prod(axis=1)
 
 
-@measure("HIT", cite="moffat2013", formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain", gains="scaled")
+@measure(
+    "HIT", cite="moffat2013", formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain", gains="scaled", terminal=FIXED
+)
 def best_gain(b: Batch, *, k: Rank) -> Floats:
     """The best document among the first k, on a scale where the best possible one is 1.
 
     >>> import cranfield as cf
-    >>> cf.parse("HIT(max=3)@2")([0, 2, 3])
-    0.6666666666666666
+    >>> round(cf.parse("HIT(max=3)@2")([0, 2, 3]), 6)
+    0.666667
     """
     by_gain = np.lexsort((-b.gain, np.where(np.isnan(b.grade), np.iinfo(np.int64).max, b.start)), axis=1)
     b = b.columns(by_gain)
@@ -98,13 +100,13 @@ def r_precision(b: Batch) -> Floats:
     """Precision at the rank where a perfect ranking would have found everything.
 
     >>> import cranfield as cf
-    >>> cf.parse("Rprec")([1, 0, 1], missed=[1])
-    0.6666666666666666
+    >>> round(cf.parse("Rprec")([1, 0, 1], missed=[1]), 6)
+    0.666667
     """
     return ratio(hits(b, b.R), b.R)
 
 
-@measure("RPrec", cite="moffat2013", formula="RPrec@k = P@min(k, R)")
+@measure("RPrec", cite="moffat2013", formula="RPrec@k = P@min(k, R)", terminal=FIXED)
 def r_precision_at(b: Batch, *, k: Rank) -> Floats:
     """Precision at k, or at the number of relevant documents where these are fewer.
 
@@ -124,8 +126,8 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Literal["trec9", "t
     trec_eval 10 r R rounded to the nearest; ``exact`` is the least number with that recall.
 
     >>> import cranfield as cf
-    >>> cf.parse("IPrec@0.5")([1, 0, 1], missed=[1])
-    0.6666666666666666
+    >>> round(cf.parse("IPrec@0.5")([1, 0, 1], missed=[1]), 6)
+    0.666667
     """
     found = np.cumsum(b.relevant, axis=1)
     at = np.where(b.relevant, found / (b.start + 1), 0)
@@ -136,7 +138,7 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Literal["trec9", "t
     return ratio(np.where(reached, at, 0).max(axis=1) * b.R, b.R)
 
 
-@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved")
+@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED)
 def set_precision(b: Batch) -> Floats:
     """The share of relevant documents among all that were retrieved; 0 for an empty answer.
 
@@ -147,7 +149,7 @@ def set_precision(b: Batch) -> Floats:
     return hits(b) / np.maximum(b.length, 1)
 
 
-@measure("SetR", cite="cleverdon1966", formula="SetR = relevant retrieved / R")
+@measure("SetR", cite="cleverdon1966", formula="SetR = relevant retrieved / R", terminal=UNORDERED)
 def set_recall(b: Batch) -> Floats:
     """The share of all relevant documents that was retrieved at all.
 
@@ -158,7 +160,7 @@ def set_recall(b: Batch) -> Floats:
     return ratio(hits(b), b.R)
 
 
-@measure("SetF", cite="vanrijsbergen1979", formula="SetF = (1 + β²) SetP SetR / (β² SetP + SetR)")
+@measure("SetF", cite="vanrijsbergen1979", formula="SetF = (1 + β²) SetP SetR / (β² SetP + SetR)", terminal=UNORDERED)
 def set_f(b: Batch, *, beta: Positive = 1.0) -> Floats:
     """Precision and recall of everything retrieved in one number; recall counts beta times as much.
 
@@ -171,7 +173,7 @@ def set_f(b: Batch, *, beta: Positive = 1.0) -> Floats:
     return ratio((1 + beta**2) * hits(b), np.where(b.R > 0, beta**2 * b.R + b.length, 0))
 
 
-@measure("SetAP", cite="buckley2005", formula="SetAP = SetP · SetR")
+@measure("SetAP", cite="buckley2005", formula="SetAP = SetP · SetR", terminal=UNORDERED)
 def set_average_precision(b: Batch) -> Floats:
     """Precision times recall of everything retrieved: average precision if the order were not known.
 
@@ -182,7 +184,7 @@ def set_average_precision(b: Batch) -> Floats:
     return set_precision(b) * set_recall(b)
 
 
-@measure("Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k")
+@measure("Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k", terminal=FIXED)
 def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of the first k documents (of all, without k) that somebody judged.
 
@@ -194,7 +196,14 @@ def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     return seen / (np.maximum(b.length, 1) if k is None else k)
 
 
-@measure("NumRet", cite="buckley2005", formula="NumRet = documents retrieved", bounds=(0, inf), aggregate="sum")
+@measure(
+    "NumRet",
+    cite="buckley2005",
+    formula="NumRet = documents retrieved",
+    bounds=(0, inf),
+    aggregate="sum",
+    terminal=UNORDERED,
+)
 def number_retrieved(b: Batch) -> Floats:
     """How many documents were retrieved; summed over queries.
 
@@ -205,7 +214,7 @@ def number_retrieved(b: Batch) -> Floats:
     return b.length.astype(np.float64)
 
 
-@measure("NumRel", cite="buckley2005", formula="NumRel = R", bounds=(0, inf), aggregate="sum")
+@measure("NumRel", cite="buckley2005", formula="NumRel = R", bounds=(0, inf), aggregate="sum", terminal=UNORDERED)
 def number_relevant(b: Batch) -> Floats:
     """How many documents are relevant, retrieved or not; summed over queries.
 
@@ -216,7 +225,9 @@ def number_relevant(b: Batch) -> Floats:
     return b.R
 
 
-@measure("NumRelRet", cite="buckley2005", formula="NumRelRet = Σ_i b_i", bounds=(0, inf), aggregate="sum")
+@measure(
+    "NumRelRet", cite="buckley2005", formula="NumRelRet = Σ_i b_i", bounds=(0, inf), aggregate="sum", terminal=UNORDERED
+)
 def number_relevant_retrieved(b: Batch) -> Floats:
     """How many relevant documents were retrieved; summed over queries.
 

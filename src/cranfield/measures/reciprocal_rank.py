@@ -6,19 +6,24 @@ import numpy as np
 
 from cranfield.batch import CELLS, Batch
 from cranfield.data import Floats
-from cranfield.measures.catalogue import Rank, measure
+from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.weights import harmonic
 
 
-@measure("RR", cite="voorhees1999 mcsherry2008", formula="RR@k = 1 / min{i ≤ k : b_i = 1}, 0 if there is none")
+@measure(
+    "RR",
+    cite="voorhees1999 mcsherry2008",
+    formula="RR@k = 1 / min{i ≤ k : b_i = 1}, 0 if there is none",
+    terminal=TERMINAL,
+)
 def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     """One over the rank of the first relevant document; 0 if there is none.
 
     >>> import cranfield as cf
-    >>> cf.parse("RR")([0, 0, 1, 1])
-    0.3333333333333333
-    >>> cf.parse("RR[ties=expected]")([(0, 1, 1, 0)])
-    0.7222222222222222
+    >>> round(cf.parse("RR")([0, 0, 1, 1]), 6)
+    0.333333
+    >>> round(cf.parse("RR[ties=expected]")([(0, 1, 1, 0)]), 6)
+    0.722222
     """
     first = b.relevant.argmax(axis=1)
     rows = np.arange(len(first))
