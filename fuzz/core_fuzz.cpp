@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "table.hpp"
+#include "text.hpp"
 
 using namespace cranfield;
 
@@ -17,13 +18,13 @@ void require(bool holds, const char* what) {
     std::abort();
 }
 
-bool operator_equal(const Fault& a, const Fault& b) {
+bool equal_faults(const Fault& a, const Fault& b) {
     return a.line == b.line && Text(a.kind) == b.kind && a.query == b.query && a.text == b.text && a.other == b.other;
 }
 
 bool equal(Faults& a, Faults& b) {
     return a.total() == b.total() &&
-           std::equal(a.shown().begin(), a.shown().end(), b.shown().begin(), b.shown().end(), operator_equal);
+           std::equal(a.shown().begin(), a.shown().end(), b.shown().begin(), b.shown().end(), equal_faults);
 }
 
 bool equal(const Hit& a, const Hit& b) {

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "key.hpp"
 #include "python.hpp"
-#include "text.hpp"
 
 namespace cranfield {
 

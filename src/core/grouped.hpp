@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <numeric>
 
 #include "crew.hpp"
+#include "grouping.hpp"
 #include "source.hpp"
 #include "tally.hpp"
 
@@ -33,14 +33,7 @@ private:
 template <class Fill>
 void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& queries, const Index& index, bool by_id,
                   Fill fill, Tally& tally, Crew& crew) {
-    std::vector<std::size_t> begin(queries.size() + 1);
-    for (const std::uint32_t code : codes) ++begin[code + std::size_t{1}];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<std::size_t> rows(codes.size());
-    {
-        std::vector<std::size_t> next(begin);
-        for (std::size_t i = 0; i < codes.size(); ++i) rows[next[codes[i]]++] = i;
-    }
+    const Grouping rows(codes, queries.size());
     std::atomic<std::size_t> turn = 0;
     constexpr std::size_t portion = 16;
     crew.run([&] {
@@ -54,7 +47,7 @@ void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& querie
             for (std::size_t code = first; code < std::min(first + portion, queries.size()); ++code) {
                 if (crew.stop()) throw Stopped();
                 group.clear();
-                for (std::size_t k = begin[code]; k < begin[code + 1]; ++k) fill(group, rows[k]);
+                rows.visit(code, [&](std::size_t row) { fill(group, row); });
                 const std::uint32_t number = index.find(queries[code]);
                 finisher.finish(group, queries[code], number, part);
                 part.segments.push_back({queries[code], number, group.size() == 0 ? 0 : group[0].line, group.size()});

@@ -2,6 +2,8 @@
 // It only narrows a search down; whoever finds equal hashes still compares the texts.
 #pragma once
 
+#include <chrono>
+#include <exception>
 #include <random>
 
 #include "bytes.hpp"
@@ -11,12 +13,20 @@ namespace cranfield {
 struct Seed {
     std::uint64_t a, b, c;
 
-    Seed() {
-        std::random_device entropy;
-        const auto word = [&] { return (std::uint64_t{entropy()} << 32) | entropy(); };
-        a = word();
-        b = word();
-        c = word() | 1;
+    Seed() noexcept {
+        std::uint64_t words[3];
+        try {
+            std::random_device entropy;
+            for (std::uint64_t& word : words) word = (std::uint64_t{entropy()} << 32) | entropy();
+        } catch (const std::exception&) {
+            // No entropy is to be had: what is left differs from run to run as well, if less.
+            std::mt19937_64 spread(static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
+                                   reinterpret_cast<std::uintptr_t>(this));
+            for (std::uint64_t& word : words) word = spread();
+        }
+        a = words[0];
+        b = words[1];
+        c = words[2] | 1;
     }
 };
 

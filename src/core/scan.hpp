@@ -6,6 +6,7 @@
 #include "crew.hpp"
 #include "feeder.hpp"
 #include "group.hpp"
+#include "grouping.hpp"
 #include "lines.hpp"
 #include "numbers.hpp"
 
@@ -29,20 +30,13 @@ private:
 
 // Calls `again(row, first)` for every row whose text an earlier row with the same code has.
 template <class Again>
-void find_repeats(const std::vector<std::int64_t>& codes, const Strings& texts, Again again) {
-    std::size_t distinct = 0;
-    for (const std::int64_t code : codes) distinct = std::max(distinct, static_cast<std::size_t>(code) + 1);
-    std::vector<std::size_t> next(distinct + 1);
-    for (const std::int64_t code : codes) ++next[static_cast<std::size_t>(code) + 1];
-    for (std::size_t c = 1; c < next.size(); ++c) next[c] += next[c - 1];
-    const std::vector<std::size_t> begin(next);
-    std::vector<std::size_t> rows(codes.size());
-    for (std::size_t i = 0; i < codes.size(); ++i) rows[next[static_cast<std::size_t>(codes[i])]++] = i;
+void find_repeats(const std::vector<std::int64_t>& codes, std::size_t distinct, const Strings& texts, Again again) {
+    const Grouping rows(codes, distinct);
     Group group;
     Lookup lookup;
     for (std::size_t code = 0; code < distinct; ++code) {
         group.clear();
-        for (std::size_t k = begin[code]; k < begin[code + 1]; ++k) group.add(texts[rows[k]], 0, rows[k]);
+        rows.visit(code, [&](std::size_t row) { group.add(texts[row], 0, row); });
         lookup.build(group, [&](std::size_t i, std::size_t first) { again(group[i].line, group[first].line); });
     }
 }
@@ -93,7 +87,7 @@ struct QrelsColumns {
             std::memcpy(both + 8, &iteration_of[i], 8);
             pair_of.push_back(pair.number({both, sizeof both}));
         }
-        find_repeats(pair_of, document, [&](std::size_t row, std::size_t first) {
+        find_repeats(pair_of, pair.texts().size(), document, [&](std::size_t row, std::size_t first) {
             if (grade[row] == grade[first]) return;
             faults.add(static_cast<std::uint64_t>(line[row]), "conflict",
                        query.texts()[static_cast<std::size_t>(query_of[row])], document[row],
@@ -129,7 +123,7 @@ struct RunColumns {
     void odd(std::uint64_t at, Text text, std::size_t count) { faults.add(at, "columns", {}, text, count); }
 
     void check() {
-        find_repeats(query_of, document, [&](std::size_t row, std::size_t first) {
+        find_repeats(query_of, query.texts().size(), document, [&](std::size_t row, std::size_t first) {
             faults.add(static_cast<std::uint64_t>(line[row]), "duplicate",
                        query.texts()[static_cast<std::size_t>(query_of[row])], document[row],
                        static_cast<std::uint64_t>(line[first]));

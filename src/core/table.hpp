@@ -6,8 +6,8 @@
 #include <span>
 
 #include "grouped.hpp"
+#include "key.hpp"
 #include "scan.hpp"
-#include "text.hpp"
 
 namespace cranfield {
 

@@ -9,15 +9,11 @@
 
 #include "feeder.hpp"
 #include "grouped.hpp"
+#include "key.hpp"
 #include "lines.hpp"
 #include "numbers.hpp"
 
 namespace cranfield {
-
-enum class Key { score, score32, rank };
-
-// All keys descend: what is ranked low first is negated.
-inline double rounded(double score) { return static_cast<double>(static_cast<float>(score)); }
 
 // Rows of queries that come in pieces.
 struct Gathered {
