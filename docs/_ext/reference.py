@@ -1,0 +1,169 @@
+"""Pages written from the package itself: the measures by family, and the help of every command."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from sphinx.application import Sphinx
+
+from cranfield.cli.main import VERBS, cli
+from cranfield.measures import CATALOGUE, FAMILIES, parse
+from cranfield.measures.catalogue import Definition
+from cranfield.measures.orders import EXACT, SAMPLES
+from cranfield.report import bibliography
+from cranfield.report.catalogue import CUTOFFS, MEANING, allowed
+
+TIES = {
+    "closed": "exact, in closed form.",
+    "cuts": "exact where it matters which tied documents reach the first k: all possibilities are weighed, "
+    f"or {SAMPLES:,} drawn where these are too many.",
+    "all": f"the mean over all orders of tied documents; beyond {EXACT:,} orders of a query, "
+    f"over {SAMPLES:,} drawn ones, and a note gives the standard error.",
+}
+GAINS = {
+    "binary": "relevant or not: a grade of `rel` or more counts 1.",
+    "graded": "gains, from grades by `gain`.",
+    "scaled": "gains, divided by the gain of the top grade (`max`).",
+    "either": "relevant or not; with `graded=True` gains in [0, 1].",
+    "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
+}
+AGGREGATES = {"mean": "mean", "geometric": "geometric mean", "sum": "sum"}
+ACCENT = re.compile(r"\\([\"'`^~])\s*\{?([a-zA-Z])\}?")
+COMBINING = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
+
+
+def families() -> dict[str, str]:
+    """Each family with the sentence that its module begins with."""
+    return {m.__name__.rpartition(".")[2]: (inspect.getdoc(m) or "").split("\n\n")[0] for m in FAMILIES}
+
+
+def members(family: str) -> list[Definition]:
+    return [d for d in CATALOGUE.values() if d.family == family]
+
+
+def label(d: Definition) -> str:
+    # Labels do not tell Rprec from RPrec; function names are distinct.
+    return f"measure-{d.function.__name__.replace('_', '-')}"
+
+
+def prose(d: Definition) -> tuple[list[str], str]:
+    """The paragraphs of a docstring in Markdown, and its example."""
+    text, mark, example = (inspect.getdoc(d.function) or "").partition(">>>")
+    paragraphs = [" ".join(p.split()).replace("``", "`") for p in text.split("\n\n") if p.strip()]
+    return paragraphs, (mark + example).rstrip()
+
+
+def source(key: str) -> str:
+    """A reference with its accents as letters."""
+    plain = bibliography.reference(key)
+    return ACCENT.sub(lambda m: m[2] + COMBINING[m[1]], plain)
+
+
+def parameters(d: Definition) -> Iterator[str]:
+    if not d.parameters:
+        yield "No parameters."
+        return
+    yield "| parameter | default | values | meaning |"
+    yield "| --- | --- | --- | --- |"
+    for p in d.parameters.values():
+        default = "none" if p.default is None else f"`{p.default!r}`"
+        values = allowed(p).replace("|", "\\|")
+        yield f"| `{p.name}` | {default} | {values} | {MEANING.get(p.name, 'see above')} |"
+
+
+def bounds(d: Definition) -> str:
+    low, high = d.bounds
+    return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
+
+
+def barren(d: Definition) -> str:
+    """What a measure says of a query without relevant documents, found out by asking it."""
+    at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
+    value = parse(f"{d.symbol}{at}")([0])
+    return "undefined" if math.isnan(value) else f"{value:g}"
+
+
+def entry(d: Definition) -> str:
+    paragraphs, example = prose(d)
+    residual = "yes, see {doc}`/concepts/unjudged`." if d.residual else "none."
+    lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
+    lines += ["```text", d.usage, "", d.formula, "```", "", *parameters(d), ""]
+    lines += [
+        f"- **Looks at** {GAINS[d.gains]}",
+        f"- **Bounds:** {bounds(d)}.",
+        f"- **One document, not relevant, none to find:** {barren(d)}.",
+        f"- **Over queries:** {AGGREGATES[d.aggregate]}.",
+        f"- **With `ties=expected`:** {TIES[d.orders]}",
+        f"- **Terminal form:** {'none: ' + d.terminal if d.terminal else 'yes, see {doc}`/concepts/truncated`'}.",
+        f"- **Residual:** {residual}",
+        *(f"- **Source:** {source(key)}." for key in d.cite.split()),
+        "",
+    ]
+    if example:
+        lines += ["```{doctest}", example, "```", ""]
+    return "\n".join(lines)
+
+
+def family_page(family: str, about: str) -> str:
+    title = family.replace("_", " ").capitalize()
+    return "\n".join([f"# {title}", "", about, "", *(entry(d) for d in members(family))])
+
+
+def overview() -> str:
+    lines = ["# Measures", "", "Written from the catalogue that the parser and the command line read.", ""]
+    for family, about in families().items():
+        lines += [
+            f"## {family.replace('_', ' ').capitalize()}",
+            "",
+            about,
+            "",
+            "| measure | what it says |",
+            "| --- | --- |",
+        ]
+        lines += [f"| [{CUTOFFS[d.cutoff].format(d.symbol)}](#{label(d)}) | {d.summary} |" for d in members(family)]
+        lines.append("")
+    return "\n".join([*lines, "```{toctree}", ":hidden:", "", *families(), "```", ""])
+
+
+def command_page() -> str:
+    lines = ["# Command line", "", "What `--help` prints, for every command.", ""]
+    for verb in (None, *VERBS):
+        command: click.Command | None = cli if verb is None else cli.get_command(click.Context(cli), verb)
+        assert command is not None
+        name = "cranfield" if verb is None else f"cranfield {verb}"
+        context = click.Context(command, info_name=name, max_content_width=100, terminal_width=88, **settings())
+        lines += [f"## {name}", "", "````text", command.get_help(context).rstrip(), "````", ""]
+    return "\n".join(lines)
+
+
+def settings() -> dict[str, list[str]]:
+    return {"help_option_names": ["-h", "--help"]}
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its name."""
+    made = {family: family_page(family, about) for family, about in families().items()}
+    return made | {"measures": overview(), "commands": command_page()}
+
+
+def write(app: Sphinx) -> None:
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    made = {f"{name}.md": text for name, text in pages().items()}
+    for old in folder.glob("*.md"):
+        if old.name not in made:
+            old.unlink()
+    for name, text in made.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

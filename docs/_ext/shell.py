@@ -1,0 +1,129 @@
+"""Directives ``shell`` and ``file``: commands of a page are run, and what they print is what the page shows.
+
+All commands of one page share a temporary folder that begins as a copy of the example collection.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import cranfield
+from cranfield import example
+
+WIDTH = 88
+SECONDS = 120
+
+
+class Workshop:
+    """A folder for each page, and a ``cranfield`` command that runs the package being documented."""
+
+    def __init__(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="cranfield-docs-"))
+        self.bin = self.root / "bin"
+        self.bin.mkdir()
+        command = self.bin / "cranfield"
+        command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cranfield "$@"\n', encoding="utf-8")
+        command.chmod(0o755)
+        package = str(Path(cranfield.__file__).parent.parent)
+        self.environment = os.environ | {
+            "PATH": f"{self.bin}{os.pathsep}{os.environ.get('PATH', '')}",
+            "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH")))),
+            "PYTHONIOENCODING": "utf-8",
+            "COLUMNS": str(WIDTH),
+            "NO_COLOR": "1",
+        }
+
+    def folder(self, page: str) -> Path:
+        path = self.root / "pages" / page
+        if not path.exists():
+            path.mkdir(parents=True)
+            for name in example.NAMES:
+                shutil.copyfile(example.path(name), path / name)
+        return path
+
+    def run(self, command: str, page: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder(page),
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=SECONDS,
+        )
+        return done.returncode, done.stdout
+
+
+def commands(lines: list[str]) -> list[str]:
+    """What stands after each ``$``; a line that ends in a backslash goes on."""
+    found: list[str] = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append(line[2:])
+        elif found and found[-1].endswith("\\"):
+            found[-1] += f"\n{line}"
+        elif line.strip():
+            raise ValueError(f"a command begins with '$ ': {line!r}")
+    return found
+
+
+class Shell(SphinxDirective):
+    """Runs commands; the last one must end with the status given by ``:exit:``, all others with 0."""
+
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {"exit": directives.nonnegative_int}
+
+    def run(self) -> list[nodes.Node]:
+        page, workshop = self.env.docname, self.env.app.cranfield_workshop  # type: ignore[attr-defined]
+        try:
+            todo = commands(list(self.content))
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        shown = []
+        for i, command in enumerate(todo):
+            expected = self.options.get("exit", 0) if i == len(todo) - 1 else 0
+            status, output = workshop.run(command, page)
+            if status != expected:
+                raise self.error(f"`{command}` ended with {status}, not {expected}:\n{output}")
+            shown.append(f"$ {command}\n{output}".rstrip("\n"))
+        block = nodes.literal_block(text := "\n\n".join(shown), text, language="text")
+        block["classes"].append("shell")
+        self.set_source_info(block)
+        return [block]
+
+
+class File(SphinxDirective):
+    """Writes a file into the folder of the page, and shows it."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        page, workshop = self.env.docname, self.env.app.cranfield_workshop  # type: ignore[attr-defined]
+        name, text = self.arguments[0], "\n".join(self.content)
+        (workshop.folder(page) / name).write_text(text + "\n", encoding="utf-8")
+        caption = nodes.paragraph("", "", nodes.literal("", name), nodes.Text(":"))
+        return [caption, nodes.literal_block(text, text, language="text")]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.cranfield_workshop = Workshop()  # type: ignore[attr-defined]
+    app.add_directive("shell", Shell)
+    app.add_directive("file", File)
+    # What commands print depends on the package, which Sphinx does not watch: read every page anew.
+    app.connect("env-get-outdated", lambda app, env, added, changed, removed: sorted(env.found_docs))
+    app.connect("build-finished", lambda app, error: shutil.rmtree(app.cranfield_workshop.root, ignore_errors=True))
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

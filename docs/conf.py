@@ -1,0 +1,38 @@
+"""The documentation: every example on it is run by the build, and no build needs the network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import tolerant
+
+import cranfield
+
+project = "Cranfield"
+author = "The Cranfield developers"
+version = release = cranfield.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "shell", "reference", "tolerant"]
+exclude_patterns = ["_build", "_ext"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+add_module_names = False
+python_maximum_signature_line_length = 80
+
+doctest_default_flags = tolerant.FLAGS
+doctest_global_setup = "import cranfield as cf; from cranfield import parse"  # as docstrings of the package see it
+trim_doctest_flags = True
+
+html_theme = "furo"
+html_title = f"Cranfield {release}"
+html_copy_source = False
+html_show_sourcelink = False
+highlight_language = "python"
+pygments_style = "default"

@@ -1,0 +1,139 @@
+"""The documentation is complete, its examples run, and what it says of other tools is so."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import cranfield as cf
+from cranfield.cli.main import VERBS, cli
+from cranfield.measures import CATALOGUE, FAMILIES
+from cranfield.report import bibliography
+
+DOCS = Path(__file__).parent.parent / "docs"
+GENERATED = {DOCS / "reference", DOCS / "_build"}
+PAGES = sorted(p for p in DOCS.rglob("*.md") if not GENERATED & set(p.parents))
+FENCE = re.compile(r"^```\{doctest\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+sys.path.insert(0, str(DOCS / "_ext"))
+from tolerant import FLAGS, Checker  # noqa: E402
+
+
+@pytest.mark.parametrize("definition", CATALOGUE.values(), ids=lambda d: d.symbol)
+def test_every_measure_says_what_it_means_and_where_it_comes_from(definition: Any) -> None:
+    assert definition.cite.split()
+    for key in definition.cite.split():
+        assert key in bibliography.entries(bibliography.SOURCE)
+    assert definition.summary.endswith(".")
+    assert len(definition.summary) <= 115
+    assert definition.formula
+    assert ">>>" in (inspect.getdoc(definition.function) or "")
+
+
+def test_every_family_has_a_sentence() -> None:
+    for module in FAMILIES:
+        assert (inspect.getdoc(module) or "").split("\n\n")[0].endswith(".")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_command_has_help(verb: str) -> None:
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    assert command.help
+    assert command.short_help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and parameter.name != "format":
+            assert parameter.help, f"{verb} --{parameter.name}"
+
+
+def test_the_python_page_has_every_public_name() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    assert {name for name in cf.__all__ if not re.search(rf"\b{name}\b", page)} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_examples_of_the_documentation_run(page: Path) -> None:
+    blocks = FENCE.findall(page.read_text(encoding="utf-8"))
+    names = {"cf": cf, "parse": cf.parse}
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), names, page.name, str(page), 0)
+    said: list[str] = []
+    doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS).run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+def test_numbers_may_differ_in_the_last_digit_only() -> None:
+    checker = Checker()
+    assert checker.check_output("0.5555555555555556\n", "0.5555555555555555\n", 0)
+    assert not checker.check_output("0.5556\n", "0.5555\n", 0)
+    assert not checker.check_output("a 0.5\n", "b 0.5\n", 0)
+
+
+# What `differences` says of other tools, asked of those that are installed.
+
+TIED = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}
+
+
+def pytrec(run: Any, qrels: Any, measure: str) -> dict[str, float]:
+    tool = pytest.importorskip("pytrec_eval")
+    found = tool.RelevanceEvaluator(qrels, {measure}).evaluate(run)
+    return {query: next(iter(values.values())) for query, values in found.items()}
+
+
+def ir_measures(run: Any, qrels: Any, measure: str) -> float:
+    tool = pytest.importorskip("ir_measures")
+    return float(tool.calc_aggregate([tool.parse_measure(measure)], qrels, run).popitem()[1])
+
+
+def test_pytrec_eval_settles_ties_by_descending_id() -> None:
+    assert pytrec(TIED, {"q": {"a": 1}}, "recip_rank")["q"] == pytest.approx(1 / 3)
+
+
+def test_two_measures_of_ir_measures_see_two_rankings() -> None:
+    assert ir_measures(TIED, {"q": {"a": 1}}, "RR") == pytest.approx(1 / 3)
+    assert ir_measures(TIED, {"q": {"a": 1}}, "RR@10") == pytest.approx(1)
+
+
+def test_pytrec_eval_sorts_by_32_bits() -> None:
+    assert pytrec({"q": {"a": 0.30000001, "b": 0.3}}, {"q": {"a": 1}}, "recip_rank")["q"] == pytest.approx(0.5)
+
+
+def test_unanswered_queries_elsewhere() -> None:
+    run, qrels = {"q1": {"a": 1.0}}, {"q1": {"a": 1}, "q2": {"b": 1}}
+    assert set(pytrec(run, qrels, "map")) == {"q1"}
+    assert ir_measures(run, qrels, "AP") == pytest.approx(0.5)
+
+
+def test_queries_without_relevant_documents_count_zero_elsewhere() -> None:
+    run, qrels = {"q1": {"a": 1.0}, "q2": {"b": 1.0}}, {"q1": {"a": 1}, "q2": {"b": 0}}
+    assert pytrec(run, qrels, "map")["q2"] == 0
+    assert ir_measures(run, qrels, "AP") == pytest.approx(0.5)
+
+
+def test_judged_at_k_of_ir_measures_divides_by_what_was_retrieved() -> None:
+    assert ir_measures({"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1}}, "Judged@10") == pytest.approx(0.5)
+
+
+def test_set_f_takes_the_square_of_beta_elsewhere() -> None:
+    run, qrels = {"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1, "b": 1, "c": 1}}
+    ours = cf.evaluate(run, qrels, ["set_F.2", "SetF(beta=2)"]).means[0]
+    assert ir_measures(run, qrels, "SetF(beta=2.0)") == pytest.approx(ours[0])
+    assert pytrec(run, qrels, "set_F.2")["q"] == pytest.approx(ours[0])
+    assert ours[0] != pytest.approx(ours[1])
+
+
+def test_interpolated_precision_of_pytrec_eval_rounds_as_version_9() -> None:
+    run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}
+    assert pytrec(run, qrels, "iprec_at_recall_0.30")["q"] == pytest.approx(2 / 3)
+
+
+def test_pytrec_eval_refuses_grades_that_are_not_whole() -> None:
+    with pytest.raises(TypeError):
+        pytrec({"q": {"a": 1.0}}, {"q": {"a": 0.5}}, "ndcg")
