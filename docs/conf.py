@@ -30,6 +30,8 @@ doctest_default_flags = tolerant.FLAGS
 doctest_global_setup = "import cranfield as cf; from cranfield import parse"  # as docstrings of the package see it
 trim_doctest_flags = True
 
+smartquotes = False  # quotes on these pages are code
+
 html_theme = "furo"
 html_title = f"Cranfield {release}"
 html_copy_source = False

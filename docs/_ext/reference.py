@@ -81,11 +81,10 @@ def bounds(d: Definition) -> str:
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
 
 
-def barren(d: Definition) -> str:
-    """What a measure says of a query without relevant documents, found out by asking it."""
+def barren(d: Definition) -> bool:
+    """Whether a measure is undefined for a query without relevant documents, found out by asking it."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
-    value = parse(f"{d.symbol}{at}")([0])
-    return "undefined" if math.isnan(value) else f"{value:g}"
+    return math.isnan(parse(f"{d.symbol}{at}")([0]))
 
 
 def entry(d: Definition) -> str:
@@ -94,9 +93,9 @@ def entry(d: Definition) -> str:
     lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
     lines += ["```text", d.usage, "", d.formula, "```", "", *parameters(d), ""]
     lines += [
-        f"- **Looks at** {GAINS[d.gains]}",
+        f"- **Looks at:** {GAINS[d.gains]}",
         f"- **Bounds:** {bounds(d)}.",
-        f"- **One document, not relevant, none to find:** {barren(d)}.",
+        *(["- **Where no document is relevant:** undefined."] if barren(d) else []),
         f"- **Over queries:** {AGGREGATES[d.aggregate]}.",
         f"- **With `ties=expected`:** {TIES[d.orders]}",
         f"- **Terminal form:** {'none: ' + d.terminal if d.terminal else 'yes, see {doc}`/concepts/truncated`'}.",
