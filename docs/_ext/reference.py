@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,8 +32,6 @@ GAINS = {
     "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
 }
 AGGREGATES = {"mean": "mean", "geometric": "geometric mean", "sum": "sum"}
-ACCENT = re.compile(r"\\([\"'`^~])\s*\{?([a-zA-Z])\}?")
-COMBINING = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
 
 
 def families() -> dict[str, str]:
@@ -56,12 +53,6 @@ def prose(d: Definition) -> tuple[list[str], str]:
     text, mark, example = (inspect.getdoc(d.function) or "").partition(">>>")
     paragraphs = [" ".join(p.split()).replace("``", "`") for p in text.split("\n\n") if p.strip()]
     return paragraphs, (mark + example).rstrip()
-
-
-def source(key: str) -> str:
-    """A reference with its accents as letters."""
-    plain = bibliography.reference(key)
-    return ACCENT.sub(lambda m: m[2] + COMBINING[m[1]], plain)
 
 
 def parameters(d: Definition) -> Iterator[str]:
@@ -100,7 +91,7 @@ def entry(d: Definition) -> str:
         f"- **With `ties=expected`:** {TIES[d.orders]}",
         f"- **Terminal form:** {'none: ' + d.terminal if d.terminal else 'yes, see {doc}`/concepts/truncated`'}.",
         f"- **Residual:** {residual}",
-        *(f"- **Source:** {source(key)}." for key in d.cite.split()),
+        *(f"- **Source:** {bibliography.reference(key)}." for key in d.cite.split()),
         "",
     ]
     if example:
