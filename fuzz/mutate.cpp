@@ -29,8 +29,9 @@ const std::vector<std::string> seeds = {
     "12345678.87654321", "-0.000001", "1e-320", "9007199254740993", "infinity", "1.7976931348623159e308"};
 
 const std::vector<std::string> pieces = {
-    " ", "\n", "\t", "\r\n", "#", std::string(1, '\0'), "\xef\xbb\xbf", "nan", "inf", "1e999", "-", ".", "e", "0000000000",
-    "123456789", "1 Q0 a 1 2 t\n", "2 Q0 b 1 2 t\n", "1 0 a 1\n", std::string(100, 'x'), std::string(5000, 'y'), std::string(70, ' ')};
+    " ", "\n", "\t", "\r\n", "#", std::string(1, '\0'), "\xef\xbb\xbf", "nan", "inf", "1e999", "-", ".", "e",
+    "0000000000", "123456789", "1 Q0 a 1 2 t\n", "2 Q0 b 1 2 t\n", "1 0 a 1\n",
+    std::string(100, 'x'), std::string(5000, 'y'), std::string(70, ' ')};
 
 std::string mutated(std::string text, std::mt19937_64& random) {
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };

@@ -45,7 +45,8 @@ public:
 
 private:
     void trim() {
-        std::stable_sort(faults_.begin(), faults_.end(), [](const Fault& a, const Fault& b) { return a.line < b.line; });
+        const auto earlier = [](const Fault& a, const Fault& b) { return a.line < b.line; };
+        std::stable_sort(faults_.begin(), faults_.end(), earlier);
         if (faults_.size() > kept) faults_.erase(faults_.begin() + kept, faults_.end());
         if (faults_.size() == kept) bound_ = faults_.back().line;
     }

@@ -20,8 +20,8 @@ struct Seed {
             for (std::uint64_t& word : words) word = (std::uint64_t{entropy()} << 32) | entropy();
         } catch (const std::exception&) {
             // No entropy is to be had: what is left differs from run to run as well, if less.
-            std::mt19937_64 spread(static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
-                                   reinterpret_cast<std::uintptr_t>(this));
+            const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+            std::mt19937_64 spread(static_cast<std::uint64_t>(now) ^ reinterpret_cast<std::uintptr_t>(this));
             for (std::uint64_t& word : words) word = spread();
         }
         a = words[0];

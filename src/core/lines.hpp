@@ -60,7 +60,8 @@ void read_lines(Text text, std::uint64_t line, Sink& sink) {
         for (std::size_t i = 0; i < found.newlines; ++i, ++line) {
             const std::size_t last = found.newline[i];
             // One separator after each column and the last of them the newline: no search is needed.
-            bool plain = static_cast<std::size_t>(found.space + found.spaces - space) >= Width && space[Width - 1] == last;
+            const auto left = static_cast<std::size_t>(found.space + found.spaces - space);
+            bool plain = left >= Width && space[Width - 1] == last;
             Columns<Width> columns;
             if (plain) {
                 std::size_t from = begin;

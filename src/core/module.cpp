@@ -171,6 +171,7 @@ NB_MODULE(_core, m) {
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);
     m.def("join_text", &join_text, "opener"_a, "index"_a, "key"_a, "by_id"_a);
-    m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "key"_a, "by_id"_a);
+    m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "key"_a,
+          "by_id"_a);
     m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "key"_a, "by_id"_a);
 }

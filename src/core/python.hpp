@@ -44,7 +44,8 @@ inline nb::bytes bytes(Text text) { return nb::bytes(text.data(), text.size()); 
 inline void add_faults(nb::dict& result, Faults& faults) {
     nb::list shown;
     for (const Fault& fault : faults.shown()) {
-        shown.append(nb::make_tuple(fault.line, nb::str(fault.kind), bytes(fault.query), bytes(fault.text), fault.other));
+        shown.append(
+            nb::make_tuple(fault.line, nb::str(fault.kind), bytes(fault.query), bytes(fault.text), fault.other));
     }
     result["faults"] = shown;
     result["faults_total"] = faults.total();
@@ -83,7 +84,8 @@ struct PythonIndex {
         nb::object& made = documents_[row];
         if (!made.is_valid()) {
             const Text text = core.document(row);
-            made = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+            const auto size = static_cast<Py_ssize_t>(text.size());
+            made = nb::steal(PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape"));
             if (!made.is_valid()) throw nb::python_error();
         }
         return made;
@@ -118,7 +120,9 @@ public:
         if (count.is_none()) return 0;
         const Py_ssize_t read = PyNumber_AsSsize_t(count.ptr(), PyExc_OverflowError);
         if (read == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-        if (read < 0 || static_cast<std::size_t>(read) > wanted) throw nb::value_error("readinto returned an impossible count");
+        if (read < 0 || static_cast<std::size_t>(read) > wanted) {
+            throw nb::value_error("readinto returned an impossible count");
+        }
         std::memcpy(into, PyByteArray_AsString(buffer_.ptr()), static_cast<std::size_t>(read));
         return static_cast<std::size_t>(read);
     }

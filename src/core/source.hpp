@@ -1,6 +1,7 @@
 // Where bytes come from.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <stdexcept>
@@ -56,7 +57,7 @@ public:
 
     std::size_t read(char* into, std::size_t size, const std::atomic<bool>& stop) override {
         if (stop) throw Stopped();
-        const int count = _read(descriptor_, into, static_cast<unsigned>(size < (1u << 30) ? size : 1u << 30));
+        const int count = _read(descriptor_, into, static_cast<unsigned>(std::min(size, std::size_t{1} << 30)));
         if (count < 0) throw std::system_error(errno, std::generic_category());
         return static_cast<std::size_t>(count);
     }
@@ -70,7 +71,7 @@ public:
             pollfd wait{descriptor_, POLLIN, 0};
             const int ready = ::poll(&wait, 1, 50);
             if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
-            const ssize_t count = ::read(descriptor_, into, size < (std::size_t{1} << 30) ? size : std::size_t{1} << 30);
+            const ssize_t count = ::read(descriptor_, into, std::min(size, std::size_t{1} << 30));
             if (count >= 0) return static_cast<std::size_t>(count);
             if (errno != EINTR && errno != EAGAIN) throw std::system_error(errno, std::generic_category());
         }

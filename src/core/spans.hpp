@@ -123,8 +123,9 @@ private:
     void append(const Group& group, std::size_t query, std::size_t i, std::size_t end, std::vector<Hit>& hits) {
         const std::size_t first = hits.size();
         for (std::size_t k = i; k < end; ++k) {
-            hits.push_back({static_cast<std::int64_t>(query), static_cast<std::int64_t>(found_[k].document),
-                            static_cast<std::int64_t>(found_[k].start), static_cast<std::int64_t>(found_[k].size), 0, 0});
+            const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+            const Found& found = found_[k];
+            hits.push_back({number(query), number(found.document), number(found.start), number(found.size), 0, 0});
         }
         if (found_[i].size == 1) return;
         gather(group, found_[i]);

@@ -92,7 +92,8 @@ public:
     std::pair<Strings, std::vector<std::int64_t>> others() const {
         std::vector<std::size_t> order(other_.size());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return other_[a].line < other_[b].line; });
+        const auto earlier = [&](std::size_t a, std::size_t b) { return other_[a].line < other_[b].line; };
+        std::sort(order.begin(), order.end(), earlier);
         std::pair<Strings, std::vector<std::int64_t>> found;
         for (const std::size_t i : order) {
             found.first.add(others_.texts()[i]);

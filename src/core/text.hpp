@@ -39,7 +39,8 @@ public:
         second_ = true;
         tally_.forget_split();
         pass(source, crew);
-        std::sort(gathered_.begin(), gathered_.end(), [](const Gathered& a, const Gathered& b) { return a.line < b.line; });
+        const auto earlier = [](const Gathered& a, const Gathered& b) { return a.line < b.line; };
+        std::sort(gathered_.begin(), gathered_.end(), earlier);
         Gathered all;
         for (Gathered& part : gathered_) {
             for (std::size_t i = 0; i < part.codes.size(); ++i) all.ids.add(part.ids[i]);
