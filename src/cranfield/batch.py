@@ -52,8 +52,8 @@ class Batch:
     tail: Floats
 
     @cached_property
-    def memo(self) -> dict[Any, Batch]:
-        """Views already taken of this batch: measures that ask for the same one share it."""
+    def memo(self) -> dict[Any, Any]:
+        """What was made of this batch already: measures that ask for the same view share it."""
         return {}
 
     @cached_property

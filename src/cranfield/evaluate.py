@@ -35,6 +35,7 @@ def evaluate(
     undefined: Undefined = "skip",
     negative: Negative = "unjudged",
     residuals: bool = False,
+    bounds: bool = False,
     names: Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -47,6 +48,8 @@ def evaluate(
     does not name its own. ``queries`` chooses which count: all judged ones (what the run does not answer
     scores as an empty ranking), those in both, or all of the run's. ``undefined`` is what becomes, in
     means, of queries where a measure has no value. ``negative`` says what a negative grade is.
+    ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were
+    relevant; ``bounds`` the lowest and highest value that the unjudged documents retrieved leave possible.
 
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}, ["RR", "P@1"])
@@ -59,7 +62,7 @@ def evaluate(
     _one_of("negative", negative, get_args(Negative))
     if depth is not None and depth < 1:
         raise UsageError(f"depth must be a whole number of at least 1, not {depth}")
-    columns = _columns(measures, Views(ties, depth, condensed, terminal), residuals=residuals)
+    columns = _columns(measures, Views(ties, depth, condensed, terminal), residuals=residuals, bounds=bounds)
     runs = _runs(run, names)
     judgments = formats.read_qrels(qrels)
     aligner = Aligner(judgments, negative)
@@ -80,7 +83,7 @@ def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
         raise UsageError(f"{name} must be one of {known}; not {value!r}")
 
 
-def _columns(measures: Any, defaults: Views, *, residuals: bool) -> list[Column]:
+def _columns(measures: Any, defaults: Views, *, residuals: bool, bounds: bool) -> list[Column]:
     given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if not given:
         raise MeasureError("no measure was asked for", hint="for example: AP, nDCG@10, RR")
@@ -93,7 +96,9 @@ def _columns(measures: Any, defaults: Views, *, residuals: bool) -> list[Column]
             continue
         columns.append(Column(label, seen))
         if residuals and measure.definition.residual is not None:
-            columns.append(Column(f"{label} residual", seen, residual=True))
+            columns.append(Column(f"{label} residual", seen, "residual"))
+        if bounds:
+            columns += [Column(f"{label} lowest", seen, "lowest"), Column(f"{label} highest", seen, "highest")]
     return columns
 
 
@@ -140,6 +145,6 @@ def _cube(
         (*names, *place),
         values,
         counted,
-        tuple("mean" if c.residual else c.measure.definition.aggregate for c in columns),
+        tuple("mean" if c.part == "residual" else c.measure.definition.aggregate for c in columns),
         undefined,
     )

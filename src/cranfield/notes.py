@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.batch import Booleans
+from cranfield.bounds import bounds
 from cranfield.measures.weights import count
 from cranfield.scored import Column, Scored
 from cranfield.scores import Scores
@@ -28,6 +29,7 @@ def about(scores: Scores, scored: Sequence[Scored], columns: Sequence[Column], q
         notes += _unjudged(one, columns, scores.counted[r])
         notes += _ties(scores, one, columns, r)
         notes += _sampled(scores, one, r)
+    notes += _ranges(scored, columns)
     return tuple(notes)
 
 
@@ -84,7 +86,7 @@ def _ties(scores: Scores, one: Scored, columns: Sequence[Column], r: int) -> Ite
     moved, barely = [], []
     for m, column in enumerate(columns):
         alignment = one.alignments[column.measure.views.key]
-        if column.residual or not (alignment.rows["size"] > 1).any():
+        if column.part != "value" or not (alignment.rows["size"] > 1).any():
             continue
         ends = []
         for rule in ("worst", "best"):
@@ -101,6 +103,15 @@ def _ties(scores: Scores, one: Scored, columns: Sequence[Column], r: int) -> Ite
         yield f"{one.run.name}: tied scores could put {', '.join(moved)}"
     if barely:
         yield f"{one.run.name}: tied scores could move {', '.join(barely)} by less than 0.0001"
+
+
+def _ranges(scored: Sequence[Scored], columns: Sequence[Column]) -> Iterator[str]:
+    """Which lowest and highest values are not bounds."""
+    for column in columns:
+        if column.part == "lowest":
+            batches = [batch for one in scored for _, batch in one.alignments[column.measure.views.key].batches]
+            if not all(bounds(column.measure, batch).hold.all() for batch in batches):
+                yield f"{column.measure}: lowest and highest are of the judgments tried, and are not bounds"
 
 
 def _sampled(scores: Scores, one: Scored, r: int) -> Iterator[str]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Aligner, Alignment, Key
+from cranfield.batch import Aligner, Alignment, Batch, Key
+from cranfield.bounds import bounds
 from cranfield.data import Floats, Run
 from cranfield.errors import InputError
 from cranfield.measures import Measure
+from cranfield.measures.orders import Estimate
+
+Part = Literal["value", "residual", "lowest", "highest"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,16 @@ class Column:
 
     label: str
     measure: Measure
-    residual: bool = False
+    part: Part = "value"
+
+    def of(self, batch: Batch, seed: int) -> Estimate:
+        """This column's value for every query of a batch."""
+        if self.part == "value":
+            return self.measure.values(batch, seed=seed)
+        if self.part == "residual":
+            return self.measure.residual(batch, seed=seed)
+        found = bounds(self.measure, batch, seed=seed)
+        return Estimate(found.low if self.part == "lowest" else found.high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +60,11 @@ def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> S
         )
     values, errors = np.zeros((2, len(columns), judged + other))
     for key, found in alignments.items():
-        for rows, batch in found.batches:
-            for c, column in enumerate(columns):
-                if column.measure.views.key == key:
-                    function = column.measure.residual if column.residual else column.measure.values
-                    estimate = function(batch, seed=seed)
-                    values[c, rows] = estimate.value
-                    if estimate.error is not None:
-                        errors[c, rows] = estimate.error
-    if other:
-        nobody = alignment.unjudged()
+        batches = [*found.batches, (np.arange(judged, judged + other), found.unjudged())]
         for c, column in enumerate(columns):
-            function = column.measure.residual if column.residual else column.measure.values
-            values[c, judged:] = function(nobody).value
+            if column.measure.views.key == key:
+                for rows, batch in batches:
+                    estimate = column.of(batch, seed)
+                    values[c, rows] = estimate.value
+                    errors[c, rows] = 0 if estimate.error is None else estimate.error
     return Scored(run, alignments, values, errors)

@@ -49,7 +49,9 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
     return ratio(precisions(b, k), reachable)
 
 
-@measure("SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", bounds=(0, float("inf")), terminal=UNBOUNDED)
+@measure(
+    "SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", bounds=(0, float("inf")), terminal=UNBOUNDED, local=True
+)
 def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     """Average precision before it is divided by the number of relevant documents.
 
@@ -60,7 +62,14 @@ def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     return precisions(b, k)
 
 
-@measure("SN_AP", cite="moffat2013", formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i", orders="cuts")
+@measure(
+    "SN_AP",
+    cite="moffat2013",
+    formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i",
+    orders="cuts",
+    local=True,
+    topward=False,
+)
 def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     """Average precision as if nothing were relevant but what the first k hold.
 
@@ -96,6 +105,7 @@ def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floa
     cite="yilmaz2006",
     formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
     orders="all",
+    topward=False,
 )
 def inferred_average_precision(b: Batch) -> Floats:
     """Average precision estimated from a pool of which only a random sample was judged.

@@ -140,6 +140,8 @@ class Definition:
     orders: Orders = "closed"
     residual: Kernel | None = None
     terminal: str = ""  # why it has no terminal form; empty where it has one
+    local: bool = False  # looks at nothing but the documents retrieved
+    topward: bool = True  # a better document moved up never lowers it
 
     @property
     def title(self) -> str:
@@ -173,6 +175,8 @@ def measure(
     orders: Orders = "closed",
     residual: Kernel | None = None,
     terminal: str = UNDEFINED,
+    local: bool = False,
+    topward: bool = True,
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -200,6 +204,8 @@ def measure(
             orders,
             residual,
             terminal,
+            local,
+            topward,
         )
         return function
 
@@ -274,15 +280,21 @@ class Measure:
 
     def values(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The score of every query of a batch, and the sampling error where orders had to be sampled."""
-        return self._expected(self.definition.function, batch, seed)
+        return self.scored(self.ordered(batch), seed=seed)
 
     def residual(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
         if self.definition.residual is None:
             raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
-        return self._expected(self.definition.residual, batch, seed)
+        return self.scored(self.ordered(batch), self.definition.residual, seed=seed)
 
-    def _expected(self, function: Kernel, batch: Batch, seed: int) -> Estimate:
+    def ordered(self, batch: Batch) -> Batch:
+        """The batch in this measure's gains, its ties ruled on, and cut at its depth."""
+        return ordered(batch, self.gains, self.views)
+
+    def scored(self, seen: Batch, function: Kernel | None = None, *, seed: int = 0) -> Estimate:
+        """The score of what `ordered` returned, or of something made of it."""
+        function = function or self.definition.function
         arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
 
         def plain(b: Batch) -> Estimate:
@@ -296,7 +308,6 @@ class Measure:
                 return over_cuts(plain, seen, k=arguments["k"], seed=seed)
             return plain(seen)
 
-        seen = ordered(batch, self.gains, self.views)
         return score(seen) if self.views.depth is None else over_cuts(score, seen, k=self.views.depth, seed=seed)
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:

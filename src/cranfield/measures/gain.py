@@ -31,7 +31,15 @@ def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     return b.ideal[:, : len(ranks)] @ (running(ranks + 1) - running(ranks))
 
 
-@measure("CG", cite="jarvelin2002", formula="CG@k = Σ_{i≤k} g_i", gains="graded", bounds=(0, inf), terminal=UNBOUNDED)
+@measure(
+    "CG",
+    cite="jarvelin2002",
+    formula="CG@k = Σ_{i≤k} g_i",
+    gains="graded",
+    bounds=(0, inf),
+    terminal=UNBOUNDED,
+    local=True,
+)
 def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     """All gain in the first k, wherever it stands there.
 
@@ -49,6 +57,7 @@ def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     gains="graded",
     bounds=(0, inf),
     terminal=UNBOUNDED,
+    local=True,
 )
 def discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -89,6 +98,7 @@ def normalised_discounted_cumulated_gain(
     formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain",
     gains="scaled",
     terminal=FIXED,
+    local=True,
 )
 def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """How much of the discounted gain of k perfect documents the ranking reaches.
@@ -106,6 +116,8 @@ def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = 
     formula="SN_DCG@k = DCG@k / DCG@k of the same k documents in descending order of gain",
     gains="graded",
     orders="cuts",
+    local=True,
+    topward=False,
 )
 def self_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0

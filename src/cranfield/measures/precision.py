@@ -21,7 +21,7 @@ def hits(b: Batch, k: Floats | int | None = None) -> Floats:
     return (b.gain * b.mean_over(count, end)).sum(axis=1)
 
 
-@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED)
+@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED, local=True)
 def precision(b: Batch, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
@@ -58,7 +58,13 @@ def f_one(b: Batch, *, k: Rank) -> Floats:
     return 2 * hits(b, k) / (k + b.R)
 
 
-@measure("Success", cite="voorhees2005", formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0", terminal=FIXED)
+@measure(
+    "Success",
+    cite="voorhees2005",
+    formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0",
+    terminal=FIXED,
+    local=True,
+)
 def success(b: Batch, *, k: Rank) -> Floats:
     """Whether any of the first k documents is relevant; with ties, how likely that is.
 
@@ -73,7 +79,12 @@ def success(b: Batch, *, k: Rank) -> Floats:
 
 
 @measure(
-    "HIT", cite="moffat2013", formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain", gains="scaled", terminal=FIXED
+    "HIT",
+    cite="moffat2013",
+    formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain",
+    gains="scaled",
+    terminal=FIXED,
+    local=True,
 )
 def best_gain(b: Batch, *, k: Rank) -> Floats:
     """The best document among the first k, on a scale where the best possible one is 1.
@@ -138,7 +149,7 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Literal["trec9", "t
     return ratio(np.where(reached, at, 0).max(axis=1) * b.R, b.R)
 
 
-@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED)
+@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED, local=True)
 def set_precision(b: Batch) -> Floats:
     """The share of relevant documents among all that were retrieved; 0 for an empty answer.
 
@@ -184,7 +195,9 @@ def set_average_precision(b: Batch) -> Floats:
     return set_precision(b) * set_recall(b)
 
 
-@measure("Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k", terminal=FIXED)
+@measure(
+    "Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k", terminal=FIXED, local=True
+)
 def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of the first k documents (of all, without k) that somebody judged.
 
@@ -203,6 +216,7 @@ def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     bounds=(0, inf),
     aggregate="sum",
     terminal=UNORDERED,
+    local=True,
 )
 def number_retrieved(b: Batch) -> Floats:
     """How many documents were retrieved; summed over queries.
@@ -226,7 +240,13 @@ def number_relevant(b: Batch) -> Floats:
 
 
 @measure(
-    "NumRelRet", cite="buckley2005", formula="NumRelRet = Σ_i b_i", bounds=(0, inf), aggregate="sum", terminal=UNORDERED
+    "NumRelRet",
+    cite="buckley2005",
+    formula="NumRelRet = Σ_i b_i",
+    bounds=(0, inf),
+    aggregate="sum",
+    terminal=UNORDERED,
+    local=True,
 )
 def number_relevant_retrieved(b: Batch) -> Floats:
     """How many relevant documents were retrieved; summed over queries.

@@ -86,7 +86,10 @@ def binary_preference_before_trec_eval_8(b: Batch) -> Floats:
 
 
 @measure(
-    "bpref_relative", cite="sakai2007", formula="bpref_relative = Σ_rel (1 - nonrel above / (r' - 1)) / R,  r' ≠ 1"
+    "bpref_relative",
+    cite="sakai2007",
+    formula="bpref_relative = Σ_rel (1 - nonrel above / (r' - 1)) / R,  r' ≠ 1",
+    topward=False,
 )
 def binary_preference_relative(b: Batch) -> Floats:
     """bpref with penalties out of all judged documents above; a relevant document on top adds nothing.
@@ -124,6 +127,7 @@ def graded_preference(b: Batch) -> Floats:
     cite="sakai2007",
     formula="rpref_relative = Σ_r' g(r') (1 - penalty(r') / (r' - 1)) / Σ ideal g,  r' ≠ 1",
     gains="scaled",
+    topward=False,
 )
 def graded_preference_relative(b: Batch) -> Floats:
     """bpref_relative for graded relevance; the document on top adds nothing.

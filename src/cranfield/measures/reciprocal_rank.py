@@ -15,6 +15,7 @@ from cranfield.measures.weights import harmonic
     cite="voorhees1999 mcsherry2008",
     formula="RR@k = 1 / min{i ≤ k : b_i = 1}, 0 if there is none",
     terminal=TERMINAL,
+    local=True,
 )
 def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     """One over the rank of the first relevant document; 0 if there is none.

@@ -43,6 +43,7 @@ def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) ->
     gains="scaled",
     residual=lambda b, *, k, p: unseen(b, geometric(p), k),
     terminal=TERMINAL,
+    local=True,
 )
 def rank_biased_precision(b: Batch, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
     """The gain per document of a reader who goes on to the next one with probability p.
@@ -61,6 +62,7 @@ def rank_biased_precision(b: Batch, *, k: Rank | None = None, p: Probability = 0
     gains="scaled",
     residual=lambda b, *, k: unseen(b, inverse_square, k),
     terminal=TERMINAL,
+    local=True,
 )
 def inverse_squares(b: Batch, *, k: Rank | None = None) -> Floats:
     """The gain per document of a reader who grows more patient with every document read.
@@ -93,6 +95,7 @@ def zeta_weights(target: float, horizon: int | None) -> Cumulative:
     gains="scaled",
     residual=lambda b, *, T, horizon: unseen(b, zeta_weights(T, horizon), None),
     terminal=TERMINAL,
+    local=True,
 )
 def inverse_squares_target(
     b: Batch,
@@ -142,6 +145,8 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
     gains="scaled",
     orders="all",
     residual=lambda b, *, T, horizon: _if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
+    local=True,
+    topward=False,
 )
 def information_satisfied(
     b: Batch,
@@ -169,6 +174,8 @@ def information_satisfied(
     orders="all",
     residual=lambda b, *, k, T: _if_filled(b, k, bejeweled_player_model, k=k, T=T),
     terminal=FIXED,
+    local=True,
+    topward=False,
 )
 def bejeweled_player_model(
     b: Batch,
@@ -194,6 +201,7 @@ def bejeweled_player_model(
     cite="chapelle2009",
     formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max",
     gains="graded",
+    local=True,
 )
 def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive | None = None) -> Floats:
     """One over the rank at which a reader is satisfied, the better documents satisfying more readers.

@@ -1,0 +1,142 @@
+"""What the documents that nobody judged could make of a score.
+
+Every unjudged document retrieved may have any grade. A score's lowest and highest value over all such
+assignments is a bound where the assignments that matter are few:
+
+- a measure that looks only at what was retrieved, and that a better document never lowers, is lowest with none of
+  them relevant and highest with all of them;
+- a measure of relevant or not that is never lowered by moving a relevant document up is, of all assignments with a
+  given number of relevant documents, highest with the topmost relevant and lowest with the bottommost, so that
+  only the number is open, and every number is tried.
+
+Elsewhere (graded measures with a normaliser; measures that moving a document up may lower) the same assignments
+are tried, with the top grade for relevant: what is found is a range, not a bound. Bounds are attained, but for
+``ties=expected`` with ties of unjudged documents alone, whose order is taken as the worst or best one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cranfield.batch import CELLS, Batch, Booleans, ragged
+from cranfield.data import Floats, Integers
+from cranfield.measures import Measure
+
+TRIED = 257  # of more possible numbers of relevant documents, this many are tried, and the result is a range
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The lowest and highest value of each query; ``hold`` where no assignment of grades goes beyond them."""
+
+    low: Floats
+    high: Floats
+    hold: Booleans
+
+
+def bounds(measure: Measure, batch: Batch, *, seed: int = 0) -> Bounds:
+    """The interval that the unjudged documents of each query leave open."""
+    if (measure, "bounds", seed) not in batch.memo:
+        batch.memo[measure, "bounds", seed] = _bounds(measure, batch, seed)
+    return batch.memo[measure, "bounds", seed]
+
+
+def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
+    seen = measure.ordered(batch)
+    if measure.views.condensed:
+        # A condensed list has none of them.
+        value = measure.scored(seen, seed=seed).value
+        return Bounds(value, value, np.ones(len(value), bool))
+    full, unjudged = reveal(seen)
+    many = unjudged.sum(axis=1)
+    definition = measure.definition
+    if definition.local and definition.topward:
+        numbers = [np.unique([0, n]) for n in many.tolist()]
+        hold = np.ones(len(many), bool)
+    else:
+        numbers = [np.unique(np.linspace(0, n, min(n + 1, TRIED)).astype(np.int64)) for n in many.tolist()]
+        hold = (many < TRIED) & definition.topward & _two_valued(measure, batch)
+    query = np.repeat(np.arange(len(many)), [len(n) for n in numbers])
+    number = np.concatenate([*numbers, np.zeros(0)]).astype(np.int64)
+    low, high = np.full((2, len(many)), np.nan)
+    step = max(1, CELLS // full.gain.shape[1])
+    for i in range(0, len(query), step):
+        rows, n = query[i : i + step], number[i : i + step]
+        some, open_places = full.rows(rows), unjudged[rows]
+        for end, keep, topmost in ((low, np.fmin, False), (high, np.fmax, True)):
+            value = measure.scored(assume(some, open_places, n, topmost=topmost), seed=seed).value
+            keep.at(end, rows, value)
+    return Bounds(low, high, hold)
+
+
+def _two_valued(measure: Measure, batch: Batch) -> bool:
+    """Whether a document is either relevant or not, and nothing between."""
+    gains = measure.gains
+    if gains.kind == "binary" or gains.rel is not None or gains.gain == "binary":
+        return True
+    grades = batch.pool[batch.pool >= 0]
+    return batch.top <= 1 and bool(np.isin(grades, (0, 1)).all())
+
+
+def reveal(batch: Batch) -> tuple[Batch, Booleans]:
+    """The batch with a column for every document retrieved, and which of them nobody judged (grade 0 for now)."""
+    pooled = ~np.isnan(batch.grade)
+    row, column = np.nonzero(pooled & (batch.order == 0))
+    group = batch.start[row, column], batch.size[row, column]
+    alone = np.ones((len(batch.length), int(batch.length.max(initial=0)) + 1), np.int64)
+    alone[np.arange(alone.shape[1]) >= batch.length[:, None]] = 0
+    taken = np.zeros_like(alone)
+    np.add.at(taken, (row, np.minimum(group[0], alone.shape[1] - 1)), 1)
+    ends = group[0] + group[1]
+    inside = ends < alone.shape[1]
+    np.add.at(taken, (row[inside], ends[inside]), -1)
+    single = np.nonzero(alone & (np.cumsum(taken, axis=1) == 0))
+    # Of a tie that holds judged documents, the others share its span.
+    others = (group[1] - batch.within(pooled)[row, column]).astype(np.int64)
+    rows = np.concatenate([single[0], np.repeat(row, others)])
+    start = np.concatenate([single[1], np.repeat(group[0], others)])
+    size = np.concatenate([np.ones_like(single[1]), np.repeat(group[1], others)])
+    order = np.argsort(rows, kind="stable")
+    rows, start, size = rows[order], start[order], size[order]
+    counts = np.bincount(rows, minlength=len(batch.length))
+    cell = rows, ragged(counts)[1]
+    shape = len(batch.length), int(counts.max(initial=0))
+
+    def beside(values: Any, empty: float, new: Any) -> Any:
+        table = np.full(shape, empty, values.dtype)
+        table[cell] = new
+        return np.concatenate([values, table], axis=1)
+
+    full = replace(
+        batch,
+        grade=beside(np.where(batch.grade < 0, -1, batch.grade), np.nan, -1),
+        gain=beside(batch.gain, 0, 0),
+        start=beside(batch.start, 0, start),
+        size=beside(batch.size, 1, size),
+        by_id=beside(batch.by_id, 0, 0),
+        by_input=beside(batch.by_input, 0, 0),
+    ).sorted()
+    return full, full.grade < 0
+
+
+def assume(full: Batch, unjudged: Booleans, number: Integers, *, topmost: bool) -> Batch:
+    """Every unjudged document judged: a number of them, the topmost or bottommost, fully relevant, the others not."""
+    place = np.cumsum(unjudged, axis=1) - 1
+    many = unjudged.sum(axis=1)
+    first = np.zeros_like(number) if topmost else many - number
+    relevant = unjudged & (place >= first[:, None]) & (place < (first + number)[:, None])
+    new = np.arange(int(many.max(initial=0)))
+    found = np.where(new < number[:, None], full.top, 0.0)
+    return replace(
+        full,
+        # A grade of their own: documents of one grade are taken to be alike.
+        grade=np.where(relevant, np.inf, np.where(unjudged, 0, full.grade)),
+        gain=np.where(relevant, full.top, full.gain),
+        # Negative grades are of documents pooled but not judged, and the retrieved ones among them now are.
+        pool=np.concatenate([full.pool, np.where(new < many[:, None], found, np.nan)], axis=1),
+        ideal=-np.sort(-np.concatenate([full.ideal, found], axis=1), axis=1),
+        mass=full.mass + number * full.top,
+    )
