@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 TOLERANCE = 1e-6
 
-# Differences that are a peer's own, by (peer, measure); they are printed instead of refused.
-THEIRS: dict[tuple[str, str], str] = {
-    ("ranx", measure): "ranx leaves the order of tied documents to an unstable sort"
-    for measure in ("AP", "nDCG@10", "RR", "P@10", "bpref")
+# Where a peer has no mean though there is one, by (peer, measure): said, not refused. Only a missing value
+# is excused, never a different one.
+UNDEFINED_THERE: dict[tuple[str, str], str] = {
+    ("ranx", "bpref"): "ranx divides 0 by 0 for a query without documents judged not relevant",
 }
 
 
@@ -27,7 +27,7 @@ def differences(
             # Written so that NaN, which is close to nothing, is a difference.
             if math.isclose(value, mine.get(measure, math.nan), rel_tol=0, abs_tol=TOLERANCE):
                 continue
-            reason = THEIRS.get((peer, measure))
+            reason = UNDEFINED_THERE.get((peer, measure)) if math.isnan(value) else None
             line = f"{peer}, run {i}: {measure} is {value:.8f}, ours {mine.get(measure, math.nan):.8f}"
             (known if reason else unexplained).append(f"{line}: {reason}" if reason else line)
     return unexplained, known

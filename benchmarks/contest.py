@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import shutil
 import statistics
 import subprocess
@@ -13,7 +14,6 @@ from typing import Any
 
 import agreement
 import generate
-import rivals
 import rounds
 
 HERE = Path(__file__).parent
@@ -21,6 +21,7 @@ PYTHON = sys.executable
 NUMPY = (PYTHON, "-c", "import numpy")  # what starting costs anyone
 THREADS = 2
 MEMORY = 150  # MB over the interpreter's
+PACKAGES = {"pytrec_eval": "pytrec-eval-terrier", "ir_measures": "ir-measures", "ranx": "ranx"}
 SLOW = ("ir_measures", "ranx")  # run in the first round only: they are far off, and minutes long
 
 
@@ -40,6 +41,14 @@ class Row:
     met: bool | None = None
 
 
+def version(tool: str) -> str | None:
+    """A peer's installed version, or None."""
+    try:
+        return importlib.metadata.version(PACKAGES[tool])
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 @dataclass(frozen=True)
 class Settings:
     repeat: int = 5
@@ -49,7 +58,7 @@ class Settings:
 
     def peers(self, *names: str) -> list[str]:
         wanted = [name for name in names if name != "ranx" or (self.ranx and not self.quick)]
-        return [name for name in wanted if rivals.version(name)]
+        return [name for name in wanted if version(name)]
 
     def folder(self, name: str) -> Path:
         self.tell(f"{name}: inputs")
@@ -224,6 +233,8 @@ def start(settings: Settings) -> Iterator[Row]:
 def ties(settings: Settings) -> Iterator[Row]:
     """Averaging over tied documents may cost no more than breaking ties, whatever the measure."""
     folder = settings.folder("T")
+    # Heavy ties are where tools part: trec_eval's rule, at least, must be kept to the letter.
+    check("T", folder, settings.peers("pytrec_eval"), settings)
     settings.tell("T: every measure, tie-aware and tie-broken")
     paths = [str(folder / "qrels"), str(folder / "run")]
     found = rounds.answer([PYTHON, str(HERE / "ties.py"), str(settings.repeat), *paths])

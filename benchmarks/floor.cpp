@@ -25,7 +25,7 @@
 using std::string_view;
 constexpr size_t PIECE = 4 << 20;  // bytes that a thread takes at a time
 constexpr int MEANS = 6;
-constexpr const char* NAMES[MEANS] = {"AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref"};
+constexpr const char* NAMES[] = {"AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref"};
 
 // A file in memory, with a page of zeros after it so that wide loads may run over its end.
 string_view mapped(const char* path) {
@@ -61,32 +61,26 @@ inline uint64_t word(const char* p) {
   return value;
 }
 
-// The last up to eight bytes as one number; 0 < n <= 8.
-inline uint64_t part(const char* p, size_t n) { return word(p) << (64 - 8 * n); }
-
 inline uint64_t hashed(string_view s) {
-  uint64_t h = s.size();
+  uint64_t h = s.size(), n = h;
   const char* p = s.data();
-  size_t n = s.size();
   for (; n > 8; p += 8, n -= 8) h = std::rotl((h ^ word(p)) * 0x9E3779B97F4A7C15u, 29);
-  if (n) h = (h ^ part(p, n)) * 0x9E3779B97F4A7C15u;
+  if (n) h = (h ^ word(p) << (64 - 8 * n)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
 }
 
 inline double number(const char* p, const char* end) {
   static constexpr double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const char* begin = p;
+  const char *begin = p, *point = end - 1;
+  if (end - begin > 16) return strtod(begin, nullptr);
   bool negative = *p == '-';
-  p += negative;
   uint64_t digits = 0;
-  const char* point = end - 1;
-  for (; p < end; p++) {
+  for (p += negative; p < end; p++) {
     unsigned digit = static_cast<unsigned char>(*p) - '0';
     if (digit < 10) digits = digits * 10 + digit;
     else if (*p == '.') point = p;
     else return strtod(begin, nullptr);
   }
-  if (end - begin > 16) return strtod(begin, nullptr);
   double value = static_cast<double>(digits) / tens[end - 1 - point];
   return negative ? -value : value;
 }
@@ -120,9 +114,8 @@ void read_pools(string_view file) {
   lines<4>(file.data(), file.data() + file.size(), [](const char** f) {
     Pool& pool = pools[string_view(f[0], f[1] - f[0] - 1)];
     string_view document(f[2], f[3] - f[2] - 1);
-    int grade = atoi(f[3]);
-    pool.judged.push_back({document, hashed(document), grade});
-    (grade > 0 ? pool.relevant : pool.other)++;
+    pool.judged.push_back({document, hashed(document), atoi(f[3])});
+    (pool.judged.back().grade > 0 ? pool.relevant : pool.other)++;
   });
   for (auto& [query, pool] : pools) {
     std::vector<int> grades;

@@ -4,25 +4,21 @@ rivals.py TOOL QRELS RUN...                the means of each run
 rivals.py dicts ROUNDS TOOL,... QRELS RUN  one run as dicts; seconds by tool, taken in turns on the same dicts
 rivals.py numpy                            nothing but what every Python tool here has loaded
 
-Each tool is used as its own documentation shows.
+Each tool is used as its own documentation shows. What is imported here is paid for by all of them, so it is little.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-# What each tool calls the six, in the order in which they are reported; the packages that hold them.
+# What each tool calls the six, in the order in which they are reported.
 OURS = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
 PYTREC = ("map", "ndcg_cut_10", "recip_rank", "P_10", "recall_1000", "bpref")
 RANX = ("map", "ndcg@10", "mrr", "precision@10", "recall@1000", "bpref")
-PACKAGES = {"pytrec_eval": "pytrec-eval-terrier", "ir_measures": "ir-measures", "ranx": "ranx"}
 
 Means = dict[str, float]
 Nested = Mapping[str, Mapping[str, Any]]
@@ -120,14 +116,6 @@ DICTS: dict[str, Callable[[Nested, Nested], Means]] = {
 }
 
 
-def version(tool: str) -> str | None:
-    """The installed version, or None."""
-    try:
-        return importlib.metadata.version(PACKAGES[tool])
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def peak() -> float:
     """The most memory this process held, in MB.
 
@@ -138,6 +126,8 @@ def peak() -> float:
         with open("/proc/self/status") as status:
             held = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     except OSError:
+        import resource
+
         held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
     return held / 1024
 
@@ -169,7 +159,7 @@ def main(tool: str, *arguments: str) -> None:
     began = time.perf_counter()
     result: dict[str, Any] = {}
     if tool == "numpy":
-        importlib.import_module("numpy")
+        __import__("numpy")
     elif tool == "dicts":
         rounds, tools, qrels, run = arguments
         result = in_turns(int(rounds), tools.split(","), qrels, run)

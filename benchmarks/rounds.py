@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# Contestants must not find each other's byte code unwritten, nor print in colour, nor talk to a network.
-ENVIRONMENT = {**os.environ, "NO_COLOR": "1", "TERM": "dumb"}
+# Installed packages come with their byte code, and ours in place keeps its own after the first start, unless
+# the environment forbids it: compiling at every start is not what a user waits for.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass

@@ -20,7 +20,6 @@ from typing import Any
 
 import contest
 import numpy
-import rivals
 from rich.console import Console
 from rich.table import Table
 
@@ -39,7 +38,7 @@ def about() -> dict[str, Any]:
             "cranfield": f"{cranfield.__version__} ({'native' if core.NATIVE else 'plain Python'} reader)",
             "python": platform.python_version(),
             "numpy": numpy.__version__,
-            **{tool: rivals.version(tool) or "not installed" for tool in rivals.PACKAGES},
+            **{tool: contest.version(tool) or "not installed" for tool in contest.PACKAGES},
         },
         "machine": f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         "load": f"{os.getloadavg()[0]:.1f} before the start",

@@ -118,12 +118,16 @@ def test_a_disagreement_stops_the_contest(load: Any) -> None:
         contest.agreed("S", "peer", [OURS], [{"AP": 0.3}], contest.Settings())
 
 
-def test_a_known_difference_is_said(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_value_is_said_where_it_is_known(load: Any) -> None:
     contest = load("contest")
-    monkeypatch.setitem(load("agreement").THEIRS, ("peer", "AP"), "it rounds up")
     said: list[str] = []
-    contest.agreed("S", "peer", [OURS], [{"AP": 0.3}], contest.Settings(tell=said.append))
-    assert said == ["S: peer, run 0: AP is 0.30000000, ours 0.25000000: it rounds up"]
+    settings = contest.Settings(tell=said.append)
+    contest.agreed("M", "ranx", [{"bpref": 0.5}], [{"bpref": math.nan}], settings)
+    assert len(said) == 1
+    assert said[0].startswith("M: ranx, run 0: bpref is nan, ours 0.50000000: ranx divides")
+    for peer, measure, value in (("ranx", "bpref", 0.4), ("ranx", "AP", math.nan), ("pytrec_eval", "bpref", math.nan)):
+        with pytest.raises(contest.Disagreement):
+            contest.agreed("M", peer, [{measure: 0.5}], [{measure: value}], settings)
 
 
 def test_ratios_are_of_rounds(load: Any) -> None:
