@@ -34,7 +34,8 @@ class Batch:
     ``length`` (q,): documents retrieved. A depth view may end it inside a span.
     ``pool``, ``ideal`` (q, g): grades, and gains in descending order, of all that is judged, retrieved or not.
     ``top``: the highest grade of the whole collection.
-    ``mass`` (q,): all gain there is to find; the number of relevant documents, where gains are 0 and 1.
+    ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
+    ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1.
     ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
     """
 
@@ -48,6 +49,8 @@ class Batch:
     top: float
     gain: Floats
     ideal: Floats
+    R: Floats
+    N: Floats
     mass: Floats
     tail: Floats
 
@@ -64,16 +67,6 @@ class Batch:
     @cached_property
     def relevant(self) -> Booleans:
         return self.gain > 0
-
-    @cached_property
-    def R(self) -> Floats:
-        """Relevant documents there are to find."""
-        return (self.ideal > 0).sum(axis=1).astype(np.float64)
-
-    @cached_property
-    def N(self) -> Floats:
-        """Documents judged not relevant."""
-        return (self.pool >= 0).sum(axis=1) - self.R
 
     def seen(self, k: Integers | int | None = None) -> Integers:
         """How many positions of each span are among the first k (a number, or one for each query)."""
@@ -98,10 +91,14 @@ class Batch:
 
     def above(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents ranked strictly above each document's span."""
+        if not self.tied.any():
+            return (np.cumsum(x, axis=1) - x).astype(np.float64)
         return np.take_along_axis(np.cumsum(x, axis=1) - x, self._edges[0], axis=1).astype(np.float64)
 
     def within(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents that share each document's span, itself included."""
+        if not self.tied.any():
+            return x.astype(np.float64)
         return np.take_along_axis(np.cumsum(x, axis=1), self._edges[1], axis=1) - self.above(x)
 
     @cached_property
@@ -139,7 +136,21 @@ class Batch:
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
-        names = ("grade", "start", "size", "by_id", "by_input", "length", "pool", "gain", "ideal", "mass", "tail")
+        names = (
+            "grade",
+            "start",
+            "size",
+            "by_id",
+            "by_input",
+            "length",
+            "pool",
+            "gain",
+            "ideal",
+            "R",
+            "N",
+            "mass",
+            "tail",
+        )
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
@@ -276,7 +287,6 @@ def _batch(
     pool: Floats,
     top: float,
 ) -> Batch:
-    """A batch whose gains are its grades, until a view says otherwise."""
-    gain, ideal = np.maximum(np.nan_to_num(grade), 0), np.maximum(np.nan_to_num(pool), 0)
-    ideal, mass = -np.sort(-ideal, axis=1), ideal.sum(axis=1)
-    return Batch(grade, start, size, by_id, by_input, length, pool, top, gain, ideal, mass, np.zeros_like(mass))
+    """A batch without gains: a view says what grades are worth."""
+    gain, ideal, none = np.zeros_like(grade), np.zeros_like(pool), np.zeros(len(length))
+    return Batch(grade, start, size, by_id, by_input, length, pool, top, gain, ideal, none, none, none, none)

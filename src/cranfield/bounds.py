@@ -20,11 +20,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from cranfield.batch import CELLS, Batch, Booleans, ragged
+from cranfield.batch import Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures import Measure
 
+CELLS = 1 << 17  # at a time, so that they stay in the processor's cache
 TRIED = 257  # of more possible numbers of relevant documents, this many are tried, and the result is a range
 
 
@@ -62,13 +64,18 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
     query = np.repeat(np.arange(len(many)), [len(n) for n in numbers])
     number = np.concatenate([*numbers, np.zeros(0)]).astype(np.int64)
     low, high = np.full((2, len(many)), np.nan)
-    step = max(1, CELLS // full.gain.shape[1])
+    width, depth = full.gain.shape[1], full.ideal.shape[1] + int(many.max(initial=0))
+    if measure.cutoff is not None and definition.cutoff != "recall":
+        # Of what is below the cut-off, and of the ideal there, nothing counts but how much it is.
+        width = max(int((~np.isnan(full.grade) & (full.start < measure.cutoff)).sum(axis=1).max(initial=1)), 1)
+        depth = min(depth, int(measure.cutoff))
+    step = max(1, CELLS // (width + depth))
     for i in range(0, len(query), step):
         rows, n = query[i : i + step], number[i : i + step]
-        some, open_places = full.rows(rows), unjudged[rows]
-        for end, keep, topmost in ((low, np.fmin, False), (high, np.fmax, True)):
-            value = measure.scored(assume(some, open_places, n, topmost=topmost), seed=seed).value
-            keep.at(end, rows, value)
+        ends = (low, np.fmin, False), (high, np.fmax, True)
+        for end, keep, topmost in ends:
+            judged = assume(full, unjudged, rows, n, (width, depth), topmost=topmost)
+            keep.at(end, rows, measure.scored(judged, seed=seed).value)
     return Bounds(low, high, hold)
 
 
@@ -122,21 +129,36 @@ def reveal(batch: Batch) -> tuple[Batch, Booleans]:
     return full, full.grade < 0
 
 
-def assume(full: Batch, unjudged: Booleans, number: Integers, *, topmost: bool) -> Batch:
-    """Every unjudged document judged: a number of them, the topmost or bottommost, fully relevant, the others not."""
-    place = np.cumsum(unjudged, axis=1) - 1
+def assume(
+    full: Batch, unjudged: Booleans, rows: Integers, number: Integers, shape: tuple[int, int], *, topmost: bool
+) -> Batch:
+    """Some queries with every document judged: of the unjudged a number, topmost or bottommost, relevant, others not.
+
+    ``shape`` is how many columns, and how much of the ideal ranking, are kept.
+    """
+    width, depth = shape
     many = unjudged.sum(axis=1)
-    first = np.zeros_like(number) if topmost else many - number
-    relevant = unjudged & (place >= first[:, None]) & (place < (first + number)[:, None])
-    new = np.arange(int(many.max(initial=0)))
-    found = np.where(new < number[:, None], full.top, 0.0)
-    return replace(
+    first = np.zeros_like(number) if topmost else many[rows] - number
+    open_places = unjudged[:, :width]
+    place = np.where(open_places, np.cumsum(open_places, axis=1) - 1, -1)[rows]
+    relevant = (place >= first[:, None]) & (place < (first + number)[:, None])
+    # None gains more than they do: they come first in the ideal ranking.
+    most = int(many.max(initial=0))
+    ideal = np.pad(full.ideal[:, :depth], ((0, 0), (0, max(depth - full.ideal.shape[1], 0))))
+    ideal = np.concatenate([np.full((len(ideal), most), full.top), ideal], axis=1)
+    found = sliding_window_view(ideal, depth, axis=1)[rows, most - number]
+    some = replace(
         full,
+        **{name: getattr(full, name)[:, :width] for name in ("grade", "gain", "start", "size", "by_id", "by_input")},
+        ideal=full.ideal[:, :1],
+    ).rows(rows)
+    return replace(
+        some,
         # A grade of their own: documents of one grade are taken to be alike.
-        grade=np.where(relevant, np.inf, np.where(unjudged, 0, full.grade)),
-        gain=np.where(relevant, full.top, full.gain),
-        # Negative grades are of documents pooled but not judged, and the retrieved ones among them now are.
-        pool=np.concatenate([full.pool, np.where(new < many[:, None], found, np.nan)], axis=1),
-        ideal=-np.sort(-np.concatenate([full.ideal, found], axis=1), axis=1),
-        mass=full.mass + number * full.top,
+        grade=np.where(relevant, np.inf, np.where(place >= 0, 0, some.grade)),
+        gain=np.where(relevant, full.top, some.gain),
+        ideal=found,
+        R=some.R + number,
+        N=some.N + many[rows] - number,
+        mass=some.mass + number * full.top,
     )

@@ -60,7 +60,9 @@ def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> S
         )
     values, errors = np.zeros((2, len(columns), judged + other))
     for key, found in alignments.items():
-        batches = [*found.batches, (np.arange(judged, judged + other), found.unjudged())]
+        batches = list(found.batches)
+        if other:
+            batches.append((np.arange(judged, judged + other), found.unjudged()))
         for c, column in enumerate(columns):
             if column.measure.views.key == key:
                 for rows, batch in batches:

@@ -52,7 +52,16 @@ class Gains:
         ideal = np.where(np.isnan(batch.pool), 0, self.of(batch.pool, batch.top))
         gain = np.where(np.isnan(batch.grade), 0, self.of(batch.grade, batch.top))
         top = float(self.of(np.array([batch.top]), batch.top)[0])
-        return replace(batch, gain=gain, ideal=-np.sort(-ideal, axis=1), mass=ideal.sum(axis=1), top=top)
+        relevant = (ideal > 0).sum(axis=1).astype(np.float64)
+        return replace(
+            batch,
+            gain=gain,
+            ideal=-np.sort(-ideal, axis=1),
+            R=relevant,
+            N=(batch.pool >= 0).sum(axis=1) - relevant,
+            mass=ideal.sum(axis=1),
+            top=top,
+        )
 
 
 @dataclass(frozen=True)
