@@ -36,6 +36,7 @@ class Batch:
     ``top``: the highest grade of the whole collection.
     ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
     ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1.
+    ``nil`` (q, j): the document is none, but says that there is no answer; ``nil_grade`` (q,): how that is judged.
     ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
     """
 
@@ -53,6 +54,8 @@ class Batch:
     N: Floats
     mass: Floats
     tail: Floats
+    nil: Booleans
+    nil_grade: Floats
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -124,13 +127,14 @@ class Batch:
             self,
             grade=np.where(keep, self.grade, np.nan),
             gain=np.where(keep, self.gain, 0),
+            nil=keep & self.nil,
             start=np.where(keep, self.start, 0),
             size=np.where(keep, self.size, 1),
         ).sorted()
 
     def columns(self, order: Integers) -> Batch:
         """The columns of each row in another order."""
-        names = ("grade", "start", "size", "by_id", "by_input", "gain")
+        names = ("grade", "start", "size", "by_id", "by_input", "gain", "nil")
         moved: dict[str, Any] = {name: np.take_along_axis(getattr(self, name), order, axis=1) for name in names}
         return replace(self, **moved)
 
@@ -150,6 +154,8 @@ class Batch:
             "N",
             "mass",
             "tail",
+            "nil",
+            "nil_grade",
         )
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
@@ -157,7 +163,12 @@ class Batch:
 class Aligner:
     """Judgments made ready to meet runs: ids hashed and pools laid out once, for any number of runs."""
 
-    def __init__(self, judgments: Judgments, negative: Literal["unjudged", "nonrel"] = "unjudged") -> None:
+    def __init__(
+        self,
+        judgments: Judgments,
+        negative: Literal["unjudged", "nonrel"] = "unjudged",
+        nil: Integers | None = None,
+    ) -> None:
         self.judgments = judgments
         self.grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
         self.index = core.Index(
@@ -166,6 +177,10 @@ class Aligner:
             (judgments.documents.offsets, judgments.documents.data),
         )
         self.judged = np.diff(judgments.begin)
+        self.nil = np.zeros(len(self.grade), bool)
+        self.nil_grade = np.full(len(self.judged), np.nan)
+        if nil is not None:
+            self.nil[nil], self.nil_grade = True, self.grade[nil]
         self.top = float(max(self.grade.max(initial=0), 0))
 
     def align(self, run: Run, key: Key = "score", *, by_id: bool = True) -> Alignment:
@@ -236,7 +251,7 @@ class Alignment:
         of, place = ragged(judged)
         pool = np.full((len(queries), max(judged.max(initial=0), 1)), np.nan)
         pool[of, place] = aligner.grade[aligner.judgments.begin[queries][of] + place]
-        return _batch(
+        batch = _batch(
             laid(aligner.grade[self.rows["document"][chosen]], np.nan),
             laid(start, 0),
             laid(size, 1),
@@ -246,6 +261,8 @@ class Alignment:
             pool,
             aligner.top,
         )
+        nil = laid(aligner.nil[self.rows["document"][chosen]], False)
+        return replace(batch, nil=nil, nil_grade=aligner.nil_grade[queries])
 
 
 def ragged(counts: Integers) -> tuple[Integers, Integers]:
@@ -289,4 +306,7 @@ def _batch(
 ) -> Batch:
     """A batch without gains: a view says what grades are worth."""
     gain, ideal, none = np.zeros_like(grade), np.zeros_like(pool), np.zeros(len(length))
-    return Batch(grade, start, size, by_id, by_input, length, pool, top, gain, ideal, none, none, none, none)
+    nil, unknown = np.zeros(grade.shape, bool), np.full(len(length), np.nan)
+    return Batch(
+        grade, start, size, by_id, by_input, length, pool, top, gain, ideal, none, none, none, none, nil, unknown
+    )

@@ -125,6 +125,7 @@ def reveal(batch: Batch) -> tuple[Batch, Booleans]:
         size=beside(batch.size, 1, size),
         by_id=beside(batch.by_id, 0, 0),
         by_input=beside(batch.by_input, 0, 0),
+        nil=beside(batch.nil, False, False),
     ).sorted()
     return full, full.grade < 0
 
@@ -149,7 +150,10 @@ def assume(
     found = sliding_window_view(ideal, depth, axis=1)[rows, most - number]
     some = replace(
         full,
-        **{name: getattr(full, name)[:, :width] for name in ("grade", "gain", "start", "size", "by_id", "by_input")},
+        **{
+            name: getattr(full, name)[:, :width]
+            for name in ("grade", "gain", "start", "size", "by_id", "by_input", "nil")
+        },
         ideal=full.ideal[:, :1],
     ).rows(rows)
     return replace(

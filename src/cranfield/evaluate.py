@@ -13,6 +13,7 @@ from cranfield.batch import Aligner
 from cranfield.data import Run
 from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import Measure, parse
+from cranfield.nil import with_nil
 from cranfield.notes import about
 from cranfield.scored import Column, Scored, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
@@ -36,6 +37,8 @@ def evaluate(
     negative: Negative = "unjudged",
     residuals: bool = False,
     bounds: bool = False,
+    nil: str | None = None,
+    full_length: int | None = None,
     names: Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -48,6 +51,9 @@ def evaluate(
     does not name its own. ``queries`` chooses which count: all judged ones (what the run does not answer
     scores as an empty ranking), those in both, or all of the run's. ``undefined`` is what becomes, in
     means, of queries where a measure has no value. ``negative`` says what a negative grade is.
+    ``nil`` is a document id that means "no answer": right, and worth full gain, where no document is relevant; in
+    terminal measures it ends the list. ``full_length``: terminal measures take a list of this length for one that
+    the system did not end, and score it without a terminal document.
     ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were
     relevant; ``bounds`` the lowest and highest value that the unjudged documents retrieved leave possible.
 
@@ -60,12 +66,16 @@ def evaluate(
     _one_of("queries", queries, get_args(Queries))
     _one_of("undefined", undefined, UNDEFINED)
     _one_of("negative", negative, get_args(Negative))
-    if depth is not None and depth < 1:
-        raise UsageError(f"depth must be a whole number of at least 1, not {depth}")
-    columns = _columns(measures, Views(ties, depth, condensed, terminal), residuals=residuals, bounds=bounds)
+    for name, number in (("depth", depth), ("full_length", full_length)):
+        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+            raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+    views = Views(ties, depth, condensed, terminal, full_length)
+    columns = _columns(measures, views, residuals=residuals, bounds=bounds)
     runs = _runs(run, names)
-    judgments = formats.read_qrels(qrels)
-    aligner = Aligner(judgments, negative)
+    judgments, rows = formats.read_qrels(qrels), None
+    if nil is not None:
+        judgments, rows = with_nil(judgments, nil)
+    aligner = Aligner(judgments, negative, rows)
     scored = []
     for i, one in enumerate(runs):
         scored.append(score(one, aligner, columns, seed))
@@ -84,18 +94,21 @@ def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
 
 
 def _columns(measures: Any, defaults: Views, *, residuals: bool, bounds: bool) -> list[Column]:
-    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    given = [measures] if isinstance(measures, (str, Measure)) else list(measures or ())
     if not given:
         raise MeasureError("no measure was asked for", hint="for example: AP, nDCG@10, RR")
     columns: list[Column] = []
     for one in given:
         measure = parse(one)
-        seen = replace(measure, views=measure.views.over(defaults))
+        wanted = measure.views.over(defaults)
+        if not wanted.terminal:
+            wanted = replace(wanted, full=None)
+        seen = replace(measure, views=wanted)
         label = one.strip() if isinstance(one, str) and seen == measure else str(seen)
         if any(c.label == label for c in columns):
             continue
         columns.append(Column(label, seen))
-        if residuals and measure.definition.residual is not None:
+        if residuals and measure.definition.residual is not None and not seen.views.terminal:
             columns.append(Column(f"{label} residual", seen, "residual"))
         if bounds:
             columns += [Column(f"{label} lowest", seen, "lowest"), Column(f"{label} highest", seen, "highest")]

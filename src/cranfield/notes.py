@@ -76,7 +76,7 @@ def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iter
         if there and seen[k] < there - 0.5:
             what = "everything retrieved" if k is None else f"the top {k}"
             share = 1 - seen[k] / there
-            shares.append(f"{'over 99%' if share >= 0.995 else f'{share:.0%}'} of {what}")
+            shares.append(f"{'over 99%' if 0.995 <= share < 1 else f'{share:.0%}'} of {what}")
     if shares:
         yield f"{one.run.name}: nobody judged {', '.join(shares)}"
 

@@ -58,6 +58,8 @@ def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> S
             [f"{run.place or run.name}: none of its queries is judged (for example `{alignment.other[0]}`)"],
             hint=f"the judgments are for queries such as `{aligner.judgments.queries[0]}`; do the two belong together?",
         )
+    for column in columns:
+        _not_longer(run, alignment, column.measure)
     values, errors = np.zeros((2, len(columns), judged + other))
     for key, found in alignments.items():
         batches = list(found.batches)
@@ -70,3 +72,19 @@ def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> S
                     values[c, rows] = estimate.value
                     errors[c, rows] = 0 if estimate.error is None else estimate.error
     return Scored(run, alignments, values, errors)
+
+
+def _not_longer(run: Run, alignment: Alignment, measure: Measure) -> None:
+    """A list longer than the full length says that this is not the full length."""
+    full, depth = measure.views.full, measure.views.depth
+    if full is None:
+        return
+    length = alignment.length if depth is None else np.minimum(alignment.length, depth)
+    longer = np.flatnonzero(length > full)
+    if len(longer):
+        names = alignment.aligner.judgments.queries
+        place = run.place or run.name
+        raise InputError(
+            [f"{place}: query `{names[int(q)]}` has {length[q]} documents; a full list has {full}" for q in longer],
+            hint="give the length at which the system was made to stop, or cut lists with a depth",
+        )

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.batch import Batch, Key
+from cranfield.batch import Batch, Booleans, Key
 from cranfield.data import Floats
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
@@ -72,12 +72,14 @@ class Views:
     depth: int | None = None
     condensed: bool = False
     terminal: bool = False
+    full: int | None = None  # a list of this length was not ended by the system, and gets no terminal document
 
     def __str__(self) -> str:
         parts = [
             f"ties={self.ties}" if self.ties else "",
             f"depth={self.depth}" if self.depth else "",
             "condensed" if self.condensed else "",
+            f"full={self.full}" if self.full and self.terminal else "",
             "terminal" if self.terminal else "",
         ]
         inside = ", ".join(filter(None, parts))
@@ -90,6 +92,7 @@ class Views:
             self.depth or other.depth,
             self.condensed or other.condensed,
             self.terminal or other.terminal,
+            self.full or other.full,
         )
 
     @property
@@ -111,9 +114,24 @@ def settled(batch: Batch, views: Views, *, bounded: bool = False) -> Batch:
     if not (views.condensed or views.terminal):
         return batch
     if (views, bounded) not in batch.memo:
-        seen = condense(batch) if views.condensed else batch
-        batch.memo[views, bounded] = terminate(seen, bounded=bounded) if views.terminal else seen
+        batch.memo[views, bounded] = _settled(batch, views, bounded=bounded)
     return batch.memo[views, bounded]
+
+
+def _settled(batch: Batch, views: Views, *, bounded: bool) -> Batch:
+    plain = condense(batch) if views.condensed else batch
+    if not views.terminal:
+        return plain
+    answers = answered(batch)
+    ended = terminate(condense(answers) if views.condensed else answers, bounded=bounded)
+    if views.full is None:
+        return ended
+    # Liu et al., Table 2: a full list without NIL did not end by choice, and is scored as it is. Where nothing is
+    # relevant, there was silence to find, and it did not.
+    barren = plain.mass == 0
+    silence = np.concatenate([barren[:, None].astype(np.float64), np.zeros_like(plain.ideal[:, 1:])], axis=1)
+    plain = replace(plain, ideal=plain.ideal + silence, R=plain.R + barren, mass=plain.mass + barren)
+    return either(batch.nil.any(axis=1) | (batch.length < views.full), ended, plain)
 
 
 def narrow(batch: Batch, place: Any) -> Batch:
@@ -170,6 +188,38 @@ def condense(batch: Batch) -> Batch:
     )
 
 
+def answered(batch: Batch) -> Batch:
+    """The answers alone: a list ends where the system says that there is none, and saying so is no document."""
+    asked = ~np.isnan(batch.nil_grade)
+    if not asked.any():
+        return batch
+    end = np.where(batch.nil, batch.start, batch.length[:, None]).min(axis=1)
+    # Where NIL is the right answer it is all that there is to find.
+    right = asked & (batch.nil_grade > 0)
+    return replace(
+        batch.only(~np.isnan(batch.grade) & ~batch.nil & (batch.start < end[:, None])),
+        length=end,
+        ideal=np.where(right[:, None], 0, batch.ideal),
+        R=np.where(right, 0, batch.R),
+        N=batch.N - (asked & ~right),
+        mass=np.where(right, 0, batch.mass),
+    )
+
+
+def either(chosen: Booleans, one: Batch, other: Batch) -> Batch:
+    """The rows of one batch where chosen, of the other where not."""
+    fields: dict[str, Any] = {}
+    for name in ("grade", "start", "size", "by_id", "by_input", "gain", "ideal", "nil"):
+        a, b = getattr(one, name), getattr(other, name)
+        empty = {"grade": np.nan, "size": 1}.get(name, 0)
+        width = max(a.shape[1], b.shape[1])
+        a, b = (np.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=empty) for x in (a, b))
+        fields[name] = np.where(chosen[:, None], a, b)
+    for name in ("length", "R", "N", "mass", "tail"):
+        fields[name] = np.where(chosen, getattr(one, name), getattr(other, name))
+    return replace(one, **fields)
+
+
 def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
     """The ranking with a terminal document after it, as relevant as what was found is complete (Liu et al., eq 1).
 
@@ -203,6 +253,7 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
         size=ended(batch.size, 1),
         by_id=ended(batch.by_id, 0),
         by_input=ended(batch.by_input, 0),
+        nil=ended(batch.nil, False),
         length=batch.length + 1,
         ideal=np.where(inside, ideal, 0),
         mass=batch.mass + 1,
@@ -219,5 +270,13 @@ def fill(batch: Batch, depth: int) -> Batch:
     nothing = np.zeros_like(at)
     length = np.full_like(batch.length, depth)
     return replace(
-        batch, grade=gain, gain=gain, start=at, size=nothing + 1, by_id=nothing, by_input=nothing, length=length
+        batch,
+        grade=gain,
+        gain=gain,
+        start=at,
+        size=nothing + 1,
+        by_id=nothing,
+        by_input=nothing,
+        nil=nothing > 0,
+        length=length,
     )

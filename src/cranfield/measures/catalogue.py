@@ -17,7 +17,7 @@ from cranfield.views import Gains, Views, ordered, settled
 
 Kernel = Callable[..., Floats]
 Cutoff = Literal["none", "optional", "required", "recall"]
-GainKind = Literal["binary", "graded", "scaled", "either", "ideal"]
+GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal"]
 # How the expectation over tied documents is had: in closed form, or as a mean over which of them
 # reach the first k, or over all their orders.
 Orders = Literal["closed", "cuts", "all"]
@@ -79,7 +79,7 @@ class Parameter:
             expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
         else:
             return self.kind(value)
-        raise MeasureError(f"{where}: {self.name} must be {expected}, not {value!r}")
+        raise MeasureError(f"{where}: {self.name} must be {expected}, not {_literal(value)}")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,10 @@ class GainParameter(Parameter):
             value = tuple(sorted(value.items()))
         if isinstance(value, tuple) and value:
             flat = [number for pair in value for number in pair]
-            if all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat):
+            numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
+            if numbers and min(gain for _, gain in value) < 0:
+                raise MeasureError(f"{where}: a gain cannot be negative")
+            if numbers:
                 return tuple((float(grade), float(gain)) for grade, gain in value)
         elif value in self.choices:
             return value
@@ -100,14 +103,15 @@ class GainParameter(Parameter):
 
 
 # Parameters that every measure of a kind shares; the functions that need their value read it off the batch.
-REL = Parameter("rel", float, 1.0, Range())
-GRADED_REL = Parameter("rel", float, None, Range(), optional=True)
+REL = Parameter("rel", float, 1.0, Range(0, closed="(]"))
+GRADED_REL = Parameter("rel", float, None, Range(0, closed="(]"), optional=True)
 GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
 MAX = Parameter("max", float, None, Range(0, closed="()"), optional=True)
 IDEAL = Parameter("ideal", str, "paper", choices=("paper", "bounded"))
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "binary": (REL,),
     "graded": (GAIN, GRADED_REL),
+    "grades": (GRADED_REL,),  # grades themselves, which the measure maps as it will
     "scaled": (GAIN, GRADED_REL, MAX),
     "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
     "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True is asked for
@@ -238,6 +242,12 @@ class Measure:
     views: Views = field(default_factory=Views)
 
     def __post_init__(self) -> None:
+        given = dict(self.parameters)
+        if self.definition.gains == "either" and not given.get("graded") and given.keys() & {"gain", "max"}:
+            raise MeasureError(
+                f"{self.symbol} sees only relevant or not, and has no use for a gain",
+                hint=f"write {self.symbol}(graded=True, ...) to have gains counted",
+            )
         if self.views.terminal and self.definition.terminal:
             able = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
             raise MeasureError(
@@ -263,7 +273,9 @@ class Measure:
         """How this measure sees grades."""
         chosen, kind = self.chosen, self.definition.gains
         rel = chosen["rel"]
-        if kind == "ideal":
+        if kind == "grades":
+            kind = "graded"
+        elif kind == "ideal":
             kind = "scaled"
         elif kind == "either":
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
@@ -286,6 +298,8 @@ class Measure:
         """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
         if self.definition.residual is None:
             raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
+        if self.views.terminal:
+            raise MeasureError(f"{self}: a list that ends leaves nothing open below it, and has no residual")
         return self.scored(self.ordered(batch), self.definition.residual, seed=seed)
 
     def ordered(self, batch: Batch) -> Batch:
@@ -308,6 +322,9 @@ class Measure:
                 return over_cuts(plain, seen, k=arguments["k"], seed=seed)
             return plain(seen)
 
+        if self.views.terminal and (seen.nil & (seen.size > 1)).any():
+            # Where the list ends is a matter of order: every one is taken.
+            return over_orders(score, seen, seed=seed)
         return score(seen) if self.views.depth is None else over_cuts(score, seen, k=self.views.depth, seed=seed)
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:

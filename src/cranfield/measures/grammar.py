@@ -56,6 +56,8 @@ def _arguments(inside: str, where: str) -> dict[str, Any]:
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
             raise ValueError
+        if len({k.arg for k in call.keywords}) < len(call.keywords):
+            raise ValueError
         return {str(k.arg): _value(k.value) for k in call.keywords}
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         raise MeasureError(
@@ -115,25 +117,31 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
 
 def _views(inside: str, where: str) -> Views:
     ties: Any = None
-    depth: int | None = None
+    numbers: dict[str, int | None] = {"depth": None, "full": None}
     flags = {"condensed": False, "terminal": False}
+    said: set[str] = set()
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
+        if name in said:
+            raise MeasureError(f"`{where}`: {name} is said twice")
+        said.add(name)
         if name == "ties" and value in TIES:
             ties = value
         elif name == "ties":
             raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"it is one of {', '.join(TIES)}")
-        elif name == "depth" and value.isdecimal() and int(value) > 0:
-            depth = int(value)
-        elif name == "depth":
-            raise MeasureError(f"`{where}`: depth must be a whole number of at least 1, not `{value}`")
+        elif name in numbers and value.isdecimal() and int(value) > 0:
+            numbers[name] = int(value)
+        elif name in numbers:
+            raise MeasureError(f"`{where}`: {name} must be a whole number of at least 1, not `{value}`")
         elif name in flags and not value:
             flags[name] = True
         else:
-            close = difflib.get_close_matches(name, ["ties", "depth", *flags], n=1)
-            hint = f"did you mean `{close[0]}`?" if close else "views are: ties=RULE, depth=N, condensed, terminal"
+            close = difflib.get_close_matches(name, ["ties", *numbers, *flags], n=1)
+            hint = (
+                f"did you mean `{close[0]}`?" if close else "views are: ties=RULE, depth=N, condensed, full=N, terminal"
+            )
             raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
-    return Views(ties, depth, **flags)
+    return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"])
 
 
 def _unknown(text: str) -> MeasureError:
@@ -145,5 +153,8 @@ def _unknown(text: str) -> MeasureError:
         symbol = names[close[0]]
         rest = text.strip()[len(name) :]
         better = f"{NAMES.get(symbol, symbol)}{rest}"
-        hint = f"did you mean `{better}`? " + hint
+        if better == text.strip():
+            hint = "a measure is written NAME(parameter=value, ...)@cutoff[view, ...]"
+        else:
+            hint = f"did you mean `{better}`? " + hint
     return MeasureError(f"unknown measure `{text}`", hint=hint)

@@ -97,9 +97,15 @@ def _groups(batch: Batch) -> Iterator[tuple[Integers, int, int]]:
             yield columns, int(batch.start[0, columns[0]]), int(batch.size[0, columns[0]])
 
 
+def _kinds(batch: Batch, columns: Integers) -> Integers:
+    """Numbers for the documents at these columns, the same for those that are alike: of one grade."""
+    grade = np.where(batch.nil[0, columns], -np.inf, batch.grade[0, columns])
+    return np.unique(grade, return_inverse=True)[1]
+
+
 def _orders(batch: Batch, rng: np.random.Generator) -> Settled:
     groups = list(_groups(batch))
-    kinds = [np.unique(batch.grade[0, columns], return_inverse=True)[1] for columns, _, _ in groups]
+    kinds = [_kinds(batch, columns) for columns, _, _ in groups]
     total = math.prod(_arrangements(np.bincount(kind), size) for kind, (_, _, size) in zip(kinds, groups, strict=True))
     sampled = total > EXACT
     if sampled:
@@ -144,7 +150,7 @@ def _cuts(batch: Batch, k: int, rng: np.random.Generator) -> Settled:
     end = int(min(batch.length[0], k))
     columns, first, size = next((c, t, n) for c, t, n in _groups(batch) if t < end < t + n)
     slots = end - first
-    kind = np.unique(batch.grade[0, columns], return_inverse=True)[1]
+    kind = _kinds(batch, columns)
     # Documents of one grade are alike, so an outcome is how many of each made it; last, those nobody judged.
     have = np.append(np.bincount(kind), size - len(columns))
     sampled = math.prod((have + 1).tolist()) > 20 * EXACT

@@ -200,7 +200,7 @@ def bejeweled_player_model(
     "ERR",
     cite="chapelle2009",
     formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max",
-    gains="graded",
+    gains="grades",
     local=True,
 )
 def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive | None = None) -> Floats:

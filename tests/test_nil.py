@@ -1,0 +1,91 @@
+"""Answers that say that there is none, and lists that were ended or not: Liu et al., Table 2, case by case."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+
+CASES = {c["id"]: c for c in json.loads(Path(__file__).with_name("golden.json").read_text())["structured"]}
+PLAIN = {"RR": "RR", "RBP": "RBP(p=0.5, max=1)", "NDCG": "nDCG(max=1)@5", "AP": "AP"}
+ENDED = {name: f"{measure}[full=5, terminal]" for name, measure in PLAIN.items()}
+
+
+def as_run(answers: str, relevant: int, query: str) -> tuple[dict, dict]:
+    """A list written as 1, 0 and N, with as many relevant documents as there are; the missing ones not retrieved."""
+    run, qrels = {}, {"never retrieved": 0}
+    for i, answer in enumerate(answers):
+        name = "NIL" if answer == "N" else f"d{i}"
+        run[name] = 10.0 - i
+        if answer != "N":
+            qrels[name] = int(answer)
+    for i in range(relevant - answers.count("1")):
+        qrels[f"m{i}"] = 1
+    return {query: run}, {query: qrels}
+
+
+@pytest.mark.parametrize("case", [c for name, c in CASES.items() if name.startswith("A7-")], ids=lambda c: c["id"])
+def test_one_query(case: dict) -> None:
+    run, qrels = as_run(case["ranking"], case["params"]["R"], "q")
+    scores = cf.evaluate(run, qrels, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
+    for i, name in enumerate(PLAIN):
+        assert scores[i] == pytest.approx(case["expected"]["original"][name], abs=1e-9), name
+        assert scores[i + 4] == pytest.approx(case["expected"]["modified"][name], abs=1e-9), name
+
+
+def test_system_means() -> None:
+    case = CASES["A6-experiment"]
+    for system, answers in case["ranking"].items():
+        run, qrels = {}, {}
+        for query, answer in answers.items():
+            one, judged = as_run(answer, case["judgments"][query], query)
+            run |= one
+            qrels |= judged
+        scores = cf.evaluate(run, qrels, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
+        for i, name in enumerate(PLAIN):
+            assert scores[i] == pytest.approx(case["expected"][name]["original"][system], abs=1e-9), (system, name)
+            assert scores[i + 4] == pytest.approx(case["expected"][name]["modified"][system], abs=1e-9), (system, name)
+
+
+def test_full_length_as_a_keyword_is_the_same() -> None:
+    run, qrels = as_run("0000", 0, "q")
+    a = cf.evaluate(run, qrels, "AP", terminal=True, full_length=4)
+    assert a.measures == ("AP[full=4, terminal]",)
+    assert a.means.tolist() == cf.evaluate(run, qrels, "AP[full=4, terminal]").means.tolist() == [[0.0]]
+    # Without a terminal form there is nothing that the full length could change, and the name stays.
+    assert cf.evaluate(run, qrels, "P@5", full_length=4).measures == ("P@5",)
+
+
+def test_nil_among_ties_is_the_mean_over_orders() -> None:
+    qrels = {"q": {"a": 1, "b": 0}}
+    tied = cf.evaluate({"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, qrels, "AP[ties=expected, terminal]", nil="NIL").means[
+        0, 0
+    ]
+    orders = ["a NIL b", "a b NIL", "NIL a b", "NIL b a", "b a NIL", "b NIL a"]
+    each = [
+        cf.evaluate({"q": {d: -i for i, d in enumerate(order.split())}}, qrels, "AP[terminal]", nil="NIL").means[0, 0]
+        for order in orders
+    ]
+    assert tied == pytest.approx(sum(each) / 6)
+
+
+def test_a_judged_nil_is_refused() -> None:
+    with pytest.raises(cf.InputError) as caught:
+        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1, "NIL": 0}}, "AP", nil="NIL")
+    assert str(caught.value) == (
+        "qrels: `NIL` is judged for query `q`\n\nhint: the id that means no answer cannot be a document; choose another one"
+    )
+
+
+def test_a_list_longer_than_full_is_refused() -> None:
+    run, qrels = as_run("0101", 2, "q")
+    with pytest.raises(cf.InputError) as caught:
+        cf.evaluate(run, qrels, "AP", terminal=True, full_length=3)
+    assert str(caught.value) == (
+        "run: query `q` has 4 documents; a full list has 3\n\n"
+        "hint: give the length at which the system was made to stop, or cut lists with a depth"
+    )
+    assert cf.evaluate(run, qrels, "AP", terminal=True, full_length=3, depth=3).means[0, 0] == pytest.approx(0.25)
