@@ -32,7 +32,10 @@ TRIED = 257  # of more possible numbers of relevant documents, this many are tri
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The lowest and highest value of each query; ``hold`` where no assignment of grades goes beyond them."""
+    """The lowest and highest value of each query; ``hold`` where no assignment of grades goes beyond them.
+
+    A query whose score is undefined as it stands has none, so that means are over the same queries.
+    """
 
     low: Floats
     high: Floats
@@ -76,6 +79,8 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
         for end, keep, topmost in ends:
             judged = assume(full, unjudged, rows, n, (width, depth), topmost=topmost)
             keep.at(end, rows, measure.scored(judged, seed=seed).value)
+    undefined = np.isnan(measure.scored(seen, seed=seed).value)
+    low[undefined] = high[undefined] = np.nan
     return Bounds(low, high, hold)
 
 

@@ -23,7 +23,7 @@ POLICY = {"skip": "left out of means", "zero": "counted 0", "one": "counted 1", 
 
 def about(scores: Scores, scored: Sequence[Scored], columns: Sequence[Column], queries: str) -> tuple[str, ...]:
     """All notes, the general ones first."""
-    notes = [COUNTED[queries].format(n=int(scores.counted[:1].sum())), *_undefined(scores)]
+    notes = [COUNTED[queries].format(n=int(scores.counted[:1].sum())), *_undefined(scores, columns)]
     for r, one in enumerate(scored):
         notes += _answered(one, queries)
         notes += _unjudged(one, columns, scores.counted[r])
@@ -33,8 +33,10 @@ def about(scores: Scores, scored: Sequence[Scored], columns: Sequence[Column], q
     return tuple(notes)
 
 
-def _undefined(scores: Scores) -> Iterator[str]:
+def _undefined(scores: Scores, columns: Sequence[Column]) -> Iterator[str]:
     for m, measure in enumerate(scores.measures):
+        if columns[m].part != "value":
+            continue
         gone = [np.flatnonzero(scores.counted[r] & np.isnan(scores.values[r, m])) for r in range(len(scores.runs))]
         every = sorted(set(np.concatenate(gone).tolist())) if gone else []
         if every:

@@ -27,6 +27,9 @@ INTERVALS = {
 @click.option("-q", "--per-query", is_flag=True, help="Show every query, then the means.")
 @click.option("--residual", is_flag=True, help="Show how much higher scores could be if the unjudged were relevant.")
 @click.option(
+    "--bounds", is_flag=True, help="Show the lowest and highest score that unjudged documents leave possible."
+)
+@click.option(
     "--interval",
     type=click.Choice(("bca", "t", "none")),
     default="none",
@@ -41,6 +44,7 @@ def command(
     measures: list[str],
     per_query: bool,
     residual: bool,
+    bounds: bool,
     interval: Literal["bca", "t", "none"],
     digits: int,
     format: str,
@@ -62,7 +66,8 @@ def command(
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
     with progress("scoring") as step:
-        scores = evaluate(list(runs), qrels, measures, residuals=residual, seed=seed, progress=step, **how)
+        how |= {"residuals": residual, "bounds": bounds, "seed": seed, "progress": step}
+        scores = evaluate(list(runs), qrels, measures, **how)
     look: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
     emit(report.write(scores, format, **look, width=width(), colour=colour(output)), output)
     if format != "json":

@@ -85,12 +85,23 @@ measures = click.option(
     help=f"A measure, or several apart by spaces; may be repeated.  [default: {' '.join(DEFAULT_MEASURES)}]",
 )
 
+nil = click.option("--nil", metavar="ID", help="The document id that means: there is no answer.")
+
+full_length = click.option(
+    "--full-length",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Lists of N documents were not ended by the system: no terminal document.",
+)
+
 views = several(
     # No default here: a measure's label says [ties=...] only where somebody asked for it.
     click.option("--ties", type=click.Choice(TIES), help="What orders documents of one score.  [default: trec]"),
     click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Look at the first N documents only."),
     click.option("--condensed", is_flag=True, help="Leave out documents that nobody judged (condensed lists)."),
     click.option("--terminal", is_flag=True, help="Take the end of a list as an answer: no more is relevant."),
+    nil,
+    full_length,
 )
 
 policies = several(
