@@ -1,0 +1,75 @@
+"""Results as files: one JSON document each, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cranfield.data import Floats
+from cranfield.errors import InputError
+
+Place = str | os.PathLike[str]
+Result = TypeVar("Result")
+
+HINT = "a study is saved by `cranfield study NAME ... --format json -o FILE`"
+
+
+@contextmanager
+def draft(path: Place) -> Iterator[Path]:
+    """A file to write to that takes its place only when all is written; nobody ever reads half of it."""
+    final = Path(os.path.realpath(path))
+    beside = final.with_name(f".{final.name}.{os.getpid()}")
+    try:
+        yield beside
+        beside.replace(final)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def text(result: dict[str, Any]) -> str:
+    """A result as JSON, ending in a newline."""
+    return json.dumps(result, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def save(path: Place, result: dict[str, Any]) -> None:
+    """Writes what a result's ``to_dict`` returned."""
+    with draft(path) as beside:
+        beside.write_bytes(text(result).encode("utf-8", "surrogateescape"))
+
+
+def load(path: Place) -> dict[str, Any]:
+    """Reads what `save` wrote, for whichever study; an error where it is something else."""
+    place = os.fspath(path)
+    try:
+        found = json.loads(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
+    except ValueError as error:
+        raise InputError([f"{place}: not a saved study ({error})"], hint=HINT) from error
+    if not isinstance(found, dict) or not isinstance(found.get("study"), str):
+        raise InputError([f"{place}: not a saved study"], hint=HINT)
+    return found
+
+
+def rebuilt(make: Callable[[dict[str, Any]], Result], found: dict[str, Any], study: str, place: Place) -> Result:
+    """The result that a saved dict describes; an error where it is another study's, or parts of it are gone."""
+    if found["study"] != study:
+        raise InputError([f"{os.fspath(place)}: a study of {found['study']}, not of {study}"])
+    try:
+        return make(found)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError([f"{os.fspath(place)}: not a complete study of {study} ({error!r})"], hint=HINT) from error
+
+
+def listed(values: Floats) -> list[Any]:
+    """Numbers as JSON has them: null is undefined, and the infinite, which it has not, are texts."""
+    return [None if np.isnan(v) else v if np.isfinite(v) else str(v) for v in values.tolist()]
+
+
+def array(values: list[Any]) -> Floats:
+    """What `listed` wrote, as numbers again."""
+    return np.array([np.nan if v is None else float(v) for v in values], np.float64)
