@@ -33,7 +33,7 @@ class Batch:
     ``by_id``, ``by_input`` (q, j): its place within these, from 0, by descending id and in input order.
     ``length`` (q,): documents retrieved. A depth view may end it inside a span.
     ``pool``, ``ideal`` (q, g): grades, and gains in descending order, of all that is judged, retrieved or not.
-    ``top``: the highest grade of the whole collection.
+    ``top``: the highest grade of the whole collection. ``pooled``: what gains made of the pool, for all runs.
     ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
     ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1.
     ``nil`` (q, j): the document is none, but says that there is no answer; ``nil_grade`` (q,): how that is judged.
@@ -56,6 +56,7 @@ class Batch:
     tail: Floats
     nil: Booleans
     nil_grade: Floats
+    pooled: dict[Any, tuple[Floats, Floats, Floats, Floats]]
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -123,41 +124,37 @@ class Batch:
 
     def only(self, keep: Booleans) -> Batch:
         """The batch with all other documents turned into padding."""
-        return replace(
-            self,
-            grade=np.where(keep, self.grade, np.nan),
-            gain=np.where(keep, self.gain, 0),
-            nil=keep & self.nil,
-            start=np.where(keep, self.start, 0),
-            size=np.where(keep, self.size, 1),
-        ).sorted()
+        emptied: dict[str, Any] = {name: np.where(keep, getattr(self, name), empty) for name, empty in COLUMNS.items()}
+        return replace(self, **emptied).sorted()
 
     def columns(self, order: Integers) -> Batch:
         """The columns of each row in another order."""
-        names = ("grade", "start", "size", "by_id", "by_input", "gain", "nil")
-        moved: dict[str, Any] = {name: np.take_along_axis(getattr(self, name), order, axis=1) for name in names}
+        moved: dict[str, Any] = {name: np.take_along_axis(getattr(self, name), order, axis=1) for name in COLUMNS}
         return replace(self, **moved)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
-        names = (
-            "grade",
-            "start",
-            "size",
-            "by_id",
-            "by_input",
-            "length",
-            "pool",
-            "gain",
-            "ideal",
-            "R",
-            "N",
-            "mass",
-            "tail",
-            "nil",
-            "nil_grade",
-        )
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+        alone = "length", "pool", "ideal", "R", "N", "mass", "tail", "nil_grade"
+        return replace(self, pooled={}, **{name: getattr(self, name)[chosen] for name in (*COLUMNS, *alone)})
+
+    def compact(self, keep: Booleans) -> Batch:
+        """The batch with some of its documents only, and no wider than they need."""
+        counts = keep.sum(axis=1)
+        width = max(int(counts.max(initial=0)), 1)
+        if width == keep.shape[1]:
+            return self.only(keep)
+        row, column = np.nonzero(keep)
+        place = ragged(counts)[1]
+        fields: dict[str, Any] = {}
+        for name, empty in COLUMNS.items():
+            values = getattr(self, name)
+            fields[name] = np.full((len(counts), width), empty, values.dtype)
+            fields[name][row, place] = values[row, column]
+        return replace(self, **fields)
+
+
+# What a batch has for each document, and what stands where there is none.
+COLUMNS = {"grade": np.nan, "gain": 0, "start": 0, "size": 1, "by_id": 0, "by_input": 0, "nil": False}
 
 
 class Aligner:
@@ -177,11 +174,24 @@ class Aligner:
             (judgments.documents.offsets, judgments.documents.data),
         )
         self.judged = np.diff(judgments.begin)
+        self.pools: dict[int, tuple[Integers, Floats, dict[Any, Any]]] = {}  # the last one of each height
         self.nil = np.zeros(len(self.grade), bool)
         self.nil_grade = np.full(len(self.judged), np.nan)
         if nil is not None:
             self.nil[nil], self.nil_grade = True, self.grade[nil]
         self.top = float(max(self.grade.max(initial=0), 0))
+
+    def pool(self, queries: Integers) -> tuple[Floats, dict[Any, Any]]:
+        """The grades of all that is judged, a row for each query, and a place to keep what is made of them."""
+        known = self.pools.get(len(queries))
+        if known is not None and np.array_equal(known[0], queries):
+            return known[1], known[2]
+        judged = self.judged[queries]
+        row, place = ragged(judged)
+        grade = np.full((len(queries), max(int(judged.max(initial=0)), 1)), np.nan)
+        grade[row, place] = self.grade[self.judgments.begin[queries][row] + place]
+        self.pools[len(queries)] = queries, grade, {}
+        return grade, self.pools[len(queries)][2]
 
     def align(self, run: Run, key: Key = "score", *, by_id: bool = True) -> Alignment:
         """Where a run puts the judged documents."""
@@ -247,10 +257,7 @@ class Alignment:
             table[row, column] = values[order]
             return table
 
-        judged = aligner.judged[queries]
-        of, place = ragged(judged)
-        pool = np.full((len(queries), max(judged.max(initial=0), 1)), np.nan)
-        pool[of, place] = aligner.grade[aligner.judgments.begin[queries][of] + place]
+        pool, pooled = aligner.pool(queries)
         batch = _batch(
             laid(aligner.grade[self.rows["document"][chosen]], np.nan),
             laid(start, 0),
@@ -262,7 +269,7 @@ class Alignment:
             aligner.top,
         )
         nil = laid(aligner.nil[self.rows["document"][chosen]], False)
-        return replace(batch, nil=nil, nil_grade=aligner.nil_grade[queries])
+        return replace(batch, nil=nil, nil_grade=aligner.nil_grade[queries], pooled=pooled)
 
 
 def ragged(counts: Integers) -> tuple[Integers, Integers]:
@@ -308,5 +315,5 @@ def _batch(
     gain, ideal, none = np.zeros_like(grade), np.zeros_like(pool), np.zeros(len(length))
     nil, unknown = np.zeros(grade.shape, bool), np.full(len(length), np.nan)
     return Batch(
-        grade, start, size, by_id, by_input, length, pool, top, gain, ideal, none, none, none, none, nil, unknown
+        grade, start, size, by_id, by_input, length, pool, top, gain, ideal, none, none, none, none, nil, unknown, {}
     )

@@ -50,7 +50,7 @@ def bounds(measure: Measure, batch: Batch, *, seed: int = 0) -> Bounds:
 
 
 def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
-    seen = measure.ordered(batch)
+    seen = measure.ordered(batch, whole=True)
     if measure.views.condensed:
         # A condensed list has none of them.
         value = measure.scored(seen, seed=seed).value

@@ -14,7 +14,7 @@ from cranfield.data import Run
 from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
-from cranfield.notes import about
+from cranfield.notes import about, about_run
 from cranfield.scored import Column, Scored, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
 from cranfield.views import TIES, Ties, Views
@@ -76,15 +76,17 @@ def evaluate(
     if nil is not None:
         judgments, rows = with_nil(judgments, nil)
     aligner = Aligner(judgments, negative, rows)
-    scored = []
+    scored, notes = [], []
     for i, one in enumerate(runs):
-        scored.append(score(one, aligner, columns, seed))
+        found = score(one, aligner, columns, seed)
+        notes += about_run(_cube([found], aligner, columns, queries, undefined), found, columns, queries)
+        scored.append(found.released())
         if progress is not None:
             progress(i + 1, len(runs))
     scores = _cube(scored, aligner, columns, queries, undefined)
     if undefined == "error":
         _ = scores.means  # raises where one is undefined
-    return replace(scores, notes=about(scores, scored, columns, queries))
+    return replace(scores, notes=tuple(dict.fromkeys([*about(scores, columns, queries), *notes])))
 
 
 def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
@@ -140,16 +142,15 @@ def _cube(
     place: dict[str, int] = {}
     if queries == "run":
         for one in scored:
-            for query in next(iter(one.alignments.values())).other:
+            for query in one.other:
                 place.setdefault(query, judged + len(place))
     values = np.full((len(scored), len(columns), judged + len(place)), np.nan)
     counted = np.zeros((len(scored), judged + len(place)), bool)
     for r, one in enumerate(scored):
-        alignment = next(iter(one.alignments.values()))
         values[r, :, :judged] = one.values[:, :judged]
-        counted[r, :judged] = True if queries == "judged" else alignment.length >= 0
+        counted[r, :judged] = True if queries == "judged" else one.length >= 0
         if queries == "run":
-            at = [place[query] for query in alignment.other]
+            at = [place[query] for query in one.other]
             values[r][:, at] = one.values[:, judged:]
             counted[r, at] = True
     return Scores(

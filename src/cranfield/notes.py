@@ -21,16 +21,20 @@ COUNTED = {
 POLICY = {"skip": "left out of means", "zero": "counted 0", "one": "counted 1", "error": "refused"}
 
 
-def about(scores: Scores, scored: Sequence[Scored], columns: Sequence[Column], queries: str) -> tuple[str, ...]:
-    """All notes, the general ones first."""
-    notes = [COUNTED[queries].format(n=int(scores.counted[:1].sum())), *_undefined(scores, columns)]
-    for r, one in enumerate(scored):
-        notes += _answered(one, queries)
-        notes += _unjudged(one, columns, scores.counted[r])
-        notes += _ties(scores, one, columns, r)
-        notes += _sampled(scores, one, r)
-    notes += _ranges(scored, columns)
-    return tuple(notes)
+def about(scores: Scores, columns: Sequence[Column], queries: str) -> list[str]:
+    """What holds for all runs."""
+    return [COUNTED[queries].format(n=int(scores.counted[:1].sum())), *_undefined(scores, columns)]
+
+
+def about_run(scores: Scores, one: Scored, columns: Sequence[Column], queries: str) -> list[str]:
+    """What is to know about one run, the only one of these scores."""
+    return [
+        *_answered(one, queries),
+        *_unjudged(one, columns, scores.counted[0]),
+        *_ties(scores, one, columns),
+        *_sampled(scores, one),
+        *_ranges(one, columns),
+    ]
 
 
 def _undefined(scores: Scores, columns: Sequence[Column]) -> Iterator[str]:
@@ -51,14 +55,13 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _answered(one: Scored, queries: str) -> Iterator[str]:
-    alignment = next(iter(one.alignments.values()))
-    missing = np.flatnonzero(alignment.length < 0)
-    names = alignment.aligner.judgments.queries
+    missing = np.flatnonzero(one.length < 0)
+    names = next(iter(one.alignments.values())).aligner.judgments.queries
     if len(missing):
         treated = "scored as empty rankings" if queries == "judged" else "not counted"
         yield f"{one.run.name} does not answer {_some([names[int(q)] for q in missing])}: {treated}"
-    if len(alignment.other) and queries != "run":
-        yield f"{one.run.name} answers {_some(list(alignment.other))} that nobody judged: not counted"
+    if len(one.other) and queries != "run":
+        yield f"{one.run.name} answers {_some(list(one.other))} that nobody judged: not counted"
 
 
 def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:
@@ -83,20 +86,23 @@ def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iter
         yield f"{one.run.name}: nobody judged {', '.join(shares)}"
 
 
-def _ties(scores: Scores, one: Scored, columns: Sequence[Column], r: int) -> Iterator[str]:
+def _ties(scores: Scores, one: Scored, columns: Sequence[Column]) -> Iterator[str]:
     """By how much another order of tied documents could move each mean."""
+    tied = {
+        key: [(rows[batch.tied], batch.rows(batch.tied)) for rows, batch in alignment.batches if batch.tied.any()]
+        for key, alignment in one.alignments.items()
+    }
     moved, barely = [], []
     for m, column in enumerate(columns):
-        alignment = one.alignments[column.measure.views.key]
-        if column.part != "value" or not (alignment.rows["size"] > 1).any():
+        if column.part != "value" or not tied[column.measure.views.key]:
             continue
         ends = []
         for rule in ("worst", "best"):
             settled = replace(column.measure, views=replace(column.measure.views, ties=rule))
-            values = scores.values[r, m].copy()
-            for rows, batch in alignment.batches:
+            values = scores.values[0, m].copy()
+            for rows, batch in tied[column.measure.views.key]:
                 values[rows] = settled.values(batch).value
-            ends.append(scores.summary(r, m, instead=values))
+            ends.append(scores.summary(0, m, instead=values))
         if abs(ends[1] - ends[0]) >= 0.00005:
             moved.append(f"{column.label} between {min(ends):.4f} and {max(ends):.4f}")
         elif ends[0] != ends[1]:
@@ -107,20 +113,20 @@ def _ties(scores: Scores, one: Scored, columns: Sequence[Column], r: int) -> Ite
         yield f"{one.run.name}: tied scores could move {', '.join(barely)} by less than 0.0001"
 
 
-def _ranges(scored: Sequence[Scored], columns: Sequence[Column]) -> Iterator[str]:
+def _ranges(one: Scored, columns: Sequence[Column]) -> Iterator[str]:
     """Which lowest and highest values are not bounds."""
     for column in columns:
         if column.part == "lowest":
-            batches = [batch for one in scored for _, batch in one.alignments[column.measure.views.key].batches]
+            batches = [batch for _, batch in one.alignments[column.measure.views.key].batches]
             if not all(bounds(column.measure, batch).hold.all() for batch in batches):
                 yield f"{column.measure}: lowest and highest are of the judgments tried, and are not bounds"
 
 
-def _sampled(scores: Scores, one: Scored, r: int) -> Iterator[str]:
+def _sampled(scores: Scores, one: Scored) -> Iterator[str]:
     for m, measure in enumerate(scores.measures):
         error = one.errors[m, : scores.counted.shape[1]]
         if error.any():
-            of_mean = float(np.sqrt((error**2).sum()) / max(len(scores.sample(r, m)), 1))
+            of_mean = float(np.sqrt((error**2).sum()) / max(len(scores.sample(0, m)), 1))
             yield (
                 f"{one.run.name}: {measure} has too many tie orders to take them all for "
                 f"{int((error > 0).sum())} queries; sampled, standard error of the mean {of_mean:.2g}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from cranfield.batch import Aligner, Alignment, Batch, Key
 from cranfield.bounds import bounds
-from cranfield.data import Floats, Run
+from cranfield.data import Floats, Integers, Run, Strings
 from cranfield.errors import InputError
 from cranfield.measures import Measure
 from cranfield.measures.orders import Estimate
@@ -41,9 +41,15 @@ class Scored:
     """One run's values by (column, query), with the queries beyond the judged ones last."""
 
     run: Run
-    alignments: dict[Key, Alignment]
     values: Floats
     errors: Floats
+    length: Integers  # of each judged query's ranking; -1 where there is none
+    other: Strings  # queries of the run that nobody judged
+    alignments: dict[Key, Alignment]
+
+    def released(self) -> Scored:
+        """The same without the rankings: nobody needs them once the notes are written."""
+        return replace(self, alignments={})
 
 
 def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> Scored:
@@ -71,7 +77,7 @@ def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> S
                     estimate = column.of(batch, seed)
                     values[c, rows] = estimate.value
                     errors[c, rows] = 0 if estimate.error is None else estimate.error
-    return Scored(run, alignments, values, errors)
+    return Scored(run, values, errors, alignment.length, alignment.other, alignments)
 
 
 def _not_longer(run: Run, alignment: Alignment, measure: Measure) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans, Key
+from cranfield.batch import COLUMNS, Batch, Booleans, Key
 from cranfield.data import Floats
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
@@ -49,19 +49,15 @@ class Gains:
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
     def __call__(self, batch: Batch) -> Batch:
-        ideal = np.where(np.isnan(batch.pool), 0, self.of(batch.pool, batch.top))
+        if self not in batch.pooled:
+            gains = np.where(np.isnan(batch.pool), 0, self.of(batch.pool, batch.top))
+            relevant = (gains > 0).sum(axis=1).astype(np.float64)
+            nonrelevant = (batch.pool >= 0).sum(axis=1) - relevant
+            batch.pooled[self] = -np.sort(-gains, axis=1), relevant, nonrelevant, gains.sum(axis=1)
+        ideal, relevant, nonrelevant, mass = batch.pooled[self]
         gain = np.where(np.isnan(batch.grade), 0, self.of(batch.grade, batch.top))
         top = float(self.of(np.array([batch.top]), batch.top)[0])
-        relevant = (ideal > 0).sum(axis=1).astype(np.float64)
-        return replace(
-            batch,
-            gain=gain,
-            ideal=-np.sort(-ideal, axis=1),
-            R=relevant,
-            N=(batch.pool >= 0).sum(axis=1) - relevant,
-            mass=ideal.sum(axis=1),
-            top=top,
-        )
+        return replace(batch, gain=gain, ideal=ideal, R=relevant, N=nonrelevant, mass=mass, top=top)
 
 
 @dataclass(frozen=True)
@@ -101,12 +97,17 @@ class Views:
         return {"trec9": "score32", "rank": "rank"}.get(self.ties or "", "score")  # type: ignore[return-value]
 
 
-def ordered(batch: Batch, gains: Gains, views: Views) -> Batch:
-    """The first half of the views: grades become gains, ties are ruled on, the ranking is cut at its depth."""
-    if (gains, views) not in batch.memo:
-        ruled = RULES[views.ties or "trec"](gains(batch))
-        batch.memo[gains, views] = ruled if views.depth is None else truncate(ruled, views.depth)
-    return batch.memo[gains, views]
+def ordered(batch: Batch, gains: Gains, views: Views, *, whole: bool = True) -> Batch:
+    """The first half of the views: grades become gains, ties are ruled on, the ranking is cut at its depth.
+
+    Documents without gain are left out, unless the ``whole`` list is asked for, or it is to be condensed.
+    """
+    whole = whole or views.condensed
+    if (gains, views, whole) not in batch.memo:
+        gained = gains(batch)
+        ruled = RULES[views.ties or "trec"](gained if whole else gained.compact(gained.relevant | gained.nil))
+        batch.memo[gains, views, whole] = ruled if views.depth is None else truncate(ruled, views.depth)
+    return batch.memo[gains, views, whole]
 
 
 def settled(batch: Batch, views: Views, *, bounded: bool = False) -> Batch:
@@ -209,9 +210,8 @@ def answered(batch: Batch) -> Batch:
 def either(chosen: Booleans, one: Batch, other: Batch) -> Batch:
     """The rows of one batch where chosen, of the other where not."""
     fields: dict[str, Any] = {}
-    for name in ("grade", "start", "size", "by_id", "by_input", "gain", "ideal", "nil"):
+    for name, empty in {**COLUMNS, "ideal": 0}.items():
         a, b = getattr(one, name), getattr(other, name)
-        empty = {"grade": np.nan, "size": 1}.get(name, 0)
         width = max(a.shape[1], b.shape[1])
         a, b = (np.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=empty) for x in (a, b))
         fields[name] = np.where(chosen[:, None], a, b)

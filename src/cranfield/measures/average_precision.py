@@ -106,6 +106,7 @@ def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floa
     formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
     orders="all",
     topward=False,
+    judged=True,
 )
 def inferred_average_precision(b: Batch) -> Floats:
     """Average precision estimated from a pool of which only a random sample was judged.

@@ -146,6 +146,7 @@ class Definition:
     terminal: str = ""  # why it has no terminal form; empty where it has one
     local: bool = False  # looks at nothing but the documents retrieved
     topward: bool = True  # a better document moved up never lowers it
+    judged: bool = False  # looks at documents that are judged not relevant
 
     @property
     def title(self) -> str:
@@ -181,6 +182,7 @@ def measure(
     terminal: str = UNDEFINED,
     local: bool = False,
     topward: bool = True,
+    judged: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -210,6 +212,7 @@ def measure(
             terminal,
             local,
             topward,
+            judged,
         )
         return function
 
@@ -292,7 +295,7 @@ class Measure:
 
     def values(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The score of every query of a batch, and the sampling error where orders had to be sampled."""
-        return self.scored(self.ordered(batch), seed=seed)
+        return self.scored(self.ordered(batch, whole=self.definition.judged), seed=seed)
 
     def residual(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
@@ -300,11 +303,11 @@ class Measure:
             raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
         if self.views.terminal:
             raise MeasureError(f"{self}: a list that ends leaves nothing open below it, and has no residual")
-        return self.scored(self.ordered(batch), self.definition.residual, seed=seed)
+        return self.scored(self.ordered(batch, whole=True), self.definition.residual, seed=seed)
 
-    def ordered(self, batch: Batch) -> Batch:
-        """The batch in this measure's gains, its ties ruled on, and cut at its depth."""
-        return ordered(batch, self.gains, self.views)
+    def ordered(self, batch: Batch, *, whole: bool = True) -> Batch:
+        """The batch in this measure's gains, its ties ruled on, and cut at its depth; see `views.ordered`."""
+        return ordered(batch, self.gains, self.views, whole=whole)
 
     def scored(self, seen: Batch, function: Kernel | None = None, *, seed: int = 0) -> Estimate:
         """The score of what `ordered` returned, or of something made of it."""

@@ -196,7 +196,12 @@ def set_average_precision(b: Batch) -> Floats:
 
 
 @measure(
-    "Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k", terminal=FIXED, local=True
+    "Judged",
+    cite="sakai2007",
+    formula="Judged@k = judged documents in the first k / k",
+    terminal=FIXED,
+    local=True,
+    judged=True,
 )
 def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of the first k documents (of all, without k) that somebody judged.

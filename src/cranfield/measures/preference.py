@@ -36,7 +36,12 @@ def preferred(b: Batch, misplaced: Floats, pairs: Floats) -> Floats:
     return ratio((b.gain * (1 - penalty)).sum(axis=1), b.mass)
 
 
-@measure("bpref", cite="buckley2004 sakai2007", formula="bpref = Σ_rel (1 - min(R, nonrel above) / min(R, N)) / R")
+@measure(
+    "bpref",
+    cite="buckley2004 sakai2007",
+    formula="bpref = Σ_rel (1 - min(R, nonrel above) / min(R, N)) / R",
+    judged=True,
+)
 def binary_preference(b: Batch) -> Floats:
     """How rarely a document judged not relevant stands above a relevant one.
 
@@ -49,7 +54,7 @@ def binary_preference(b: Batch) -> Floats:
     return preferred(b, misplaced(b, b.R), np.minimum(b.R, b.N))
 
 
-@measure("bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R")
+@measure("bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", judged=True)
 def binary_preference_by_relevant(b: Batch) -> Floats:
     """bpref with penalties out of R, the number of relevant documents, even where fewer are non-relevant.
 
@@ -60,7 +65,7 @@ def binary_preference_by_relevant(b: Batch) -> Floats:
     return preferred(b, misplaced(b, b.R), b.R)
 
 
-@measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R")
+@measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", judged=True)
 def binary_preference_by_nonrelevant(b: Batch) -> Floats:
     """bpref with every non-relevant document above counted, out of all N that are judged so.
 
@@ -72,7 +77,10 @@ def binary_preference_by_nonrelevant(b: Batch) -> Floats:
 
 
 @measure(
-    "bpref_old", cite="sakai2007", formula="bpref_old = Σ_rel (1 - min(R, nonrel above) / min(R, N retrieved)) / R"
+    "bpref_old",
+    cite="sakai2007",
+    formula="bpref_old = Σ_rel (1 - min(R, nonrel above) / min(R, N retrieved)) / R",
+    judged=True,
 )
 def binary_preference_before_trec_eval_8(b: Batch) -> Floats:
     """bpref as trec_eval had it up to version 7: non-relevant documents that were not retrieved do not count.
@@ -90,6 +98,7 @@ def binary_preference_before_trec_eval_8(b: Batch) -> Floats:
     cite="sakai2007",
     formula="bpref_relative = Σ_rel (1 - nonrel above / (r' - 1)) / R,  r' ≠ 1",
     topward=False,
+    judged=True,
 )
 def binary_preference_relative(b: Batch) -> Floats:
     """bpref with penalties out of all judged documents above; a relevant document on top adds nothing.
@@ -108,6 +117,7 @@ def binary_preference_relative(b: Batch) -> Floats:
     cite="sakai2007",
     formula="rpref_N = Σ_r' g(r') (1 - penalty(r') / (R + N - Σ ideal g)) / Σ ideal g,  g = gain / top gain",
     gains="scaled",
+    judged=True,
 )
 def graded_preference(b: Batch) -> Floats:
     """bpref_N for graded relevance: how little worse documents stand above better ones.
@@ -128,6 +138,7 @@ def graded_preference(b: Batch) -> Floats:
     formula="rpref_relative = Σ_r' g(r') (1 - penalty(r') / (r' - 1)) / Σ ideal g,  r' ≠ 1",
     gains="scaled",
     topward=False,
+    judged=True,
 )
 def graded_preference_relative(b: Batch) -> Floats:
     """bpref_relative for graded relevance; the document on top adds nothing.
@@ -144,6 +155,7 @@ def graded_preference_relative(b: Batch) -> Floats:
     cite="sakai2007",
     formula="rpref_relative2 = Σ_r' g(r') (1 - penalty(r') / r') / Σ ideal g",
     gains="scaled",
+    judged=True,
 )
 def graded_preference_relative_to_rank(b: Batch) -> Floats:
     """rpref_relative with penalties out of the rank itself; on 0 and 1, average precision of the condensed list.
