@@ -1,5 +1,6 @@
 """Scores for rankings as they are: tied, cut short, half judged."""
 
+from cranfield.audit import Audit, audit
 from cranfield.data import Judgments, Run
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluate import evaluate
@@ -12,6 +13,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MEASURES",
+    "Audit",
     "CranfieldError",
     "InputError",
     "Judgments",
@@ -20,6 +22,7 @@ __all__ = [
     "Run",
     "Score",
     "Scores",
+    "audit",
     "evaluate",
     "parse",
     "read_qrels",
