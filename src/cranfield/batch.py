@@ -240,35 +240,39 @@ class Alignment:
         return _batch(nothing, empty, empty + 1, empty, empty, self.other_length, nothing, self.aligner.top)
 
     def _batch(self, queries: Integers) -> Batch:
-        aligner = self.aligner
-        row_of = np.full(len(self.length), -1)
-        row_of[queries] = np.arange(len(queries))
-        chosen = row_of[self.rows["query"]] >= 0
-        row = row_of[self.rows["query"][chosen]]
-        start, size = self.rows["start"][chosen], self.rows["size"][chosen]
-        order = np.lexsort((start, row))
-        row = row[order]
+        aligner, rows = self.aligner, self.rows
+        row: Integers = rows["query"]
+        chosen: Any = slice(None)
+        if len(queries) < len(self.length):
+            row_of = np.full(len(self.length), -1)
+            row_of[queries] = np.arange(len(queries))
+            chosen = np.flatnonzero(row_of[row] >= 0)
+            row = row_of[row[chosen]]
         counts = np.bincount(row, minlength=len(queries))
-        column = ragged(counts)[1]
-        shape = len(queries), max(counts.max(initial=0), 1)
+        shape = len(queries), max(int(counts.max(initial=0)), 1)
+        cell = row * shape[1] + ragged(counts)[1]
 
         def laid(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
             table = np.full(shape, empty, values.dtype)
-            table[row, column] = values[order]
+            table.reshape(-1)[cell] = values
             return table
 
+        document, size = rows["document"][chosen], rows["size"][chosen]
+        sizes = laid(size, 1)
+        nothing = np.zeros_like(sizes)
+        tied = bool((size > 1).any())
         pool, pooled = aligner.pool(queries)
         batch = _batch(
-            laid(aligner.grade[self.rows["document"][chosen]], np.nan),
-            laid(start, 0),
-            laid(size, 1),
-            laid(self.rows["by_id"][chosen], 0),
-            laid(self.rows["by_input"][chosen], 0),
+            laid(aligner.grade[document], np.nan),
+            laid(rows["start"][chosen], 0),
+            sizes,
+            laid(rows["by_id"][chosen], 0) if tied else nothing,
+            laid(rows["by_input"][chosen], 0) if tied else nothing,
             np.maximum(self.length[queries], 0),
             pool,
             aligner.top,
         )
-        nil = laid(aligner.nil[self.rows["document"][chosen]], False)
+        nil = laid(aligner.nil[document], False) if aligner.nil.any() else batch.nil
         return replace(batch, nil=nil, nil_grade=aligner.nil_grade[queries], pooled=pooled)
 
 

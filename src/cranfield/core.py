@@ -17,7 +17,8 @@
 ``join_text(opener, index, key, by_id) -> dict``
 ``join_table(query, document, score, rank, index, key, by_id) -> dict``
 ``join_dict(mapping, index, key, by_id) -> dict``
-    One row for each judged document retrieved, grouped by query in the index's order:
+    One row for each judged document retrieved, grouped by query in the index's order, best first, tied ones in
+    input order:
     ``query``: int64 query of the index; ``document``: int64 row of the index; ``start``: documents
     ranked strictly above its tie group; ``size``: documents in that group; ``by_id``: its place
     (from 0) in the group when ids descend bytewise (0 everywhere unless ``by_id`` is asked for);

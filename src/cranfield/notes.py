@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.batch import Booleans
+from cranfield.batch import Batch, Booleans, Key
 from cranfield.bounds import bounds
+from cranfield.data import Integers
 from cranfield.measures.weights import count
 from cranfield.scored import Column, Scored
 from cranfield.scores import Scores
@@ -88,10 +89,14 @@ def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iter
 
 def _ties(scores: Scores, one: Scored, columns: Sequence[Column]) -> Iterator[str]:
     """By how much another order of tied documents could move each mean."""
-    tied = {
-        key: [(rows[batch.tied], batch.rows(batch.tied)) for rows, batch in alignment.batches if batch.tied.any()]
-        for key, alignment in one.alignments.items()
-    }
+    tied: dict[Key, list[tuple[Integers, Batch]]] = {}
+    for key, alignment in one.alignments.items():
+        tied[key] = []
+        for rows, batch in alignment.batches:
+            # Among documents without any gain the order changes nothing.
+            matters = np.flatnonzero(((batch.size > 1) & (batch.grade > 0)).any(axis=1))
+            if len(matters):
+                tied[key].append((rows[matters], batch.rows(matters)))
     moved, barely = [], []
     for m, column in enumerate(columns):
         if column.part != "value" or not tied[column.measure.views.key]:

@@ -30,11 +30,9 @@ class Gains:
 
     def of(self, grade: Floats, top: float) -> Floats:
         """The gain of each grade; padding (NaN) and negative grades gain nothing."""
-        grade = np.nan_to_num(grade)
         if self.kind == "binary" or self.rel is not None or self.gain == "binary":
-            # The lowest grade that counts may be 0 or less, but no judgment ever is: padding must not count.
             return (grade >= (1.0 if self.rel is None else self.rel)).astype(np.float64)
-        gain = self._mapped(np.maximum(grade, 0))
+        gain = self._mapped(np.fmax(grade, 0))
         if self.kind == "graded":
             return gain
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
@@ -50,12 +48,12 @@ class Gains:
 
     def __call__(self, batch: Batch) -> Batch:
         if self not in batch.pooled:
-            gains = np.where(np.isnan(batch.pool), 0, self.of(batch.pool, batch.top))
+            gains = self.of(batch.pool, batch.top)
             relevant = (gains > 0).sum(axis=1).astype(np.float64)
             nonrelevant = (batch.pool >= 0).sum(axis=1) - relevant
             batch.pooled[self] = -np.sort(-gains, axis=1), relevant, nonrelevant, gains.sum(axis=1)
         ideal, relevant, nonrelevant, mass = batch.pooled[self]
-        gain = np.where(np.isnan(batch.grade), 0, self.of(batch.grade, batch.top))
+        gain = self.of(batch.grade, batch.top)
         top = float(self.of(np.array([batch.top]), batch.top)[0])
         return replace(batch, gain=gain, ideal=ideal, R=relevant, N=nonrelevant, mass=mass, top=top)
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import CELLS, Batch, ragged
 from cranfield.data import Floats, Integers
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken
@@ -35,58 +35,82 @@ Scorer = Callable[[Batch], Estimate]
 
 def over_orders(kernel: Scorer, batch: Batch, *, seed: int = 0) -> Estimate:
     """The mean of a measure over all orders of tied documents."""
-    return _expected(kernel, batch, np.flatnonzero(batch.tied), _orders, seed)
+    loose = (batch.size > 1) & ~np.isnan(batch.grade)
+    alone = (loose.sum(axis=1) == 1) & (np.where(loose, batch.size, 0).max(axis=1) <= EXACT)
+    row, column = np.nonzero(loose & alone[:, None])
+    # One document in one tie, by far the most common case: it has every place of it in turn.
+    owner, place = ragged(batch.size[row, column])
+    start = batch.start[row[owner]]
+    start[np.arange(len(owner)), column[owner]] += place
+    easy = Settled(row[owner], start, np.ones_like(start), 1 / batch.size[row, column][owner])
+    hard = np.flatnonzero(loose.any(axis=1) & ~alone)
+    return _expected(kernel, batch, [easy, *(_orders(batch, q, seed) for q in hard.tolist())])
 
 
 def over_cuts(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
     """The mean of a measure over which of the documents tied across rank k make it into the first k."""
     end = np.minimum(batch.length, k)[:, None]
-    cut = (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
-    return _expected(kernel, batch, np.flatnonzero(cut.any(axis=1)), lambda b, rng: _cuts(b, k, rng), seed)
+    loose = (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
+    alone = loose.sum(axis=1) == 1
+    row, column = np.nonzero(loose & alone[:, None])
+    # One document in the tie: it makes it, with the chance of a place above the cut, or it does not.
+    slots, size = end[row, 0] - batch.start[row, column], batch.size[row, column]
+    twice = np.concatenate([row, row])
+    start, length = batch.start[twice], batch.size[twice]
+    which = np.arange(len(twice)), np.concatenate([column, column])
+    start[which] = np.concatenate([batch.start[row, column], end[row, 0]])
+    length[which] = np.concatenate([slots, size - slots])
+    easy = Settled(twice, start, length, np.concatenate([slots / size, 1 - slots / size]))
+    hard = np.flatnonzero(loose.any(axis=1) & ~alone)
+    return _expected(kernel, batch, [easy, *(_cuts(batch, q, k, seed) for q in hard.tolist())])
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """One query's possibilities: positions (possibility, column), spans likewise, and their chances."""
+    """Possibilities of some queries: whose they are, positions and spans (possibility, column), and their chances."""
 
+    query: Integers
     start: Integers
     size: Integers
     chance: Floats
-    sampled: bool
+    sampled: bool = False
 
 
-def _expected(
-    kernel: Scorer,
-    batch: Batch,
-    open_queries: Integers,
-    settle: Callable[[Batch, np.random.Generator], Settled],
-    seed: int,
-) -> Estimate:
-    if not len(open_queries):
+def _expected(kernel: Scorer, batch: Batch, settled: Sequence[Settled]) -> Estimate:
+    query = np.concatenate([s.query for s in settled])
+    if not len(query):
         return kernel(batch)
+    chance = np.concatenate([s.chance for s in settled])
+    start, size = np.concatenate([s.start for s in settled]), np.concatenate([s.size for s in settled])
     value, error = np.zeros((2, len(batch.length)))
-    closed = np.setdiff1d(np.arange(len(value)), open_queries)
+    closed = np.setdiff1d(np.arange(len(value)), query)
     if len(closed):
         known = kernel(batch.rows(closed))
         value[closed], error[closed] = known.value, 0 if known.error is None else known.error
-    for q in open_queries:
-        # Seeded by what the query holds: its score does not depend on which queries are scored with it.
-        real = ~np.isnan(batch.grade[q])
-        content = zlib.crc32(batch.start[q, real].tobytes() + batch.gain[q, real].tobytes())
-        settled = settle(batch.rows(np.array([q])), np.random.default_rng([seed, content]))
-        rows = batch.rows(np.full(len(settled.chance), q))
-        rows = replace(rows, start=settled.start, size=settled.size)
+    scores, within = np.zeros((2, len(query)))
+    for i in range(0, len(query), step := max(1, CELLS // start.shape[1])):
+        part = slice(i, i + step)
+        rows = replace(batch.rows(query[part]), start=start[part], size=size[part])
         found = kernel(rows.only(~np.isnan(rows.grade) & (rows.start < rows.length[:, None])))
-        scores = found.value
-        if np.isnan(scores).all():
-            value[q] = np.nan
-            continue
-        # An order in which the measure is undefined has found nothing: it counts 0 among the others.
-        scores = np.nan_to_num(scores)
-        value[q] = scores @ settled.chance
-        within = 0.0 if found.error is None else float(np.sqrt((settled.chance**2) @ found.error**2))
-        error[q] = max(within, scores.std(ddof=1) / math.sqrt(len(scores)) if settled.sampled else 0.0)
+        scores[part], within[part] = found.value, 0 if found.error is None else found.error
+    # An order in which the measure is undefined has found nothing: it counts 0 among others that have.
+    defined = np.bincount(query, ~np.isnan(scores), len(value)) > 0
+    scores = np.nan_to_num(scores)
+    mean = np.bincount(query, scores * chance, len(value))
+    spread = np.sqrt(np.bincount(query, (within * chance) ** 2, len(value)))
+    opened = np.unique(query)
+    value[opened], error[opened] = np.where(defined, mean, np.nan)[opened], spread[opened]
+    for s in settled:
+        if s.sampled:
+            own = scores[query == s.query[0]]
+            error[s.query[0]] = max(error[s.query[0]], own.std(ddof=1) / math.sqrt(len(own)))
     return Estimate(value, error if error.any() else None)
+
+
+def _generator(batch: Batch, seed: int) -> np.random.Generator:
+    """Seeded by what the query holds: its score does not depend on which queries are scored with it."""
+    real = ~np.isnan(batch.grade[0])
+    return np.random.default_rng([seed, zlib.crc32(batch.start[0, real].tobytes() + batch.gain[0, real].tobytes())])
 
 
 def _groups(batch: Batch) -> Iterator[tuple[Integers, int, int]]:
@@ -103,7 +127,9 @@ def _kinds(batch: Batch, columns: Integers) -> Integers:
     return np.unique(grade, return_inverse=True)[1]
 
 
-def _orders(batch: Batch, rng: np.random.Generator) -> Settled:
+def _orders(batch: Batch, query: int, seed: int) -> Settled:
+    batch = batch.rows(np.array([query]))
+    rng = _generator(batch, seed)
     groups = list(_groups(batch))
     kinds = [_kinds(batch, columns) for columns, _, _ in groups]
     total = math.prod(_arrangements(np.bincount(kind), size) for kind, (_, _, size) in zip(kinds, groups, strict=True))
@@ -117,7 +143,8 @@ def _orders(batch: Batch, rng: np.random.Generator) -> Settled:
     start = np.repeat(batch.start, len(places[0]), axis=0)
     for (columns, _, _), place in zip(groups, places, strict=True):
         start[:, columns] += place
-    return Settled(start, np.ones_like(start), np.full(len(start), 1 / len(start)), sampled)
+    chance = np.full(len(start), 1 / len(start))
+    return Settled(np.full(len(start), query), start, np.ones_like(start), chance, sampled)
 
 
 def _arrangements(counts: Integers, size: int) -> int:
@@ -146,7 +173,9 @@ def _sample(documents: int, size: int, rng: np.random.Generator) -> Integers:
     return np.array([rng.choice(size, documents, replace=False) for _ in range(SAMPLES)], np.int64)
 
 
-def _cuts(batch: Batch, k: int, rng: np.random.Generator) -> Settled:
+def _cuts(batch: Batch, query: int, k: int, seed: int) -> Settled:
+    batch = batch.rows(np.array([query]))
+    rng = _generator(batch, seed)
     end = int(min(batch.length[0], k))
     columns, first, size = next((c, t, n) for c, t, n in _groups(batch) if t < end < t + n)
     slots = end - first
@@ -174,4 +203,4 @@ def _cuts(batch: Batch, k: int, rng: np.random.Generator) -> Settled:
     start, length = np.repeat(batch.start, len(drawn), axis=0), np.repeat(batch.size, len(drawn), axis=0)
     start[:, columns] = np.where(inside, first, end)
     length[:, columns] = np.where(inside, slots, size - slots)
-    return Settled(start, length, chance, sampled)
+    return Settled(np.full(len(start), query), start, length, chance, sampled)

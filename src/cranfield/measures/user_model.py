@@ -14,7 +14,7 @@ from cranfield.batch import CELLS, Batch, Cumulative
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
-from cranfield.measures.weights import geometric, inverse_square
+from cranfield.measures.weights import geometric, harmonic, inverse_square
 from cranfield.views import fill
 
 
@@ -216,10 +216,11 @@ def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive |
     left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
     reach = np.take_along_axis(left, b._edges[0], axis=1)
     m = b.seen(k)
-    alone = (b.size == 1) & (m == 1)
-    value = np.where(alone, reach * stop / (b.start + 1), 0).sum(axis=1)
-    row, column = np.nonzero((b.order == 0) & (b.size > 1) & (m > 0) & ~np.isnan(b.grade))
-    for part in np.array_split(np.arange(len(row)), 1 + int(m.max()) * len(row) // CELLS):
+    # Alone in its tie a document may be anywhere in it, each rank as likely.
+    alone = b.within(stop > 0) == 1
+    value = np.where(alone, reach * stop * b.mean_over(harmonic, k), 0).sum(axis=1)
+    row, column = np.nonzero((b.order == 0) & ~alone & (m > 0) & (b.within(stop > 0) > 1))
+    for part in np.array_split(np.arange(len(row)), 1 + int(m.max(initial=0)) * len(row) // CELLS):
         q, j = row[part], column[part]
         value += np.bincount(q, reach[q, j] * _satisfied(b, stop, q, j, m[q, j]), minlength=len(value))
     return value
