@@ -129,6 +129,7 @@ def inferred_average_precision(b: Batch) -> Floats:
     cite="sakai2007",
     formula="Q@k = Σ_{i≤k} isrel(i) (β cg(i) + count(i)) / (β cg_ideal(i) + i) / R   (norm='min': / min(k, R))",
     gains="graded",
+    topward=False,
 )
 def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm: Literal["R", "min"] = "R") -> Floats:
     """Average precision for graded relevance: precision blended with how much of the ideal gain was collected.
