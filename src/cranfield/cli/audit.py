@@ -1,0 +1,86 @@
+"""``cranfield audit``: what the imperfections of rankings do to their scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.audit import DEFAULT_MEASURES
+from cranfield.cli import options
+from cranfield.cli.output import colour, emit, note, replace, width
+from cranfield.cli.progress import progress
+
+if TYPE_CHECKING:
+    from cranfield.scores import Interval
+
+
+@click.command(short_help="Show what could have made scores others.")
+@options.inputs
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    type=options.MeasureName(),
+    help=f"A measure, or several apart by spaces; may be repeated.  [default: {' '.join(DEFAULT_MEASURES)}]",
+)
+@options.views
+@options.policies
+@click.option(
+    "--interval",
+    type=click.Choice(("t", "bca")),
+    default="t",
+    show_default=True,
+    help="95 % confidence intervals of means: Student's t or bootstrap (bca).",
+)
+@click.option("--all-pairs", is_flag=True, help="Name every pair of runs that could change places, not only a few.")
+@click.option("--figure", type=click.Path(), metavar="FILE", help="Also draw it: a .pdf, .svg or .png file.")
+@click.option("--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people.")
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(("table", "markdown", "json")),
+    default="table",
+    show_default=True,
+    help="json has full precision and every pair.",
+)
+@options.output
+@options.seed
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    interval: Interval,
+    all_pairs: bool,
+    figure: str | None,
+    digits: int,
+    format: str,
+    output: str | None,
+    **how: Any,
+) -> None:
+    """Show what ties, unjudged documents, short lists and few queries could change.
+
+    For each RUN a table with a row for each measure; then, in words, which pairs of runs could change places and why.
+
+    \b
+    cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
+    cranfield audit qrels.txt *.run --figure audit.pdf
+    """
+    from cranfield import audit
+    from cranfield.report import audit as report
+
+    if figure:
+        from cranfield.report.figures import audit as figures
+
+        figures.accept(figure)
+    names = [name for text in measures or DEFAULT_MEASURES for name in options.split(text)]
+    with progress("looking closely") as step:
+        found = audit(list(runs), qrels, names, interval=interval, progress=step, **how)
+    text = report.write(found, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
+    emit(text, output)
+    if figure:
+        replace(Path(figure), figures.render(found, figure))
+    if format != "json":
+        note(found.notes)

@@ -1,0 +1,115 @@
+"""An audit on one page: every score as a point, with bands for what could have made it another."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cranfield.audit import Audit, Cause
+from cranfield.errors import UsageError
+from cranfield.report.figures.canvas import BLACK, BLUE, FORMATS, GREEN, GREY, ORANGE, PAGE, SKY, require, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ROW = 0.17  # inches for a run
+MARGIN = 0.95  # inches for titles and the legend
+ACROSS = 4  # panels side by side
+
+BANDS: tuple[tuple[Cause, str, str, float], ...] = (
+    ("ties", "ties: worst to best", ORANGE, -0.24),
+    ("unjudged", "unjudged: lowest to highest", SKY, 0.0),
+    ("queries", "95 % confidence interval", GREY, 0.24),
+)
+MARKS: tuple[tuple[Cause, str, str], ...] = (("condensed", "D", BLUE), ("terminal", "s", GREEN))
+
+
+def accept(path: str) -> None:
+    """An error where a figure cannot be drawn: better said before the work than after it."""
+    if Path(path).suffix.lower()[1:] not in FORMATS:
+        *first, last = (f".{kind}" for kind in FORMATS)
+        raise UsageError(f"{path}: a figure is a {', '.join(first)} or {last} file")
+    require()
+
+
+def render(audit: Audit, path: str) -> bytes:
+    """The figure as the content of a file of this name."""
+    accept(path)
+    kind = Path(path).suffix.lower()[1:]
+    out = io.BytesIO()
+    with styled():
+        draw(audit).savefig(out, format=kind, dpi=300, metadata=FORMATS[kind])
+    return out.getvalue()
+
+
+def draw(audit: Audit) -> Figure:
+    """A panel for each measure; runs as rows, in the order of the first measure, the highest on top."""
+    from matplotlib.figure import Figure
+
+    across = min(ACROSS, len(audit.measures))
+    down = -(-len(audit.measures) // across)
+    figure = Figure(figsize=(PAGE, down * (max(len(audit.runs), 3) * ROW + MARGIN)), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False, sharey=True)
+    order = np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")
+    for m, axis in enumerate(axes.flat):
+        if m < len(audit.measures):
+            panel(audit, m, axis, order)
+        else:
+            axis.set_axis_off()
+    figure.legend(handles=list(_legend(audit)), loc="outside upper center", ncols=6, frameon=False, columnspacing=1.2)
+    return figure
+
+
+def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
+    """One measure: a row for each run with its score and all that could have made it another."""
+    order = np.arange(len(audit.runs)) if order is None else order
+    rows = np.arange(len(order))
+    for row in rows[::2]:
+        axis.axhspan(row - 0.5, row + 0.5, color="#F4F4F4", linewidth=0, zorder=-1)
+    for cause, _, colour, offset in BANDS:
+        low, high = (ends[order, measure] for ends in audit.reach(cause))
+        axis.hlines(rows + offset, low, high, color=colour, linewidth=1.6, zorder=2)
+    for cause, marker, colour in MARKS:
+        value = audit.reach(cause)[0][order, measure]
+        axis.plot(value, rows, linestyle="", **_hollow(marker, colour), zorder=4)
+    axis.plot(audit.score[order, measure], rows, linestyle="", **_point(), zorder=3)
+    axis.set_yticks(rows, [audit.runs[r] for r in order])
+    axis.set_ylim(len(order) - 0.5, -0.5)
+    axis.set_title(audit.measures[measure])
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="x", color="#DDDDDD", linewidth=0.4)
+    axis.set_axisbelow(True)
+    axis.margins(x=0.04)
+    return axis
+
+
+def _legend(audit: Audit) -> Iterator[Any]:
+    """What each sign means; only of signs that there are."""
+    from matplotlib.lines import Line2D
+
+    yield Line2D([], [], linestyle="", label="score", **_point())
+    for _, label, colour, _ in BANDS:
+        yield Line2D([], [], color=colour, linewidth=1.6, label=label)
+    for cause, marker, colour in MARKS:
+        if not np.isnan(audit.reach(cause)[0]).all():
+            yield Line2D([], [], linestyle="", label=cause, **_hollow(marker, colour))
+
+
+def _point() -> dict[str, Any]:
+    return {"marker": "o", "color": BLACK, "markersize": 2.2}
+
+
+def _hollow(marker: str, colour: str) -> dict[str, Any]:
+    return {
+        "marker": marker,
+        "markerfacecolor": "none",  # where it falls on the score, both are seen
+        "markeredgecolor": colour,
+        "markersize": 4,
+        "markeredgewidth": 0.8,
+    }

@@ -1,0 +1,378 @@
+"""Audits: their numbers are those of `evaluate`, and what they say of two runs is so."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from itertools import groupby, permutations, product
+from math import factorial, prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield import example
+from cranfield.audit import CAUSES, DEFAULT_MEASURES, Audit
+from cranfield.errors import InputError, MissingDependency, UsageError
+from cranfield.report import audit as report
+from cranfield.report.figures import audit as figures
+
+QRELS = str(example.path(example.QRELS))
+RUNS = [str(example.path(name)) for name in example.RUNS]
+MEASURES = [*DEFAULT_MEASURES, "P@5", "bpref", "AP(rel=2)", "ERR@10", "nDCG@5[condensed]"]
+DL19 = Path(__file__).parents[2] / "shared" / "data" / "dl19"
+
+
+@pytest.fixture(scope="module")
+def museum() -> Audit:
+    return cf.audit(RUNS, QRELS, MEASURES)
+
+
+def means(variant: str, names: list[str], **how: object) -> np.ndarray:
+    views = {name: f"{name[:-1]}, {variant}]" if name.endswith("]") else f"{name}[{variant}]" for name in names}
+    return cf.evaluate(RUNS, QRELS, list(views.values()) if variant else names, **how).means
+
+
+@pytest.mark.parametrize(
+    ("part", "variant"),
+    [
+        ("score", ""),
+        ("worst", "ties=worst"),
+        ("expected", "ties=expected"),
+        ("best", "ties=best"),
+        ("condensed", "condensed"),
+    ],
+)
+@pytest.mark.parametrize("undefined", ["skip", "zero", "one"])
+def test_numbers_are_those_of_separate_evaluations(part: str, variant: str, undefined: str) -> None:
+    names = MEASURES if variant != "condensed" else MEASURES[:-1]
+    found = getattr(cf.audit(RUNS, QRELS, names, undefined=undefined), part)
+    assert found == pytest.approx(means(variant, names, undefined=undefined), abs=1e-12)
+
+
+def test_terminal_values_and_their_absence(museum: Audit) -> None:
+    for m, name in enumerate(MEASURES):
+        if cf.MEASURES[cf.parse(name).symbol].terminal:
+            assert np.isnan(museum.terminal[:, m]).all()
+        else:
+            assert museum.terminal[:, m] == pytest.approx(means("terminal", [name])[:, 0])
+    assert np.isnan(museum.terminal[:, MEASURES.index("bpref")]).all()
+
+
+def test_full_lists_were_not_ended(museum: Audit) -> None:
+    found = cf.audit(RUNS, QRELS, "RBP", full_length=15)
+    expected = cf.evaluate(RUNS, QRELS, "RBP[terminal]", full_length=15).means
+    assert found.terminal == pytest.approx(expected)
+    assert not np.allclose(found.terminal[:, 0], museum.terminal[:, MEASURES.index("RBP")])
+    with pytest.raises(InputError, match="has 12 documents; a full list has 5"):
+        cf.audit(RUNS, QRELS, "RBP", full_length=5)
+
+
+def test_intervals_are_those_of_scores(museum: Audit) -> None:
+    scores = cf.evaluate(RUNS, QRELS, MEASURES)
+    bca = cf.audit(RUNS[:1], QRELS, "AP", interval="bca", seed=7)
+    assert (bca.low[0, 0], bca.high[0, 0]) == scores.interval(0, 0, method="bca", seed=7)
+    for r, m in np.ndindex(museum.score.shape):
+        limits = scores.interval(r, m, method="t")
+        assert (museum.low[r, m], museum.high[r, m]) == pytest.approx(limits, nan_ok=True)
+
+
+@pytest.mark.parametrize("undefined", ["skip", "zero", "one"])
+def test_bounds_are_those_of_evaluate_and_hold_the_score(undefined: str) -> None:
+    found = cf.audit(RUNS, QRELS, undefined=undefined)
+    scores = cf.evaluate(RUNS, QRELS, list(DEFAULT_MEASURES), bounds=True, undefined=undefined)
+    columns = {label: scores.means[:, c] for c, label in enumerate(scores.measures)}
+    for m, name in enumerate(DEFAULT_MEASURES):
+        assert found.lowest[:, m] == pytest.approx(columns[f"{name} lowest"])
+        assert found.highest[:, m] == pytest.approx(columns[f"{name} highest"])
+    assert (found.lowest <= found.score + 1e-12).all()
+    assert (found.score <= found.highest + 1e-12).all()
+    assert found.hold.all(axis=0).tolist() == [True, False, True, True]
+    assert found.hold.any(axis=0).tolist() == [True, False, True, True]
+
+
+def test_worst_expected_best(museum: Audit) -> None:
+    topward = [m for m, name in enumerate(MEASURES) if cf.parse(name).definition.topward]
+    worst, expected, best, score = (
+        array[:, topward] for array in (museum.worst, museum.expected, museum.best, museum.score)
+    )
+    assert (worst <= expected + 1e-12).all()
+    assert (expected <= best + 1e-12).all()
+    place = museum.place[:, topward]
+    assert ((place >= 0) & (place <= 1) | np.isnan(place)).all()
+    assert (np.isnan(place) == (best - worst <= 1e-12)).all()
+    assert worst + np.nan_to_num(place) * (best - worst) == pytest.approx(score)
+
+
+def test_shares_and_lists() -> None:
+    run = {"q1": {"a": 3.0, "u": 2.0, "b": 1.0}, "q2": {"u": 1.0}}
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"a": 0}, "q4": {"a": 2}}
+    found = cf.audit(run, qrels, ["P@1", "P@2", "AP", "AP(rel=2)", "AP[depth=2]"])
+    assert found.unjudged[0] == pytest.approx([1 / 2, 2 / 3, 2 / 4, 2 / 4, 2 / 3])
+    assert found.nil.tolist() == [[1, 1, 1, 3, 1]]
+    assert found.silent.tolist() == [[1, 1, 1, 1, 1]]
+    assert (found.empty.tolist(), found.length.tolist()) == ([2], [1.0])
+    answered = cf.audit(run, qrels, "AP", queries="both")
+    assert (answered.empty.tolist(), answered.length.tolist(), answered.nil.tolist()) == ([0], [2.0], [[0]])
+    assert np.isnan(cf.audit({"q1": {}}, qrels, "AP").unjudged).all()
+
+
+def test_an_id_that_means_no_answer_is_silence() -> None:
+    run = {"q1": {"NIL": 1.0}, "q2": {"a": 1.0, "NIL": 0.5}}
+    found = cf.audit(run, {"q1": {"a": 0}, "q2": {"a": 0}}, "RR", nil="NIL")
+    assert (found.nil.tolist(), found.silent.tolist()) == ([[2]], [[1]])
+    assert found.score == pytest.approx(cf.evaluate(run, {"q1": {"a": 0}, "q2": {"a": 0}}, "RR", nil="NIL").means)
+
+
+def test_queries_that_nobody_judged_count_where_a_run_decides() -> None:
+    runs = [{"q": {"a": 1.0}, "x": {"u": 1.0, "v": 0.5}}, {"q": {"b": 2.0, "a": 1.0}, "y": {"u": 1.0}}]
+    found = cf.audit(runs, {"q": {"a": 1, "b": 0}}, "RBP", queries="run", names=["one", "two"])
+    assert found.score == pytest.approx(cf.evaluate(runs, {"q": {"a": 1, "b": 0}}, "RBP", queries="run").means)
+    assert found.length.tolist() == [1.5, 1.5]
+    assert found.highest[:, 0] == pytest.approx([(0.2 + 0.36) / 2, (0.16 + 0.2) / 2])
+
+
+# One small example for each cause.
+
+TIED = [{"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}]
+JUDGED = {"q": {"a": 1, "b": 0, "c": 0, "d": 0}}
+
+
+def causes(found: Audit) -> list[str]:
+    return [swap.cause for swap in found.swaps]
+
+
+def said(found: Audit, cause: str) -> list[str]:
+    return [report.sentence(found, swap, report.Look(digits=3)) for swap in found.swaps if swap.cause == cause]
+
+
+def test_ties() -> None:
+    found = cf.audit(TIED, JUDGED, "RR", names=["tied", "clear"])
+    assert causes(found) == ["ties"]
+    assert said(found, "ties") == [
+        "RR: `clear` and `tied` change places if ties fall the other way "
+        "(0.500 [0.500, 0.500] against 0.333 [0.333, 1.000]; on average 0.500 against 0.611)"
+    ]
+
+
+def test_unjudged() -> None:
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"u": 2.0, "a": 1.0}}]
+    found = cf.audit(runs, JUDGED, "RBP", names=["known", "new"])
+    assert causes(found) == ["unjudged"]
+    assert said(found, "unjudged") == [
+        "RBP: `known` and `new` could change places if unjudged documents were judged "
+        "(0.200 [0.200, 0.200] against 0.160 [0.160, 0.360])"
+    ]
+
+
+def test_condensed() -> None:
+    runs = [{"q": {"a": 3.0, "c": 2.0, "b": 1.0}}, {"q": {"u": 4.0, "v": 3.0, "a": 2.0, "b": 1.0}}]
+    found = cf.audit(runs, {"q": {"a": 1, "b": 1, "c": 0}}, "RBP", names=["known", "new"])
+    assert said(found, "condensed") == [
+        "RBP: `known` and `new` change places without unjudged documents "
+        "(0.328 against 0.230; condensed 0.328 against 0.360)"
+    ]
+
+
+def test_terminal() -> None:
+    runs = [{"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
+    found = cf.audit(runs, JUDGED, "RBP", names=["long", "short"])
+    assert causes(found) == ["terminal"]
+    assert said(found, "terminal") == [
+        "RBP: `long` and `short` change places if the end of a list is an answer "
+        "(0.200 against 0.160; terminal 0.610 against 0.800)"
+    ]
+
+
+def test_queries() -> None:
+    qrels = {q: {"a": 1, "b": 0} for q in ("q1", "q2", "q3")}
+    first, second = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}
+    runs = [{"q1": first, "q2": second, "q3": first}, {"q1": second, "q2": second, "q3": second}]
+    found = cf.audit(runs, qrels, "RR", names=["mixed", "steady"])
+    assert causes(found) == ["queries"]
+    assert said(found, "queries") == [
+        "RR: `mixed` and `steady` have overlapping confidence intervals "
+        "(0.833 [0.116, 1.550] against 0.500 [0.500, 0.500])"
+    ]
+
+
+def test_nothing() -> None:
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
+    found = cf.audit(runs, JUDGED, "RR", names=["one", "two"])
+    assert found.swaps == ()
+    text = " ".join(report.write(found).split())
+    assert "Nothing can: neither ties nor unjudged documents, nor how lists end, nor the choice of queries." in text
+    assert "change places" not in text.partition("Nothing can")[2]
+
+
+def test_no_order_to_change() -> None:
+    run = {"q": {"a": 1.0}}
+    assert "There is one run: its scores could be others" in report.write(cf.audit(run, JUDGED, "RR"))
+    same = cf.audit([run, run], JUDGED, "RR", names=["one", "two"])
+    assert "The runs score the same: there is no order to change." in report.write(same)
+    assert (same.swaps, same.pairs.tolist()) == ((), [0])
+
+
+def test_equal_looking_scores_are_told_apart() -> None:
+    qrels = {"q": {"a": 1, "b": 0}} | {f"p{i}": {"x": 1} for i in range(4000)}
+    runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
+    found = cf.audit(runs, qrels, "RR", names=["one", "two"])
+    assert "(0.0002 [" in said(found, "queries")[0]
+
+
+def test_swaps_are_those_that_the_numbers_allow(museum: Audit) -> None:
+    expected = set()
+    for cause in CAUSES:
+        low, high = museum.reach(cause)
+        for m, measure in enumerate(museum.measures):
+            for a, b in permutations(range(len(RUNS)), 2):
+                if museum.score[a, m] > museum.score[b, m] + 1e-9 and low[a, m] < high[b, m] - 1e-9:
+                    expected.add((cause, measure, museum.runs[a], museum.runs[b]))
+    assert {(s.cause, s.measure, s.higher, s.lower) for s in museum.swaps} == expected
+    for swap in museum.swaps:
+        between = [x for x in museum.score[:, museum.measures.index(swap.measure)] if swap.score[1] < x < swap.score[0]]
+        assert swap.adjacent == (not between)
+        assert swap.gap > 0
+
+
+def test_a_few_pairs_stand_for_all(museum: Audit) -> None:
+    found = [swap for swap in museum.swaps if swap.cause == "queries"]
+    named = report.telling(found)
+    assert len(named) == report.SHOWN < len(found)
+    assert len({swap.measure for swap in named}) == report.SHOWN
+    assert all(swap.adjacent for swap in named)
+    short, whole = report.write(museum), report.write(museum, all_pairs=True)
+    assert f"... and {len(found) - len(named):,} more (--all-pairs)" in short
+    assert "more (--all-pairs)" not in whole
+    assert " ".join(whole.split()).count("have overlapping confidence intervals") == len(found)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_tables_fit_the_screen(museum: Audit, width: int) -> None:
+    lines = report.write(museum, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_what_a_table_says(museum: Audit) -> None:
+    text = report.write(cf.audit(RUNS[3:], QRELS, ["AP", "RR"]), width=120, colour=True)
+    assert text.startswith(
+        "\x1b[1mquiet\x1b[0m: 7–8 queries; 3.6 documents in a list on average; 2 empty; 1 query with"
+    )
+    assert "┄ ties ┄" in text
+    assert "nothing relevant, 1 answered by silence" in text.replace("\n  ", " ")
+
+
+def test_markdown(museum: Audit) -> None:
+    text = report.write(museum, "markdown")
+    assert text.startswith("### bm25\n")
+    assert "| measure | score | 95 % interval | worst |" in text
+    assert "- AP: `dense` and `bm25` change places if ties fall the other way" in text
+
+
+def test_json_round_trip(museum: Audit) -> None:
+    data = json.loads(report.write(museum, "json"))
+    assert data == museum.to_dict()
+    assert list(data["runs"]) == list(museum.runs)
+    entry = data["runs"]["dense"]["measures"]["AP"]
+    assert entry["score"] == museum.score[1, 0]
+    assert entry["ties"]["best"] == museum.best[1, 0]
+    assert entry["unjudged"]["hold"] is True
+    assert data["runs"]["dense"]["measures"]["bpref"]["lists"]["terminal"] is None
+    assert len(data["swaps"]) == len(museum.swaps)
+    assert data["pairs"]["AP"] == 6
+
+
+def test_unknown_choices_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"^interval must be one of bca, t; not 'z'$"):
+        cf.audit(RUNS, QRELS, interval="z")
+    with pytest.raises(UsageError, match=r"^no run was given"):
+        cf.audit([], QRELS)
+    with pytest.raises(UsageError, match=r"^unknown format `html`"):
+        report.write(cf.audit(RUNS[:1], QRELS, "RR"), "html")
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
+def test_figures(museum: Audit, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    data = figures.render(museum, f"audit{suffix}")
+    assert len(data) > 5000
+    assert data.startswith({".pdf": b"%PDF", ".svg": b"<?xml", ".png": b"\x89PNG"}[suffix])
+    assert data == figures.render(museum, f"audit{suffix}")
+
+
+def test_a_panel_has_every_number(museum: Audit) -> None:
+    axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    assert figures.panel(museum, 0, axis) is axis
+    drawn = [line.get_xdata().tolist() for line in axis.lines]
+    assert drawn == [museum.condensed[:, 0].tolist(), museum.terminal[:, 0].tolist(), museum.score[:, 0].tolist()]
+    assert [text.get_text() for text in axis.get_yticklabels()] == list(museum.runs)
+
+
+def test_figures_that_cannot_be(museum: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"^audit\.gif: a figure is a \.pdf, \.svg or \.png file$"):
+        figures.accept("audit.gif")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'cranfield\[plot\]'"):
+        figures.accept("audit.pdf")
+
+
+# Real runs, where they are at hand.
+
+needs_dl19 = pytest.mark.skipif(not DL19.exists(), reason="needs the runs of TREC 2019 Deep Learning")
+
+
+def tied_heads(name: str) -> Iterator[tuple[dict[str, float], dict[str, int], list[list[str]]]]:
+    """For each query the head of the ranking that has few enough orders, its judgments, its groups of one score."""
+    with gzip.open(DL19 / "runs" / f"{name}.run.gz", "rt") as file:
+        rows = sorted((line.split() for line in file), key=lambda row: row[0])
+    judged: dict[str, dict[str, int]] = {}
+    for line in (DL19 / "qrels.txt").read_text().splitlines():
+        query, _, document, grade = line.split()
+        judged.setdefault(query, {})[document] = int(grade)
+    for query, members in groupby(rows, key=lambda row: row[0]):
+        scored = sorted(((float(row[4]), row[2]) for row in members), reverse=True)
+        groups: list[list[str]] = []
+        for _, tie in groupby(scored, key=lambda pair: pair[0]):
+            group = [document for _, document in tie]
+            if prod(factorial(len(g)) for g in [*groups, group]) > 2000:
+                break
+            groups.append(group)
+        if max(map(len, groups)) > 1:
+            kept = {document for group in groups for document in group}
+            yield {d: s for s, d in scored if d in kept}, judged[query], groups
+
+
+def by_hand(order: list[str], grades: dict[str, int]) -> tuple[float, float, float]:
+    """AP, nDCG@10 and RBP (persistence 0.8, grades up to 3) of one order, as the papers write them."""
+    found = [grades.get(document, 0) for document in order]
+    hits = [i for i, grade in enumerate(found, 1) if grade >= 1]
+    precision = sum((n / i) for n, i in enumerate(hits, 1)) / sum(grade >= 1 for grade in grades.values())
+    perfect = sorted(grades.values(), reverse=True)
+    dcg, ideal = (sum(g / np.log2(i + 1) for i, g in enumerate(list[:10], 1)) for list in (found, perfect))
+    return precision, float(dcg / ideal), sum(0.2 * 0.8**i * grade / 3 for i, grade in enumerate(found))
+
+
+@needs_dl19
+@pytest.mark.parametrize("name", ["test1", "UNH_bm25"])
+def test_real_ties_against_every_order(name: str) -> None:
+    cases = list(tied_heads(name))[:6]
+    assert len(cases) == 6
+    for run, grades, groups in cases:
+        orders = [[d for group in order for d in group] for order in product(*map(permutations, groups))]
+        values = np.array([by_hand(order, grades) for order in orders])
+        found = cf.audit({"q": run}, {"q": grades}, ["AP", "nDCG@10", "RBP(max=3)"])
+        assert found.worst[0] == pytest.approx(values.min(axis=0))
+        assert found.expected[0] == pytest.approx(values.mean(axis=0))
+        assert found.best[0] == pytest.approx(values.max(axis=0))
+
+
+@needs_dl19
+def test_real_runs() -> None:
+    runs = [str(DL19 / "runs" / f"{name}.run.gz") for name in ("TUA1-1", "test1", "UNH_bm25")]
+    found = cf.audit(runs, str(DL19 / "qrels.txt"), ["AP", "RR"])
+    assert found.n.tolist() == [[43, 43]] * 3
+    assert [(s.measure, s.higher, s.lower) for s in found.swaps if s.cause == "ties"] == [("AP", "TUA1-1", "test1")]
+    assert found.hold.all()
