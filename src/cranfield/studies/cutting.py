@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from cranfield import formats
-from cranfield.batch import Aligner, Alignment, Batch, Booleans, ragged
+from cranfield.batch import COLUMNS, Aligner, Alignment, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers, Run
 from cranfield.formats.repeats import codes_of
 from cranfield.measures import Measure
@@ -87,8 +87,7 @@ def cuts(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]]:
 
 def head(batch: Batch, columns: int) -> Batch:
     """The first columns of every row."""
-    names = ("grade", "start", "size", "by_id", "by_input", "gain", "nil")
-    return replace(batch, **{name: getattr(batch, name)[:, :columns] for name in names})
+    return replace(batch, **{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)

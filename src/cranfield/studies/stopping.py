@@ -217,8 +217,9 @@ def _outcome(
     values = np.where(defined[:, None], np.nan_to_num(table), 0)
     best = values.max(axis=1, keepdims=True)
     depths = (values >= best - SAME).argmax(axis=1)
-    by_depth = values[defined].mean(axis=0)
-    depth = int((by_depth >= by_depth.max() - SAME).argmax())
+    # In one sum, so that rounding cannot put the best depths below any one of them.
+    *by_depth, oracle = np.column_stack([values, best])[defined].mean(axis=0).tolist()
+    depth = next(i for i, mean in enumerate(by_depth) if mean >= max(by_depth) - SAME)
     walk, steps = lists.walk, lists.walk.steps(values)
     threshold, kept = walk.choose(steps, defined)
     return Outcome(
@@ -226,11 +227,11 @@ def _outcome(
         str(measure),
         n,
         float(lists.length[defined].mean()),
-        float(by_depth[-1]),
-        float(best[defined].mean()),
+        by_depth[-1],
+        oracle,
         float(depths[defined].mean()),
         depth,
-        float(by_depth[depth]),
+        max(by_depth),
         threshold,
         float(walk.totals(values)[kept] / n),
         _by_depth(values[defined], lists.length[defined]),
@@ -266,7 +267,7 @@ def _by_threshold(walk: Walk, values: Floats, defined: Booleans, chosen: int) ->
     blocks = len(walk.last)
     # Half of the points evenly, half crowded where lists are short and every document tells.
     spots = np.append(np.geomspace(1, max(blocks, 1), POINTS // 2), np.linspace(1, max(blocks, 1), POINTS // 2))
-    some = np.unique(np.append(spots.astype(np.int64), max(chosen, 1)))[: blocks or None]
+    some = np.unique(np.append(spots.astype(np.int64), max(chosen, 1)))
     some = some[some <= blocks]
     kept = np.append(0, np.cumsum(defined[walk.query])[walk.last])
     count = int(defined.sum())

@@ -24,7 +24,6 @@ from cranfield.studies.ranks import Agreement, agreement, inverted
 from cranfield.views import TIES, Ties, Views
 
 NAME = "truncation"
-DEFAULT = ("RR", "nDCG", "RBP(p=0.5)", "AP")
 # Rules that leave no doubt about where in a list NIL stands.
 DEFINITE: tuple[Ties, ...] = ("trec", "trec9", "input", "rank")
 
@@ -220,7 +219,7 @@ class Truncation:
 def truncation(
     runs: Sequence[Any],
     qrels: Any,
-    measures: Sequence[str | Measure] | None = None,
+    measures: Sequence[str | Measure] = (),
     *,
     nil: str | None = None,
     full_length: int | None = None,
@@ -230,7 +229,7 @@ def truncation(
     """What becomes of scores, and of the order of systems, when the end of a list counts.
 
     ``nil`` is the document id that means "no answer"; ``full_length`` the length at which systems were made to stop.
-    ``measures`` are the plain ones; the default is RR, nDCG at the full length, RBP(p=0.5) and AP.
+    ``measures`` are the plain ones; without any, those of the paper (see `default`).
     """
     if ties not in DEFINITE:
         known = ", ".join(DEFINITE)
@@ -238,7 +237,7 @@ def truncation(
         raise UsageError(f"ties={ties} {what}", hint=f"one of {known}")
     if len(runs) < 2:
         agreement(np.zeros(len(runs)), np.zeros(len(runs)))  # an order needs two: said before anything is read
-    pairs = list(dict.fromkeys(_pair(parse(one)) for one in measures or _default(full_length)))
+    pairs = list(dict.fromkeys(_pair(parse(one)) for one in measures or default(full_length)))
     judgments = formats.read_qrels(qrels)
     read = [formats.read_run(run) for run in runs]
     scores = evaluate(
@@ -270,8 +269,9 @@ def truncation(
     )
 
 
-def _default(full_length: int | None) -> list[str]:
-    return [f"nDCG@{full_length}" if name == "nDCG" and full_length else name for name in DEFAULT]
+def default(full_length: int | None) -> tuple[str, ...]:
+    """The measures of the paper: nDCG down to where all lists must end."""
+    return ("RR", "nDCG" if full_length is None else f"nDCG@{full_length}", "RBP(p=0.5)", "AP")
 
 
 def _pair(measure: Measure) -> tuple[Measure, Measure]:

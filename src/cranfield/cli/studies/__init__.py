@@ -1,0 +1,1 @@
+"""``cranfield study NAME``: one file for each study, each with a `command`."""

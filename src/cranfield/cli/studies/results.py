@@ -1,0 +1,72 @@
+"""Options that all studies share, and where their results go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.output import colour, emit, note, width
+from cranfield.report.studies.pages import FORMATS, Page, write
+
+writing = options.several(
+    click.option(
+        "--figures",
+        type=click.Path(file_okay=False),
+        metavar="DIR",
+        help="Draw the figures into this folder, as PDF, SVG and PNG.",
+    ),
+    click.option(
+        "--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people."
+    ),
+    click.option(
+        "--format",
+        "format",
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        help="json is the whole result, and can be shown again.",
+    ),
+    options.output,
+)
+
+
+def measures(default: str) -> options.Decorator:
+    """The option -m, empty unless given; a study knows its own default."""
+    return click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        type=options.MeasureName(),
+        callback=lambda ctx, param, value: [name for text in value for name in options.split(text)],
+        help=f"A measure, or several apart by spaces; may be repeated.  [default: {default}]",
+    )
+
+
+def drawable(figures: str | None) -> None:
+    """An error where figures are asked for and cannot be drawn: better said before the work than after it."""
+    if figures is not None:
+        from cranfield.report.figures import canvas
+
+        canvas.require()
+
+
+def deliver(
+    pages: Sequence[Page],
+    result: dict[str, Any],
+    draw: Callable[[str], list[Path]] | None,
+    *,
+    format: str,
+    output: str | None,
+    figures: str | None,
+) -> None:
+    """Tables to standard output or a file, figures into their folder, notes to standard error."""
+    emit(write(pages, result, format, width=width(), colour=colour(output)), output)
+    if figures is not None and draw is not None:
+        click.echo(f"{len(draw(figures))} files in {figures}", err=True)
+    if format != "json":
+        note(result.get("notes", ()))

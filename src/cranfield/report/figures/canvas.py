@@ -1,0 +1,92 @@
+"""What figures of studies share: colours, sizes, and files in three formats, each whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cranfield.formats.optional import optional
+from cranfield.studies.saving import draft
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which stay apart for the colour-blind; signs differ in shape or fill besides.
+BLUE, ORANGE, GREEN, SKY, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#999999", "#000000"
+COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
+FORMATS: dict[str, dict[str, Any]] = {  # no date in any: the same result gives the same files
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+    "png": {},
+}
+STYLE: dict[str, Any] = {
+    "font.size": 7,
+    "axes.titlesize": 8,
+    "axes.linewidth": 0.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "legend.framealpha": 0.8,
+    "legend.edgecolor": "none",
+    "legend.handlelength": 1.4,
+    "lines.linewidth": 1.0,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "cranfield",
+}
+
+
+def require() -> None:
+    """An error where figures cannot be drawn: better said before the work than after it."""
+    optional("matplotlib", "a figure", "plot")
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """In this the figures look alike, whatever the user's own settings are."""
+    matplotlib = optional("matplotlib", "a figure", "plot")
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield
+
+
+def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
+    """Draws a figure and writes it as PDF, SVG and PNG; the files that there are now."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    with styled():
+        figure = draw()
+        for kind, metadata in FORMATS.items():
+            path = place / f"{file_name(name)}.{kind}"
+            with draft(path) as beside:
+                figure.savefig(beside, format=kind, dpi=300, metadata=metadata)
+            written.append(path)
+    return written
+
+
+def file_name(text: str) -> str:
+    """A name that every file system takes.
+
+    >>> file_name("stopping-runs/bm25 (2)")
+    'stopping-runs_bm25_2'
+    """
+    return re.sub(r"[^\w.+-]+", "_", text).strip("_.") or "figure"
+
+
+def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:
+    """A figure of so many panels side by side and below each other; one of a single panel fits a column."""
+    from matplotlib.figure import Figure
+
+    across = min(across, count)
+    down = -(-count // across)
+    figure = Figure(figsize=(COLUMN if across == 1 else PAGE, down * height), layout="constrained")
+    axes = list(figure.subplots(down, across, squeeze=False).flat)
+    for axis in axes[count:]:
+        axis.set_axis_off()
+    return figure, axes[:count]

@@ -1,0 +1,121 @@
+"""What a study found, as titled sheets, and the formats that these are written in."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import UsageError
+from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet
+from cranfield.report.table import BOLD, PLAIN, render
+from cranfield.report.text import escaped
+from cranfield.studies import saving
+
+
+@dataclass(frozen=True)
+class Page:
+    """One table of a result, with the line that goes above it."""
+
+    title: str
+    sheet: Sheet
+
+
+def write(
+    pages: Sequence[Page], result: dict[str, Any], format: str = "table", *, width: int = 80, colour: bool = False
+) -> str:
+    """A result in one of `FORMATS`, ending in a newline; json is all of it, the others are the pages."""
+    if format == "json":
+        return saving.text(result)
+    if format == "table":
+        return "\n".join(_titled(page, width, colour=colour) for page in pages)
+    if format not in WRITERS:
+        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+    return "\n".join(WRITERS[format](page) for page in pages)
+
+
+def _titled(page: Page, width: int, *, colour: bool) -> str:
+    title = textwrap.fill(page.title, width)
+    title = f"{BOLD}{title}{PLAIN}" if colour else title
+    return f"{title}\n{render(page.sheet, width=width, colour=colour)}"
+
+
+def markdown(page: Page) -> str:
+    """A pipe table under its title, aligned so that it can be read unrendered too."""
+    sheet = page.sheet
+    head = [_pipe(" ".join(name.split())) for name in sheet.names + sheet.columns]
+    body = [[*map(_pipe, row.names), *(_starred(cell, "**{}**") for cell in row.cells)] for row in sheet.rows]
+    widths = [max(3, *(len(line[i]) for line in [head, *body])) for i in range(len(head))]
+    left = len(sheet.names)
+    rule = ["-" * w if i < left else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
+
+    def lines() -> Iterator[str]:
+        for texts in (head, rule, *body):
+            cells = (t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(texts, widths, strict=True)))
+            yield f"| {' | '.join(cells)} |\n"
+
+    return f"**{_pipe(page.title)}**\n\n" + "".join(lines())
+
+
+def latex(page: Page) -> str:
+    """A tabular with the rules of the booktabs package, its title a comment for whoever writes the caption."""
+    sheet = page.sheet
+    rows = [[*map(_typeset, row.names), *(_set(cell) for cell in row.cells)] for row in sheet.rows]
+    head = [_typeset(" ".join(name.split())) for name in sheet.names + sheet.columns]
+    lines = [
+        f"% {page.title}",
+        "% \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
+        "\\toprule",
+        " & ".join(head) + " \\\\",
+        "\\midrule",
+        *(" & ".join(row) + " \\\\" for row in rows),
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _pipe(text: str) -> str:
+    return "".join(f"\\{sign}" if sign in "\\|*_" else sign for sign in text)
+
+
+def _starred(cell: Cell, bold: str) -> str:
+    text = bold.format(cell.text) if cell.best else cell.text
+    return f"{text} {cell.aside}".rstrip()
+
+
+def _typeset(text: str) -> str:
+    return escaped(text).replace("–", "--").replace("τ", "$\\tau$")
+
+
+def _set(cell: Cell) -> str:
+    text = _typeset(cell.text)
+    text = f"\\textbf{{{text}}}" if cell.best else text
+    return f"{text} {{\\scriptsize {_typeset(cell.aside)}}}" if cell.aside else text
+
+
+WRITERS: dict[str, Callable[[Page], str]] = {"markdown": markdown, "latex": latex}
+FORMATS = ("table", *WRITERS, "json")
+
+
+def shown(value: float, digits: int) -> str:
+    """A number as shown to people; what rounds to nothing has no sign."""
+    if np.isnan(value):
+        return UNDEFINED
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def column(values: Sequence[float], digits: int, *, best: bool = True) -> list[Cell]:
+    """Numbers of one kind, the highest as shown in bold."""
+    texts = [shown(value, digits) for value in values]
+    top = texts[int(np.nanargmax(values))] if best and len(set(texts)) > 1 and not np.isnan(values).all() else None
+    return [Cell(text, text == top) for text in texts]
+
+
+def sheet(names: Sequence[str], columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[Cell]]]) -> Sheet:
+    """A sheet from rows of names and cells."""
+    return Sheet(tuple(names), tuple(columns), tuple(Row(tuple(n), tuple(c)) for n, c in rows))

@@ -1,0 +1,41 @@
+"""What the tests of studies share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+import cranfield as cf
+from cranfield.cli.main import cli
+
+GOLDEN = {
+    case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
+}
+
+
+def call(*args: object) -> Result:
+    """Calls the command within this process."""
+    result = CliRunner().invoke(cli, list(map(str, args)), prog_name="cranfield")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def written(lists: dict[str, dict[str, str]], relevant: dict[str, int]) -> tuple[list[Any], dict[str, Any]]:
+    """Runs and judgments from lists written as text: 1 and 0 are answers, right and wrong, N is NIL."""
+    qrels = {q: {f"r{i}": 1 for i in range(n)} | {"x": 0} for q, n in relevant.items()}
+
+    def ids(text: str) -> list[str]:
+        return [
+            "NIL" if sign == "N" else f"r{text[:i].count('1')}" if sign == "1" else f"n{i}"
+            for i, sign in enumerate(text)
+        ]
+
+    def ranking(text: str) -> dict[str, float]:
+        return {document: -float(i) for i, document in enumerate(ids(text))}
+
+    runs = [cf.read_run({q: ranking(text) for q, text in one.items()}, name=name) for name, one in lists.items()]
+    return runs, qrels
