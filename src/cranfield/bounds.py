@@ -58,6 +58,9 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
     full, unjudged = reveal(seen)
     many = unjudged.sum(axis=1)
     definition = measure.definition
+    if not definition.judged:
+        full = full.compact(full.relevant | unjudged | full.nil)
+        unjudged = full.grade < 0
     if definition.local and definition.topward:
         numbers = [np.unique([0, n]) for n in many.tolist()]
         hold = np.ones(len(many), bool)

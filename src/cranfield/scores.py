@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, MissingDependency, UsageError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 Undefined = Literal["skip", "zero", "one", "error"]
 Aggregate = Literal["mean", "geometric", "sum"]
 Interval = Literal["bca", "t"]
+Layout = Literal["long", "wide"]
 
 # Below this a value counts as this in a geometric mean, or one zero would erase all other queries.
 SMALLEST = 1e-5
@@ -106,6 +112,55 @@ class Scores:
             vectorized=True,
         ).confidence_interval
         return float(found.low), float(found.high)
+
+    def table(self, layout: Layout = "long") -> dict[str, list[Any]]:
+        """Columns by name: ``long`` has a row for each value, ``wide`` a column for each measure. Undefined is None."""
+        rows = [(r, q) for r in range(len(self.runs)) for q in np.flatnonzero(self.counted[r]).tolist()]
+        ids: dict[str, list[Any]] = {
+            "run": [self.runs[r] for r, _ in rows],
+            "query": [self.queries[q] for _, q in rows],
+        }
+        values = [[number(self.values[r, m, q]) for r, q in rows] for m in range(len(self.measures))]
+        if layout == "wide":
+            return ids | dict(zip(self.measures, values, strict=True))
+        if layout != "long":
+            raise UsageError(f"layout must be one of long, wide; not {layout!r}")
+        many = len(self.measures)
+        return {
+            **{name: [text for text in column for _ in range(many)] for name, column in ids.items()},
+            "measure": list(self.measures) * len(rows),
+            "value": [value for row in zip(*values, strict=True) for value in row],
+        }
+
+    def to_arrow(self, layout: Layout = "long") -> pyarrow.Table:
+        """The values as a PyArrow table; see `table`."""
+        try:
+            import pyarrow
+        except ImportError:
+            raise MissingDependency("an Arrow table", "arrow") from None
+        columns = self.table(layout)
+        kinds = [pyarrow.string() if name in ("run", "query", "measure") else pyarrow.float64() for name in columns]
+        return pyarrow.table({name: pyarrow.array(c, k) for (name, c), k in zip(columns.items(), kinds, strict=True)})
+
+    def to_pandas(self, layout: Layout = "long") -> pandas.DataFrame:
+        """The values as a pandas DataFrame; see `table`."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingDependency("a pandas DataFrame", "pandas") from None
+        frame = pandas.DataFrame(self.table(layout))
+        numbers = [name for name in frame.columns if name not in ("run", "query", "measure")]
+        return frame.astype(dict.fromkeys(numbers, float))
+
+    def to_polars(self, layout: Layout = "long") -> polars.DataFrame:
+        """The values as a polars DataFrame; see `table`."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingDependency("a polars DataFrame", "polars") from None
+        columns = self.table(layout)
+        kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
+        return polars.DataFrame(columns, schema_overrides=kinds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: ``{"runs": {run: {measure: {"mean", "n", "queries"}}}, "notes": [...]}``."""
