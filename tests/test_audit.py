@@ -208,6 +208,13 @@ def test_nothing() -> None:
     assert "change places" not in text.partition("Nothing can")[2]
 
 
+def test_what_was_only_tried_is_not_called_impossible() -> None:
+    runs, qrels = [{"q": {"a": 3.0, "b": 2.0}}, {"q": {"b": 3.0, "a": 2.0}}], {"q": {"a": 2, "b": 1}}
+    text = report.write(cf.audit(runs, qrels, ["RR(rel=2)", "nDCG"], names=["one", "two"]), width=100)
+    assert "Nothing can" in text
+    assert "For nDCG that is so for the judgments tried, and no proof." in text
+
+
 def test_no_order_to_change() -> None:
     run = {"q": {"a": 1.0}}
     assert "There is one run: its scores could be others" in report.write(cf.audit(run, JUDGED, "RR"))

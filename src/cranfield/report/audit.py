@@ -248,6 +248,14 @@ def verdict(audit: Audit) -> Iterator[str]:
         yield "The runs score the same: there is no order to change."
     elif not audit.swaps:
         yield "Nothing can: neither ties nor unjudged documents, nor how lists end, nor the choice of queries."
+        yield from unproven(audit)
+
+
+def unproven(audit: Audit) -> Iterator[str]:
+    """What is known of unjudged documents only as far as judgments were tried."""
+    names = [name for m, name in enumerate(audit.measures) if not audit.hold[:, m].all()]
+    if names:
+        yield f"For {', '.join(names)} that is so for the judgments tried, and no proof."
 
 
 def _meaning(audit: Audit, cause: Cause) -> str:
@@ -267,6 +275,7 @@ def told(audit: Audit, look: Look, all_pairs: bool) -> Iterator[tuple[Cause, lis
             sentences.append(more if widest in named else f"{more}, as far as {apart}")
         if not found and len(audit.runs) > 1 and audit.pairs.any():
             sentences = ["No two runs change places."] if audit.swaps else []
+            sentences += unproven(audit) if audit.swaps and cause == "unjudged" else ()
         yield cause, sentences
 
 
