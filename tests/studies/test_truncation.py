@@ -123,6 +123,13 @@ def test_undefined_values_are_kept_as_such(tmp_path: Path) -> None:
     assert np.isnan(Truncation.load(tmp_path / "study.json").plain).all()
 
 
+def test_scores_above_1_are_pointed_out() -> None:
+    runs, qrels = [{"q": {"a": 1.0}}, {"q": {"x": 1.0}}], {"q": {"a": 0.1, "b": 0.1}, "p": {"c": 1.0}}
+    said = "nDCG[terminal] exceeds 1 (1 of the lists)"
+    assert any(note.startswith(said) for note in truncation(runs, qrels, ["nDCG"]).notes)
+    assert not any("exceeds" in note for note in truncation(runs, qrels, ["nDCG(ideal='bounded')"]).notes)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

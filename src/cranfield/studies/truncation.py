@@ -20,7 +20,7 @@ from cranfield.evaluate import evaluate
 from cranfield.measures import Measure, parse
 from cranfield.scores import number
 from cranfield.studies import saving
-from cranfield.studies.ranks import Agreement, agreement, inverted
+from cranfield.studies.ranks import SAME, Agreement, agreement, inverted
 from cranfield.views import TIES, Ties, Views
 
 NAME = "truncation"
@@ -252,6 +252,11 @@ def truncation(
     )
     lengths = np.array([_lengths(run, judgments, nil, ties) for run in read])
     n = len(pairs)
+    above = [
+        f"{pairs[m][1]} exceeds 1 ({count} of the lists), as published for graded gains; ideal='bounded' keeps it below"
+        for m, count in enumerate((scores.values[:, n : 2 * n] > 1 + SAME).sum(axis=(0, 2)))
+        if count
+    ]
     return Truncation(
         scores.runs,
         tuple(str(x) for x, _ in pairs),
@@ -265,7 +270,7 @@ def truncation(
         nil,
         full_length,
         ties,
-        scores.notes,
+        (*scores.notes, *above),
     )
 
 
