@@ -15,7 +15,7 @@ import pytest
 
 import cranfield as cf
 from cranfield import example
-from cranfield.audit import CAUSES, DEFAULT_MEASURES, Audit
+from cranfield.auditing import CAUSES, DEFAULT_MEASURES, Audit
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.report import audit as report
 from cranfield.report.figures import audit as figures

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from test_ties import NAMES
 
 import cranfield as cf
+from test_ties import NAMES
 
 GRADES = (0, 1, 3)
 WORLDS = [list(world) for n in range(5) for world in itertools.product(GRADES, repeat=n)]

@@ -27,6 +27,7 @@ TIES = {
 GAINS = {
     "binary": "relevant or not: a grade of `rel` or more counts 1.",
     "graded": "gains, from grades by `gain`.",
+    "grades": "grades as they are; the formula says what becomes of them.",
     "scaled": "gains, divided by the gain of the top grade (`max`).",
     "either": "relevant or not; with `graded=True` gains in [0, 1].",
     "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",

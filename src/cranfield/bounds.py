@@ -70,7 +70,7 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
     query = np.repeat(np.arange(len(many)), [len(n) for n in numbers])
     number = np.concatenate([*numbers, np.zeros(0)]).astype(np.int64)
     low, high = np.full((2, len(many)), np.nan)
-    width, depth = full.gain.shape[1], full.ideal.shape[1] + int(many.max(initial=0))
+    width, depth = full.gain.shape[1], max(int((full.R + many).max(initial=0)), 1)
     if measure.cutoff is not None and definition.cutoff != "recall":
         # Of what is below the cut-off, and of the ideal there, nothing counts but how much it is.
         width = max(int((~np.isnan(full.grade) & (full.start < measure.cutoff)).sum(axis=1).max(initial=1)), 1)
@@ -156,19 +156,20 @@ def assume(
     ideal = np.pad(full.ideal[:, :depth], ((0, 0), (0, max(depth - full.ideal.shape[1], 0))))
     ideal = np.concatenate([np.full((len(ideal), most), full.top), ideal], axis=1)
     found = sliding_window_view(ideal, depth, axis=1)[rows, most - number]
-    some = replace(
-        full,
-        **{
-            name: getattr(full, name)[:, :width]
-            for name in ("grade", "gain", "start", "size", "by_id", "by_input", "nil")
-        },
-        ideal=full.ideal[:, :1],
-    ).rows(rows)
+    # Ties are ruled on and pools counted by now: what was needed for that is not repeated for every row.
+    narrow = {name: getattr(full, name)[:, :width] for name in ("grade", "gain", "start", "size")}
+    narrow |= {name: getattr(full, name)[:, :1] for name in ("by_id", "by_input", "nil", "pool", "ideal")}
+    some = replace(full, **narrow).rows(rows)
+    nil = full.nil[:, :width][rows] if full.nil.any() else np.broadcast_to(np.False_, place.shape)
+    nothing = np.broadcast_to(np.int64(0), place.shape)
     return replace(
         some,
         # A grade of their own: documents of one grade are taken to be alike.
         grade=np.where(relevant, np.inf, np.where(place >= 0, 0, some.grade)),
         gain=np.where(relevant, full.top, some.gain),
+        by_id=nothing,
+        by_input=nothing,
+        nil=nil,
         ideal=found,
         R=some.R + number,
         N=some.N + many[rows] - number,

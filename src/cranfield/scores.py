@@ -93,15 +93,17 @@ class Scores:
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
         """Where the mean over queries like these may lie: bootstrap (BCa, 9,999 resamples) or Student's t."""
-        from scipy import stats
-
         sample, kind = self.sample(run, measure), self.aggregates[measure]
         if len(sample) < 2 or np.ptp(sample) == 0:
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)
         if method == "t" and kind == "mean":
-            half = stats.t.ppf(0.5 + level / 2, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
+            from scipy.special import stdtrit  # scipy.stats takes half a second to load
+
+            half = stdtrit(len(sample) - 1, 0.5 + level / 2) * sample.std(ddof=1) / np.sqrt(len(sample))
             return float(sample.mean() - half), float(sample.mean() + half)
+        from scipy import stats
+
         found = stats.bootstrap(
             (sample,),
             lambda x, axis: aggregate(x, kind, axis),

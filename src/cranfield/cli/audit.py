@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.audit import DEFAULT_MEASURES
+from cranfield.auditing import DEFAULT_MEASURES
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.audit import CAUSES, Audit, Cause, Swap
+from cranfield.auditing import CAUSES, Audit, Cause, Swap
 from cranfield.errors import UsageError
 from cranfield.report.sheet import UNDEFINED, Cell, Look, Row, Sheet
 from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, widths
