@@ -41,6 +41,17 @@ NAMES = {
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
     "iprec": "IPrec",
+    "set_relative_p": "SetRelP",
+    "utility": "Utility",
+    "num_nonrel_judged_ret": "NumNonRelRet",
+    "yaap": "yaAP",
+    "gm_bpref": "GMbpref",
+    "bing": "binG",
+    "g": "G",
+    "ideal_dcg": "IDCG",
+    "rndcg": "R_nDCG",
+    "ndcg_rel": "nDCG_rel",
+    "rbp_resid": "RBPres",
 }
 
 # trec_eval puts the cut-off after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
@@ -51,6 +62,8 @@ CUT = {
     "map_cut": "AP",
     "success": "Success",
     "iprec_at_recall": "IPrec",
+    "relative_p": "RelP",
+    "unj": "Unjudged",
 }
 
 
@@ -62,6 +75,10 @@ def translate(text: str) -> str | None:
             return f"{CUT[name.casefold()]}@{at}{views}"
         if name.casefold() == "set_f":  # trec_eval's parameter is the square of beta
             return f"SetF(beta={math.sqrt(float(at))!r}){views}"
+        if name.casefold() == "rprec_mult":
+            return f"RprecAt(times={at}){views}"
+    if eleven := re.fullmatch(r"11pt_avg(\(.*\))?(\[.*\])?", text, re.IGNORECASE):
+        return f"IPrecAvg{eleven[1] or ''}{eleven[2] or ''}"
     if rbp := re.fullmatch(r"rbp\.(?:p=0)?\.?(\d+)(@\d+)?(\[.*\])?", text, re.IGNORECASE):
         digits, at, views = rbp.groups(default="")
         return f"RBP(p=0.{digits}){at}{views}"
