@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cranfield import core, formats
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
+from cranfield.subtopics import Subtopics
 
 Booleans = npt.NDArray[np.bool_]
 Cumulative = Callable[[Integers], Floats]
@@ -37,6 +38,7 @@ class Batch:
     ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
     ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1.
     ``nil`` (q, j): the document is none, but says that there is no answer; ``nil_grade`` (q,): how that is judged.
+    ``query`` (q,), ``document`` (q, j): their rows in the judgments, -1 for none; ``subtopics``: what these are about.
     ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
     """
 
@@ -56,6 +58,9 @@ class Batch:
     tail: Floats
     nil: Booleans
     nil_grade: Floats
+    query: Integers
+    document: Integers
+    subtopics: Subtopics | None
     pooled: dict[Any, tuple[Floats, Floats, Floats, Floats]]
 
     @cached_property
@@ -134,7 +139,7 @@ class Batch:
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
-        alone = "length", "pool", "ideal", "R", "N", "mass", "tail", "nil_grade"
+        alone = "length", "pool", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
         return replace(self, pooled={}, **{name: getattr(self, name)[chosen] for name in (*COLUMNS, *alone)})
 
     def compact(self, keep: Booleans) -> Batch:
@@ -154,7 +159,7 @@ class Batch:
 
 
 # What a batch has for each document, and what stands where there is none.
-COLUMNS = {"grade": np.nan, "gain": 0, "start": 0, "size": 1, "by_id": 0, "by_input": 0, "nil": False}
+COLUMNS = {"grade": np.nan, "gain": 0, "start": 0, "size": 1, "by_id": 0, "by_input": 0, "nil": False, "document": -1}
 
 
 class Aligner:
@@ -175,6 +180,7 @@ class Aligner:
         )
         self.judged = np.diff(judgments.begin)
         self.pools: dict[int, tuple[Integers, Floats, dict[Any, Any]]] = {}  # the last one of each height
+        self.subtopics = None if judgments.labels is None else Subtopics(judgments)
         self.nil = np.zeros(len(self.grade), bool)
         self.nil_grade = np.full(len(self.judged), np.nan)
         if nil is not None:
@@ -272,8 +278,15 @@ class Alignment:
             pool,
             aligner.top,
         )
-        nil = laid(aligner.nil[document], False) if aligner.nil.any() else batch.nil
-        return replace(batch, nil=nil, nil_grade=aligner.nil_grade[queries], pooled=pooled)
+        return replace(
+            batch,
+            nil=laid(aligner.nil[document], False) if aligner.nil.any() else batch.nil,
+            nil_grade=aligner.nil_grade[queries],
+            query=queries,
+            document=batch.document if aligner.subtopics is None else laid(document, -1),
+            subtopics=aligner.subtopics,
+            pooled=pooled,
+        )
 
 
 def ragged(counts: Integers) -> tuple[Integers, Integers]:
@@ -318,6 +331,26 @@ def _batch(
     """A batch without gains: a view says what grades are worth."""
     gain, ideal, none = np.zeros_like(grade), np.zeros_like(pool), np.zeros(len(length))
     nil, unknown = np.zeros(grade.shape, bool), np.full(len(length), np.nan)
+    nobody, nothing = np.full(len(length), -1), np.full(grade.shape, -1)
     return Batch(
-        grade, start, size, by_id, by_input, length, pool, top, gain, ideal, none, none, none, none, nil, unknown, {}
+        grade,
+        start,
+        size,
+        by_id,
+        by_input,
+        length,
+        pool,
+        top,
+        gain,
+        ideal,
+        none,
+        none,
+        none,
+        none,
+        nil,
+        unknown,
+        nobody,
+        nothing,
+        None,
+        {},
     )

@@ -24,6 +24,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from cranfield.batch import Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
+from cranfield.errors import MeasureError
 from cranfield.measures import Measure
 
 CELLS = 1 << 17  # at a time, so that they stay in the processor's cache
@@ -44,6 +45,8 @@ class Bounds:
 
 def bounds(measure: Measure, batch: Batch, *, seed: int = 0) -> Bounds:
     """The interval that the unjudged documents of each query leave open."""
+    if measure.definition.subtopics:
+        raise MeasureError(f"{measure} has no bounds: what documents that nobody judged are about is anybody's guess")
     if (measure, "bounds", seed) not in batch.memo:
         batch.memo[measure, "bounds", seed] = _bounds(measure, batch, seed)
     return batch.memo[measure, "bounds", seed]
@@ -134,6 +137,7 @@ def reveal(batch: Batch) -> tuple[Batch, Booleans]:
         by_id=beside(batch.by_id, 0, 0),
         by_input=beside(batch.by_input, 0, 0),
         nil=beside(batch.nil, False, False),
+        document=beside(batch.document, -1, -1),
     ).sorted()
     return full, full.grade < 0
 
@@ -158,7 +162,7 @@ def assume(
     found = sliding_window_view(ideal, depth, axis=1)[rows, most - number]
     # Ties are ruled on and pools counted by now: what was needed for that is not repeated for every row.
     narrow = {name: getattr(full, name)[:, :width] for name in ("grade", "gain", "start", "size")}
-    narrow |= {name: getattr(full, name)[:, :1] for name in ("by_id", "by_input", "nil", "pool", "ideal")}
+    narrow |= {name: getattr(full, name)[:, :1] for name in ("by_id", "by_input", "nil", "document", "pool", "ideal")}
     some = replace(full, **narrow).rows(rows)
     nil = full.nil[:, :width][rows] if full.nil.any() else np.broadcast_to(np.False_, place.shape)
     nothing = np.broadcast_to(np.int64(0), place.shape)
@@ -170,6 +174,7 @@ def assume(
         by_id=nothing,
         by_input=nothing,
         nil=nil,
+        document=nothing,
         ideal=found,
         R=some.R + number,
         N=some.N + many[rows] - number,

@@ -66,6 +66,11 @@ def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> S
         )
     for column in columns:
         _not_longer(run, alignment, column.measure)
+        if column.measure.definition.subtopics and aligner.subtopics is None:
+            raise InputError(
+                [f"{aligner.judgments.name}: {column.measure} needs judgments by subtopic, and these have none"],
+                hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
+            )
     values, errors = np.zeros((2, len(columns), judged + other))
     for key, found in alignments.items():
         batches = list(found.batches)

@@ -252,6 +252,7 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
         by_id=ended(batch.by_id, 0),
         by_input=ended(batch.by_input, 0),
         nil=ended(batch.nil, False),
+        document=ended(batch.document, -1),
         length=batch.length + 1,
         ideal=np.where(inside, ideal, 0),
         mass=batch.mass + 1,
@@ -276,5 +277,6 @@ def fill(batch: Batch, depth: int) -> Batch:
         by_id=nothing,
         by_input=nothing,
         nil=nothing > 0,
+        document=nothing - 1,
         length=length,
     )

@@ -60,7 +60,8 @@ def judgments(name: str, rows: Rows, place: Place) -> Judgments:
         rows = rows.take(np.argsort(rows.query_of, kind="stable"))
     first = first_rows(rows.query_of, rows.documents)
     fresh = first == np.arange(len(first))
-    subtopics = len(rows.iterations) > 1
+    # One value for all is no subtopic where it is what everybody writes who has none.
+    subtopics = len(rows.iterations) > 1 or not set(rows.iterations) <= {"0", "Q0"}
 
     if fresh.all():
         kept, grade = rows, rows.grade

@@ -147,6 +147,7 @@ class Definition:
     local: bool = False  # looks at nothing but the documents retrieved
     topward: bool = True  # a better document moved up never lowers it
     judged: bool = False  # looks at documents that are judged not relevant
+    subtopics: bool = False  # needs judgments by subtopic
 
     @property
     def title(self) -> str:
@@ -183,6 +184,7 @@ def measure(
     local: bool = False,
     topward: bool = True,
     judged: bool = False,
+    subtopics: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -213,6 +215,7 @@ def measure(
             local,
             topward,
             judged,
+            subtopics,
         )
         return function
 

@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.batch import CELLS, Batch, Cumulative
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
+from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
 from cranfield.measures.weights import geometric, harmonic, inverse_square
 from cranfield.views import fill
@@ -211,15 +212,19 @@ def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive |
     0.625
     """
     top = b.top if max is None else max
-    stop = np.minimum((np.exp2(b.gain) - 1) / np.exp2(top), 1)
+    return cascade_of(b, np.minimum((np.exp2(b.gain) - 1) / np.exp2(top), 1), k)
+
+
+def cascade_of(b: Batch, stop: Floats, k: int | None) -> Floats:
+    """One over the rank at which a reader stops, who stops at each document with its own chance."""
     left = np.cumprod(1 - stop, axis=1)
     left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
-    reach = np.take_along_axis(left, b._edges[0], axis=1)
+    reach = np.take_along_axis(left, np.arange(left.shape[1]) - b.order, axis=1)
     m = b.seen(k)
     # Alone in its tie a document may be anywhere in it, each rank as likely.
-    alone = b.within(stop > 0) == 1
-    value = np.where(alone, reach * stop * b.mean_over(harmonic, k), 0).sum(axis=1)
-    row, column = np.nonzero((b.order == 0) & ~alone & (m > 0) & (b.within(stop > 0) > 1))
+    several = b.within(stop > 0) > 1
+    value = np.where(several, 0, reach * stop * b.mean_over(harmonic, k)).sum(axis=1)
+    row, column = np.nonzero((b.order == 0) & several & (m > 0))
     for part in np.array_split(np.arange(len(row)), 1 + int(m.max(initial=0)) * len(row) // CELLS):
         q, j = row[part], column[part]
         value += np.bincount(q, reach[q, j] * _satisfied(b, stop, q, j, m[q, j]), minlength=len(value))
@@ -227,23 +232,11 @@ def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive |
 
 
 def _satisfied(b: Batch, stop: Floats, q: Integers, j: Integers, m: Integers) -> Floats:
-    """Σ_x (S_{x-1} - S_x)/(t+x) over the first m slots of tie groups, S_x the chance to be unsatisfied after x.
-
-    S_x is the mean of Π(1-p) over all sets of x documents: a normalised elementary symmetric
-    polynomial, by a recurrence that adds one document at a time and stays within [0, 1].
-    """
+    """Σ_x (S_{x-1} - S_x)/(t+x) over the first m slots of ties, S_x the chance to be unsatisfied after x."""
     if not len(q):
         return np.zeros(0)
     same = (b.start[q] == b.start[q, j][:, None]) & ~np.isnan(b.grade[q])
-    keep = -np.sort(-np.where(same, 1 - stop[q], 1), axis=1)  # the certain ones first: they leave S at 1
-    some = keep.min(axis=0) < 1
-    n = b.size[q, j][:, None]
-    x = np.arange(int(m.max()) + 1)
-    s = np.ones((len(q), len(x)))
-    added = np.flatnonzero(some)
-    for i, column in enumerate(added):
-        count = np.maximum(n - len(added) + i + 1, 1)
-        share = np.minimum(x / count, 1)
-        s[:, 1:] = ((1 - share) * s)[:, 1:] + share[:, 1:] * keep[:, column, None] * s[:, :-1]
-    slots = x[1:]
-    return np.where(slots <= m[:, None], (s[:, :-1] - s[:, 1:]) / (b.start[q, j][:, None] + slots), 0).sum(axis=1)
+    keep = -np.sort(-np.where(same, 1 - stop[q], 1), axis=1)
+    s = survival(b.size[q, j], keep, int(m.max()))
+    x = np.arange(1, s.shape[1])
+    return np.where(x <= m[:, None], (s[:, :-1] - s[:, 1:]) / (b.start[q, j][:, None] + x), 0).sum(axis=1)
