@@ -1,11 +1,20 @@
 """The measures, one file per family; importing this enters them all into the catalogue."""
 
-from cranfield.measures import average_precision, gain, precision, preference, reciprocal_rank, trec, user_model
+from cranfield.measures import (
+    average_precision,
+    diversity,
+    gain,
+    precision,
+    preference,
+    reciprocal_rank,
+    trec,
+    user_model,
+)
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.grammar import parse
 
 # The order in which people look for them.
-FAMILIES = (precision, average_precision, reciprocal_rank, gain, user_model, preference, trec)
+FAMILIES = (precision, average_precision, reciprocal_rank, gain, user_model, preference, diversity, trec)
 for _family in FAMILIES:
     for _symbol in [d.symbol for d in CATALOGUE.values() if d.function.__module__ == _family.__name__]:
         CATALOGUE[_symbol] = CATALOGUE.pop(_symbol)
