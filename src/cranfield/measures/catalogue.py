@@ -342,6 +342,8 @@ class Measure:
         >>> round(cf.parse("RR[ties=expected]")([(1, 0, 0)]), 6)
         0.611111
         """
+        if self.definition.subtopics:
+            raise MeasureError(f"{self} needs to know what documents are about: grades alone do not say")
         return float(self.values(from_ranking(ranking, missed)).value[0])
 
 

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from cranfield.errors import CranfieldError, UsageError
+from cranfield.evaluate import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition, GainParameter, Measure, Parameter
 from cranfield.report import bibliography
@@ -30,6 +31,10 @@ MEANING = {
     "alpha": "the chance that a subtopic, once met, has been satisfied",
     "T": "how many useful documents the user hopes for",
     "k": "the cut-off",
+    "graded": "count gains in [0, 1] instead of relevant or not",
+    "ideal": "the perfect ranking to compare with: as published, or one that cannot be beaten (bounded, exact)",
+    "horizon": "the rank after which nothing counts",
+    "rule": "how a share of the relevant documents is rounded to a number of them",
 }
 TIES = {
     "closed": "ties=expected is the exact mean over all orders of tied documents",
@@ -42,7 +47,11 @@ CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall
 RANKING: tuple[Any, ...] = (1, None, (2, 0), 0, 1)
 MISSED = (2,)
 STORY = "grades 1, unjudged, then 2 and 0 tied, 0, 1; another document of grade 2 was not found"
-VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]")
+VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]", "[terminal]")
+# The same for measures of diversity, whose documents are about something.
+DIVERSE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
+DIVERSE_QRELS = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "d": {"3": 1}}}
+DIVERSE_STORY = "documents about subtopic 1, then about 1 and 2 tied with an unjudged one, then about 3"
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,8 @@ def description(found: Found, *, width: int, colour: bool) -> str:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
     facts = [("written", d.usage), ("formula", d.formula), *_parameters(d), ("bounds", _bounds(d))]
-    facts += [("ties", TIES[d.orders]), ("residual", _residual(d)), ("over queries", d.aggregate)]
+    facts += [("ties", TIES[d.orders]), ("residual", _residual(d)), ("terminal", _terminal(d))]
+    facts += [("over queries", d.aggregate)]
     facts += [("source", bibliography.reference(key)) for key in d.cite.split()]
     for name, text in facts:
         lines += _hanging(f"{name:<14}", text, width)
@@ -158,6 +168,10 @@ def _bounds(d: Definition) -> str:
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
 
 
+def _terminal(d: Definition) -> str:
+    return f"none: {d.terminal}" if d.terminal else "yes: --terminal takes the end of a list as an answer"
+
+
 def _residual(d: Definition) -> str:
     return "yes: --residual shows what unjudged documents leave open" if d.residual else "none"
 
@@ -166,20 +180,24 @@ def _example(found: Found, width: int, colour: bool) -> Iterator[str]:
     d = found.definition
     base = str(found.measure) if found.measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
     variants = [base] if base.endswith("]") else [base + variant for variant in VARIANTS]
-    scored = [(name, value) for name in variants if (value := _scored(name)) is not None]
+    scored = [(name, value) for name in variants if (value := _scored(name, d)) is not None]
     if not scored:
         return
     yield _bold("example", colour)
-    yield from textwrap.wrap(STORY, width, initial_indent="  ", subsequent_indent="  ")
+    story = DIVERSE_STORY if d.subtopics else STORY
+    yield from textwrap.wrap(story, width, initial_indent="  ", subsequent_indent="  ")
     column = max(len(name) for name, _ in scored) + 2
     for name, value in scored:
         yield f"  {name:<{column}}{value:.4f}"
 
 
-def _scored(name: str) -> float | None:
+def _scored(name: str, d: Definition) -> float | None:
     """The score of the example, or None where the measure has no meaning for it."""
     try:
-        value = parse(name)(RANKING, MISSED)
+        if d.subtopics:
+            value = evaluate(DIVERSE_RUN, DIVERSE_QRELS, name).summary(0, 0)
+        else:
+            value = parse(name)(RANKING, MISSED)
     except CranfieldError:
         return None
     return None if math.isnan(value) else value
