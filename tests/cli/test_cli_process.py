@@ -131,4 +131,5 @@ def test_measures_complete_by_the_tab_key(shell: Shell) -> None:
     done = shell(
         "cranfield --", _CRANFIELD_COMPLETE="bash_complete", COMP_WORDS=f"cranfield eval {QRELS} -m nD", COMP_CWORD="4"
     )
-    assert done.stdout.split() == ["plain,nDCG"]
+    assert done.stdout.split()[0] == "plain,nDCG"
+    assert all(word.startswith("plain,nD") for word in done.stdout.split())
