@@ -1,76 +1,66 @@
-// Threads that share a piece of work while the caller stays free to notice an interrupt.
+// Threads that share a piece of work, with an ear for interrupts.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <exception>
-#include <functional>
-#include <mutex>
-#include <system_error>
-#include <thread>
-#include <utility>
-#include <vector>
+
+#include "pool.hpp"
+#include "stopped.hpp"
 
 namespace cranfield {
 
 class Crew {
 public:
+    // What the calling thread does. Where the work may have to wait for others, it only listens.
+    enum class Caller { listens, works };
+
     // `pulse` is called from the calling thread every now and then; what it throws ends the work.
     Crew(unsigned size, std::function<void()> pulse) : size_(size), pulse_(std::move(pulse)) {}
 
     const std::atomic<bool>& stop() const { return stop_; }
     unsigned size() const { return size_; }
 
-    // Runs `work` in every thread, waits for all of them, and passes on the first exception.
-    void run(const std::function<void()>& work) {
+    // Runs `work` in as many threads as there are to be, waits for all of them, and passes on the first exception.
+    void run(const std::function<void()>& work, Caller caller) {
         stop_ = false;
-        running_ = 0;
         error_ = nullptr;
-        std::vector<std::thread> threads;
+        caller_ = std::this_thread::get_id();
+        last_pulse_ = Clock::now();
         const auto guarded = [&] {
             try {
                 work();
             } catch (...) {
                 fail(std::current_exception());
             }
-            const std::lock_guard lock(mutex_);
-            --running_;
-            done_.notify_one();
         };
-        for (unsigned i = 0; i < size_; ++i) {
+        Pool& pool = Pool::shared();
+        Pool::Job job{guarded};
+        const unsigned helpers = pool.post(job, caller == Caller::works ? size_ - 1 : size_);
+        if (caller == Caller::works || helpers == 0) {
+            guarded();
+            pool.withdraw(job);
+        }
+        while (!pool.wait(job, interval)) {
             try {
-                const std::lock_guard lock(mutex_);
-                threads.reserve(size_);
-                threads.emplace_back(guarded);
-                ++running_;
-            } catch (const std::system_error&) {
-                break;  // the system gives no more threads; those there are will do
+                if (!stop_) pulse_();
+            } catch (...) {
+                fail(std::current_exception());
             }
         }
-        if (threads.empty()) {
-            work();
-            return;
-        }
-        std::unique_lock lock(mutex_);
-        while (running_ != 0) {
-            if (done_.wait_for(lock, std::chrono::milliseconds(50)) == std::cv_status::timeout && !stop_) {
-                lock.unlock();
-                try {
-                    pulse_();
-                } catch (...) {
-                    fail(std::current_exception());
-                }
-                lock.lock();
-            }
-        }
-        lock.unlock();
-        for (std::thread& thread : threads) thread.join();
         if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     }
 
+    // To be called by the work now and then; throws when it is to end.
+    void breathe() {
+        if (stop_) throw Stopped();
+        if (std::this_thread::get_id() != caller_ || Clock::now() - last_pulse_ < interval) return;
+        pulse_();
+        last_pulse_ = Clock::now();
+    }
+
 private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds interval{50};
+
     void fail(std::exception_ptr error) {
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = std::move(error);
@@ -80,9 +70,9 @@ private:
     const unsigned size_;
     const std::function<void()> pulse_;
     std::atomic<bool> stop_ = false;
+    std::thread::id caller_;
+    Clock::time_point last_pulse_;
     std::mutex mutex_;
-    std::condition_variable done_;
-    unsigned running_ = 0;
     std::exception_ptr error_;
 };
 

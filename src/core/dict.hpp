@@ -1,37 +1,27 @@
 // Joins a run that is a dict of dicts.
 //
 // Python has already hashed every key, so the judged ids are looked up in the dict itself, and the run's ids
-// are compared only where scores tie.
+// are compared only where scores tie or are what only Python can turn into numbers.
 #pragma once
 
 #include <cmath>
 
-#include "key.hpp"
-#include "python.hpp"
+#include "glance.hpp"
 
 namespace cranfield {
 
 class DictJoin {
 public:
-    DictJoin(PythonIndex& index, Key key, bool by_id, Tally& tally)
-        : index_(index), key_(key), finisher_(index.core, by_id), locator_(by_id), tally_(tally) {}
+    DictJoin(PythonIndex& index, Key key, bool by_id, Tally& tally, Crew& crew)
+        : index_(index), key_(key), finisher_(index.core, by_id), locator_(by_id), tally_(tally), crew_(crew) {}
 
     void join(const nb::object& mapping) {
         const nb::object run = as_dict(mapping);
         for (nb::handle item : items_of(run)) {
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            const nb::object query = item[0];
-            const nb::object ranking = as_dict(item[1]);
-            std::string name;
-            part_.clear();
-            if (encode(query, name)) {
-                read(name, ranking);
-            } else {
-                part_.faults.add(row_ + 1, "id", {}, shown(query));
-                row_ += nb::len(ranking);
-            }
-            tally_.add(part_);
+            take(item[0], as_dict(item[1]));
+            if (waiting_rows_ >= portion || waiting_.size() >= portion) finish_waiting();
         }
+        finish_waiting();
     }
 
 private:
@@ -47,26 +37,101 @@ private:
         return nb::borrow<nb::list>(items);
     }
 
-    void read(const std::string& query, const nb::object& ranking) {
-        const std::uint32_t number = index_.core.find(query);
-        const bool judged = number != Ids::none;
-        const std::size_t wanted = judged ? index_.core.end(number) - index_.core.begin(number) : 0;
-        const std::uint64_t first = row_;
-        group_.clear();
-        if (wanted <= few && walk<false>(ranking)) {
-            if (judged) look_up(number, ranking);
-        } else {
-            row_ = first;
-            group_.clear();
-            if (wanted <= few || !walk<true>(ranking)) {
-                row_ = first;
-                group_.clear();
-                walk_anything(query, ranking);
+    // A query whose ranking has not been looked at yet.
+    struct Waiting {
+        nb::object query, ranking;
+        std::string name{};
+        bool named = false;
+        std::uint32_t number = Ids::none;
+        std::size_t wanted = 0;  // judged documents
+        std::optional<std::size_t> glance{};
+    };
+
+    void take(nb::object query, nb::object ranking) {
+        Waiting one{std::move(query), std::move(ranking)};
+        one.named = encode(one.query, one.name);
+        if (one.named) one.number = index_.core.find(one.name);
+        if (one.number != Ids::none) one.wanted = index_.core.end(one.number) - index_.core.begin(one.number);
+        waiting_rows_ += nb::len(one.ranking);
+        waiting_.push_back(std::move(one));
+    }
+
+    void finish_waiting() {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        glance_.clear();
+        for (Waiting& one : waiting_) {
+            // Without scores to order by it takes the ids to find a place.
+            if (one.named && one.wanted <= few && key_ != Key::rank) one.glance = glance_.add(one.ranking.ptr());
+        }
+        glance_.read(key_, crew_);
+        for (const Waiting& one : waiting_) {
+            part_.clear();
+            if (one.named) {
+                read(one);
+            } else {
+                part_.faults.add(row_ + 1, "id", {}, shown(one.query));
+                row_ += nb::len(one.ranking);
             }
-            finisher_.finish(group_, query, number, part_);
+            tally_.add(part_);
+        }
+        waiting_.clear();
+        waiting_rows_ = 0;
+    }
+
+    void read(const Waiting& one) {
+        const std::uint64_t first = row_;
+        std::size_t length = 0;
+        if (one.glance && glance_[*one.glance].plain && place(one, glance_[*one.glance])) {
+            length = glance_[*one.glance].size;
+            row_ += length;
+        } else {
+            read_ids(one, first);
+            length = group_.size();
         }
         part_.rows += row_ - first;
-        part_.segments.push_back({query, number, ++queries_, group_.size()});
+        part_.segments.push_back({one.name, one.number, ++queries_, length});
+    }
+
+    // Appends the hits if the scores alone tell where they are: if none of them is tied.
+    bool place(const Waiting& one, const Glance::Ranking& ranking) {
+        part_.hits.clear();
+        for (std::size_t i = 0; i < one.wanted; ++i) {
+            const std::size_t document = index_.core.begin(one.number) + i;
+            PyObject* const score = score_of(document, one.ranking);
+            if (score == nullptr) continue;
+            const auto [start, size] = glance_.span(ranking, key_of(PyFloat_AsDouble(score)));
+            if (size != 1) {
+                part_.hits.clear();
+                return false;
+            }
+            const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+            part_.hits.push_back({number(one.number), number(document), number(start), 1, 0, 0});
+        }
+        std::sort(part_.hits.begin(), part_.hits.end(), [](const Hit& a, const Hit& b) { return a.start < b.start; });
+        return true;
+    }
+
+    void read_ids(const Waiting& one, std::uint64_t first) {
+        group_.clear();
+        if (one.wanted <= few && walk<false>(one.ranking)) {
+            if (one.number != Ids::none) look_up(one.number, one.ranking);
+            return;
+        }
+        row_ = first;
+        group_.clear();
+        if (one.wanted <= few || !walk<true>(one.ranking)) {
+            row_ = first;
+            group_.clear();
+            walk_anything(one.name, one.ranking);
+        }
+        finisher_.finish(group_, one.name, one.number, part_);
+    }
+
+    // Borrowed; nullptr where the ranking does not have a judged document.
+    PyObject* score_of(std::size_t document, const nb::object& ranking) {
+        PyObject* const score = PyDict_GetItemWithError(ranking.ptr(), index_.document(document).ptr());
+        if (score == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return score;
     }
 
     double key_of(double score) const {
@@ -99,11 +164,8 @@ private:
 
     void look_up(std::size_t query, const nb::object& ranking) {
         for (std::size_t document = index_.core.begin(query); document != index_.core.end(query); ++document) {
-            PyObject* const score = PyDict_GetItemWithError(ranking.ptr(), index_.document(document).ptr());
-            if (score == nullptr) {
-                if (PyErr_Occurred() != nullptr) throw nb::python_error();
-                continue;
-            }
+            PyObject* const score = score_of(document, ranking);
+            if (score == nullptr) continue;
             const Text id = index_.core.document(document);
             const double* const keys = group_.keys();
             const double key = key_of(PyFloat_AsDouble(score));
@@ -176,11 +238,19 @@ private:
     // Up to so many judged documents are looked up one by one; more are worth a hash table of the ranking.
     static constexpr std::size_t few = 16;
 
+    // Rows that are glanced at together: enough for several threads, and few enough to be still in the
+    // processor's cache when the judged documents are looked up.
+    static constexpr std::size_t portion = std::size_t{1} << 16;
+
     PythonIndex& index_;
     const Key key_;
     Finisher finisher_;
     Locator locator_;
     Tally& tally_;
+    Crew& crew_;
+    Glance glance_;
+    std::vector<Waiting> waiting_;
+    std::size_t waiting_rows_ = 0;
     Group group_;
     Part part_;
     std::vector<std::string> names_;

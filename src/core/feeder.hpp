@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "faults.hpp"
+#include "borrowed.hpp"
 #include "separators.hpp"
 #include "source.hpp"
 
@@ -25,6 +26,7 @@ public:
     static constexpr std::size_t slack = 64;  // readable after the last byte
 
     char* data() const { return bytes_.get(); }
+    std::size_t capacity() const { return capacity_; }
 
     void reserve(std::size_t size) {
         if (size + slack <= capacity_) return;
@@ -49,6 +51,7 @@ struct Block {
     std::uint64_t line = 1;  // number of its first line
 
     Text text() const { return {buffer.data(), size}; }
+    std::size_t weight() const { return buffer.capacity(); }
 };
 
 class Feeder {
@@ -202,13 +205,22 @@ private:
         return {first, static_cast<std::size_t>(p - first)};
     }
 
+    static std::size_t after_last_newline(Text text) {
+        std::size_t end = text.size();
+        for (; end >= 64; end -= 64) {
+            const std::uint64_t newlines = masks(text.data() + end - 64).newline;
+            if (newlines != 0) return end - static_cast<std::size_t>(std::countl_zero(newlines));
+        }
+        while (end != 0 && text[end - 1] != '\n') --end;
+        return end;
+    }
+
     // Where the lines of the last query begin; 0 if there is no other query in `text`, its end if there is none at all.
     static std::size_t start_of_last_query(Text text) {
         Text query;
         std::size_t start = text.size();
         for (std::size_t end = text.size(); end != 0;) {
-            std::size_t begin = end - 1;
-            while (begin != 0 && text[begin - 1] != '\n') --begin;
+            const std::size_t begin = after_last_newline(text.substr(0, end - 1));
             const Text column = first_column(text.data() + begin, text.data() + end - 1);
             if (!column.empty()) {
                 if (query.empty()) query = column;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "ids.hpp"
@@ -37,6 +38,7 @@ public:
     bool descending() const { return descending_; }
     const Row& operator[](std::size_t i) const { return rows_[i]; }
     const double* keys() const { return keys_.data(); }
+    std::size_t weight() const { return rows_.capacity() * (sizeof(Row) + sizeof(double)); }
 
 private:
     void grow() {
@@ -65,12 +67,13 @@ public:
         std::size_t size = 64;
         while (size < 4 * group.size()) size *= 2;
         mask_ = size - 1;
+        rows_ = static_cast<std::uint32_t>(std::bit_ceil(group.size() + 1) - 1);
         slots_.assign(size, 0);
         for (std::size_t i = 0; i < group.size(); ++i) {
             std::size_t slot = 0;
             const std::size_t first = search(group[i].hash, group[i].id, slot);
             if (first == none) {
-                slots_[slot] = static_cast<std::uint32_t>(i + 1);
+                slots_[slot] = tag(group[i].hash) | static_cast<std::uint32_t>(i + 1);
             } else {
                 duplicate(i, first);
             }
@@ -82,17 +85,25 @@ public:
         return search(hash, id, slot);
     }
 
+    std::size_t weight() const { return slots_.capacity() * sizeof(std::uint32_t); }
+
 private:
     std::size_t search(std::uint64_t hash, Text id, std::size_t& slot) const {
         for (slot = hash & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
-            const std::size_t i = slots_[slot] - 1;
-            if ((*group_)[i].hash == hash && same((*group_)[i].id, id)) return i;
+            if ((slots_[slot] & ~rows_) != tag(hash)) continue;
+            const std::size_t i = (slots_[slot] & rows_) - 1;
+            if (same((*group_)[i].id, id)) return i;
         }
         return none;
     }
 
+    // The bits of a slot that no row number needs are bits of the hash: rows, which are elsewhere, are looked at
+    // only where these agree.
+    std::uint32_t tag(std::uint64_t hash) const { return static_cast<std::uint32_t>(hash >> 32) & ~rows_; }
+
     const Group* group_ = nullptr;
-    std::vector<std::uint32_t> slots_;  // row + 1; 0 where empty
+    std::vector<std::uint32_t> slots_;  // row + 1 in the lower bits; 0 where empty
+    std::uint32_t rows_ = 0;            // which bits these are
     std::size_t mask_ = 0;
 };
 

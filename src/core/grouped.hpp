@@ -3,9 +3,9 @@
 
 #include <atomic>
 
+#include "borrowed.hpp"
 #include "crew.hpp"
 #include "grouping.hpp"
-#include "source.hpp"
 #include "tally.hpp"
 
 namespace cranfield {
@@ -16,15 +16,15 @@ public:
     Finisher(const Index& index, bool by_id) : index_(index), locator_(by_id) {}
 
     void finish(const Group& group, Text query, std::uint32_t number, Part& part) {
-        lookup_.build(group, [&](std::size_t row, std::size_t first) {
+        lookup_->build(group, [&](std::size_t row, std::size_t first) {
             part.faults.add(group[row].line, "duplicate", query, group[row].id, group[first].line);
         });
-        if (number != Ids::none) locator_.locate(group, lookup_, index_, number, part.hits);
+        if (number != Ids::none) locator_.locate(group, *lookup_, index_, number, part.hits);
     }
 
 private:
     const Index& index_;
-    Lookup lookup_;
+    Borrowed<Lookup> lookup_;
     Locator locator_;
 };
 
@@ -36,25 +36,27 @@ void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& querie
     const Grouping rows(codes, queries.size());
     std::atomic<std::size_t> turn = 0;
     constexpr std::size_t portion = 16;
-    crew.run([&] {
+    const auto work = [&] {
         Finisher finisher(index, by_id);
-        Group group;
+        const Borrowed<Group> group;
         Part part;
         for (;;) {
             const std::size_t first = turn.fetch_add(portion);
             if (first >= queries.size()) break;
             part.clear();
             for (std::size_t code = first; code < std::min(first + portion, queries.size()); ++code) {
-                if (crew.stop()) throw Stopped();
-                group.clear();
-                rows.visit(code, [&](std::size_t row) { fill(group, row); });
+                crew.breathe();
+                group->clear();
+                rows.visit(code, [&](std::size_t row) { fill(*group, row); });
                 const std::uint32_t number = index.find(queries[code]);
-                finisher.finish(group, queries[code], number, part);
-                part.segments.push_back({queries[code], number, group.size() == 0 ? 0 : group[0].line, group.size()});
+                finisher.finish(*group, queries[code], number, part);
+                const std::uint64_t line = group->size() == 0 ? 0 : (*group)[0].line;
+                part.segments.push_back({queries[code], number, line, group->size()});
             }
             tally.add(part);
         }
-    });
+    };
+    crew.run(work, Crew::Caller::works);
 }
 
 }  // namespace cranfield

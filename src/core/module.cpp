@@ -45,16 +45,13 @@ void check_signals() {
 nb::dict result_of(Tally& tally) {
     nb::dict result;
     if (tally.faults().total() == 0) {
-        constexpr std::pair<const char*, std::int64_t Hit::*> columns[] = {
-            {"query", &Hit::query}, {"document", &Hit::document}, {"start", &Hit::start},
-            {"size", &Hit::size},   {"by_id", &Hit::by_id},       {"by_input", &Hit::by_input}};
-        const std::vector<Hit> hits = tally.hits();
-        for (const auto& [name, member] : columns) {
-            std::vector<std::int64_t> column;
-            column.reserve(hits.size());
-            for (const Hit& hit : hits) column.push_back(hit.*member);
-            result[name] = array(std::move(column));
-        }
+        HitColumns hits = tally.hits();
+        result["query"] = array(std::move(hits.query));
+        result["document"] = array(std::move(hits.document));
+        result["start"] = array(std::move(hits.start));
+        result["size"] = array(std::move(hits.size));
+        result["by_id"] = array(std::move(hits.by_id));
+        result["by_input"] = array(std::move(hits.by_input));
         auto [other, other_length] = tally.others();
         result["length"] = array(tally.lengths());
         result["other"] = pair(std::move(other));
@@ -104,7 +101,8 @@ nb::dict join_table(const Column& query, const Column& document, const Doubles& 
 
 nb::dict join_dict(const nb::object& mapping, PythonIndex& index, const std::string& key, bool by_id) {
     Tally tally(index.core);
-    DictJoin(index, key_named(key), by_id, tally).join(mapping);
+    Crew crew(crew_size(), [] {});
+    DictJoin(index, key_named(key), by_id, tally, crew).join(mapping);
     return result_of(tally);
 }
 

@@ -44,11 +44,15 @@ void find_repeats(const std::vector<std::int64_t>& codes, std::size_t distinct, 
 template <std::size_t Width, class Sink>
 void scan(Source& source, std::size_t block_size, Crew& crew, Sink& sink) {
     Feeder feeder(source, block_size, Feeder::Cut::lines, crew.stop());
-    crew.run([&] {
-        Block block;
-        while (feeder.next(block)) read_lines<Width>(block.text(), block.line, sink);
+    const auto work = [&] {
+        const Borrowed<Block> block;
+        while (feeder.next(*block)) {
+            read_lines<Width>(block->text(), block->line, sink);
+            crew.breathe();
+        }
         sink.check();
-    });
+    };
+    crew.run(work, source.size() != 0 ? Crew::Caller::works : Crew::Caller::listens);
     if (const auto& fatal = feeder.fatal()) {
         sink.faults.add(fatal->line, fatal->kind, fatal->query, fatal->text, fatal->other);
     }

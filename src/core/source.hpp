@@ -4,30 +4,28 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <stdexcept>
 #include <system_error>
 
 #ifdef _WIN32
 #include <io.h>
 #else
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
 #include "bytes.hpp"
+#include "stopped.hpp"
 
 namespace cranfield {
-
-// Thrown through a worker whose work nobody waits for any more.
-struct Stopped : std::runtime_error {
-    Stopped() : std::runtime_error("stopped") {}
-};
 
 class Source {
 public:
     virtual ~Source() = default;
     // Up to `size` bytes; 0 at the end only. Throws Stopped soon after `stop` is set.
     virtual std::size_t read(char* into, std::size_t size, const std::atomic<bool>& stop) = 0;
+    // How many bytes there are, all of them there for the taking; 0 where that is not known.
+    virtual std::size_t size() const { return 0; }
 };
 
 class Memory final : public Source {
@@ -41,6 +39,8 @@ public:
         return part.size();
     }
 
+    std::size_t size() const override { return rest_.size(); }
+
 private:
     Text rest_;
 };
@@ -48,11 +48,14 @@ private:
 // A file descriptor, owned.
 class File final : public Source {
 public:
-    explicit File(int descriptor) : descriptor_(descriptor) {}
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
+    std::size_t size() const override { return size_; }
+
 #ifdef _WIN32
+    explicit File(int descriptor) : descriptor_(descriptor) {}
+
     ~File() override { _close(descriptor_); }
 
     std::size_t read(char* into, std::size_t size, const std::atomic<bool>& stop) override {
@@ -62,15 +65,22 @@ public:
         return static_cast<std::size_t>(count);
     }
 #else
+    explicit File(int descriptor) : descriptor_(descriptor) {
+        struct stat about;
+        if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) size_ = static_cast<std::size_t>(about.st_size);
+    }
+
     ~File() override { ::close(descriptor_); }
 
     std::size_t read(char* into, std::size_t size, const std::atomic<bool>& stop) override {
         for (;;) {
             if (stop) throw Stopped();
-            // A pipe may stay silent for ever; waiting in small portions lets an interrupt through.
-            pollfd wait{descriptor_, POLLIN, 0};
-            const int ready = ::poll(&wait, 1, 50);
-            if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+            if (size_ == 0) {
+                // A pipe may stay silent for ever; waiting in small portions lets an interrupt through.
+                pollfd wait{descriptor_, POLLIN, 0};
+                const int ready = ::poll(&wait, 1, 50);
+                if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+            }
             const ssize_t count = ::read(descriptor_, into, std::min(size, std::size_t{1} << 30));
             if (count >= 0) return static_cast<std::size_t>(count);
             if (errno != EINTR && errno != EAGAIN) throw std::system_error(errno, std::generic_category());
@@ -80,6 +90,7 @@ public:
 
 private:
     int descriptor_;
+    std::size_t size_ = 0;
 };
 
 }  // namespace cranfield

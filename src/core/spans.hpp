@@ -32,20 +32,31 @@ public:
     }
 
     // The same in two steps, for who finds the rows in another way.
-    void note(std::size_t row, std::size_t document) { found_.push_back({row, document, 0, 0}); }
+    void note(std::size_t row, std::size_t document) {
+        noted_.push_back((std::uint64_t{row} << 32) | documents_.size());
+        documents_.push_back(document);
+    }
 
     void locate(const Group& group, std::size_t query, std::vector<Hit>& hits) {
-        if (found_.empty()) return;
+        if (noted_.empty()) return;
+        std::sort(noted_.begin(), noted_.end());
+        for (const std::uint64_t noted : noted_) {
+            found_.push_back({static_cast<std::size_t>(noted >> 32), documents_[noted & 0xffffffffu], 0, 0});
+        }
         measure(group);
-        std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
-            return a.start != b.start ? a.start < b.start : a.row < b.row;
-        });
+        if (order_ != Order::given) {
+            std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+                return a.start != b.start ? a.start < b.start : a.row < b.row;
+            });
+        }
         for (std::size_t i = 0; i < found_.size();) {
             std::size_t end = i + 1;
             while (end < found_.size() && found_[end].start == found_[i].start) ++end;
             append(group, query, i, end, hits);
             i = end;
         }
+        noted_.clear();
+        documents_.clear();
         found_.clear();
     }
 
@@ -61,6 +72,20 @@ private:
         const double* keys = group.keys();
         const std::size_t n = group.size();
         order_ = group.descending() ? Order::given : found_.size() <= few ? Order::counted : Order::sorted;
+        if (order_ == Order::given) {
+            // Nearly every tie group is one row, and its neighbours show that; those of one group share the walk.
+            std::size_t start = 0, end = 0;
+            for (Found& found : found_) {
+                const double key = keys[found.row];
+                if (found.row >= end) {
+                    for (start = found.row; start != 0 && keys[start - 1] == key;) --start;
+                    for (end = found.row + 1; end != n && keys[end] == key;) ++end;
+                }
+                found.start = start;
+                found.size = end - start;
+            }
+            return;
+        }
         if (order_ == Order::counted) {
             for (Found& found : found_) {
                 const double key = keys[found.row];
@@ -71,36 +96,18 @@ private:
             }
             return;
         }
-        if (order_ == Order::sorted) {
-            ranked_.resize(n);
-            for (std::size_t i = 0; i < n; ++i) ranked_[i] = {keys[i], i};
-            std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) {
-                return a.key != b.key ? a.key > b.key : a.row < b.row;
-            });
-        }
-        const auto span = [&](Found& found, auto key_at) {
-            const double key = keys[found.row];
-            const auto boundary = [&](auto before) {
-                std::size_t low = 0, high = n;
-                while (low < high) {
-                    const std::size_t middle = low + (high - low) / 2;
-                    if (before(key_at(middle))) {
-                        low = middle + 1;
-                    } else {
-                        high = middle;
-                    }
-                }
-                return low;
-            };
-            found.start = boundary([&](double other) { return other > key; });
-            found.size = boundary([&](double other) { return other >= key; }) - found.start;
-        };
+        ranked_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) ranked_[i] = {keys[i], i};
+        std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) {
+            return a.key != b.key ? a.key > b.key : a.row < b.row;
+        });
         for (Found& found : found_) {
-            if (order_ == Order::given) {
-                span(found, [&](std::size_t i) { return keys[i]; });
-            } else {
-                span(found, [&](std::size_t i) { return ranked_[i].key; });
-            }
+            const double key = keys[found.row];
+            const auto above = [](const Ranked& a, double b) { return a.key > b; };
+            const auto below = [](double a, const Ranked& b) { return a > b.key; };
+            const auto first = std::lower_bound(ranked_.begin(), ranked_.end(), key, above);
+            found.start = static_cast<std::size_t>(first - ranked_.begin());
+            found.size = static_cast<std::size_t>(std::upper_bound(first, ranked_.end(), key, below) - first);
         }
     }
 
@@ -155,6 +162,8 @@ private:
 
     const bool by_id_;
     Order order_ = Order::given;
+    std::vector<std::uint64_t> noted_;  // row in the upper half, place in `documents_` in the lower: quick to sort
+    std::vector<std::size_t> documents_;
     std::vector<Found> found_;
     std::vector<Ranked> ranked_;
     std::vector<std::size_t> members_;

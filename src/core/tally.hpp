@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "borrowed.hpp"
 #include "faults.hpp"
 #include "spans.hpp"
 
@@ -34,9 +35,28 @@ struct Part {
     }
 };
 
+// Hits as columns.
+struct HitColumns {
+    std::vector<std::int64_t> query, document, start, size, by_id, by_input;
+
+    explicit HitColumns(std::size_t length)
+        : query(length), document(length), start(length), size(length), by_id(length), by_input(length) {}
+
+    void set(std::size_t row, const Hit& hit) {
+        query[row] = hit.query;
+        document[row] = hit.document;
+        start[row] = hit.start;
+        size[row] = hit.size;
+        by_id[row] = hit.by_id;
+        by_input[row] = hit.by_input;
+    }
+
+    bool operator==(const HitColumns&) const = default;
+};
+
 class Tally {
 public:
-    explicit Tally(const Index& index) : index_(index), known_(index.queries()) {}
+    explicit Tally(const Index& index) : index_(index), known_(index.queries()) { hits_->list.clear(); }
 
     void add(const Part& part) {
         const std::lock_guard lock(mutex_);
@@ -47,7 +67,7 @@ public:
             split_ |= state.split;
             state.length = std::max<std::int64_t>(state.length, 0) + static_cast<std::int64_t>(segment.length);
         }
-        hits_.insert(hits_.end(), part.hits.begin(), part.hits.end());
+        hits_->list.insert(hits_->list.end(), part.hits.begin(), part.hits.end());
         faults_.merge(part.faults);
         rows_ += part.rows;
         if (part.tag_line < tag_line_) {
@@ -68,7 +88,7 @@ public:
 
     // Makes room for the split queries to be added again, each as one segment, and for all faults.
     void forget_split() {
-        std::erase_if(hits_, [&](const Hit& hit) { return known_[static_cast<std::size_t>(hit.query)].split; });
+        std::erase_if(hits_->list, [&](const Hit& hit) { return known_[static_cast<std::size_t>(hit.query)].split; });
         for (std::vector<State>* states : {&known_, &other_}) {
             for (State& state : *states) {
                 if (state.split) state.length = -1;
@@ -103,16 +123,22 @@ public:
     }
 
     // Grouped by query; a query's hits stay in the order in which they were added.
-    std::vector<Hit> hits() const {
+    HitColumns hits() const {
         std::vector<std::size_t> next(index_.queries() + 1);
-        for (const Hit& hit : hits_) ++next[static_cast<std::size_t>(hit.query) + 1];
+        for (const Hit& hit : hits_->list) ++next[static_cast<std::size_t>(hit.query) + 1];
         for (std::size_t q = 1; q < next.size(); ++q) next[q] += next[q - 1];
-        std::vector<Hit> sorted(hits_.size());
-        for (const Hit& hit : hits_) sorted[next[static_cast<std::size_t>(hit.query)]++] = hit;
-        return sorted;
+        HitColumns columns(hits_->list.size());
+        for (const Hit& hit : hits_->list) columns.set(next[static_cast<std::size_t>(hit.query)]++, hit);
+        return columns;
     }
 
 private:
+    struct Hits {
+        std::vector<Hit> list;
+
+        std::size_t weight() const { return list.capacity() * sizeof(Hit); }
+    };
+
     struct State {
         std::int64_t length = -1;
         std::uint64_t line = ~std::uint64_t{0};
@@ -130,7 +156,7 @@ private:
     std::vector<State> known_;
     Ids others_;
     std::vector<State> other_;
-    std::vector<Hit> hits_;
+    const Borrowed<Hits> hits_;
     Faults faults_;
     std::uint64_t rows_ = 0;
     std::uint64_t tag_line_ = ~std::uint64_t{0};

@@ -104,7 +104,7 @@ private:
                 part_.tag_line = line;
                 part_.tag = columns[5];
             }
-            group_.add(columns[2], key, line);
+            group_->add(columns[2], key, line);
         }
 
         void odd(std::uint64_t line, Text text, std::size_t count) {
@@ -119,7 +119,7 @@ private:
             query_ = query;
             line_ = line;
             number_ = join_.index_.find(query);
-            group_.clear();
+            group_->clear();
             if (!join_.second_) {
                 fate_ = Fate::finish;
             } else if (join_.tally_.is_split(query, number_)) {
@@ -133,15 +133,15 @@ private:
         void close() {
             if (!open_) return;
             if (fate_ == Fate::finish || fate_ == Fate::check) {
-                finisher_.finish(group_, query_, fate_ == Fate::finish ? number_ : Ids::none, part_);
+                finisher_.finish(*group_, query_, fate_ == Fate::finish ? number_ : Ids::none, part_);
             }
-            if (fate_ == Fate::finish) part_.segments.push_back({query_, number_, line_, group_.size()});
+            if (fate_ == Fate::finish) part_.segments.push_back({query_, number_, line_, group_->size()});
             open_ = false;
         }
 
         TextJoin& join_;
         Finisher finisher_;
-        Group group_;
+        const Borrowed<Group> group_;
         Part part_;
         Gathered gathered_;
         bool open_ = false;
@@ -153,12 +153,19 @@ private:
     };
 
     void pass(Source& source, Crew& crew) {
-        Feeder feeder(source, block_, Feeder::Cut::queries, crew.stop());
-        crew.run([&] {
+        // Where all is there for the taking the blocks are small enough for everybody to get some of them.
+        const std::size_t size = source.size();
+        const std::size_t share = std::max(least_share, size / (4 * crew.size()));
+        Feeder feeder(source, size == 0 ? block_ : std::min(block_, share), Feeder::Cut::queries, crew.stop());
+        const auto work = [&] {
             Worker worker(*this);
-            Block block;
-            while (feeder.next(block)) worker.read(block);
-        });
+            const Borrowed<Block> block;
+            while (feeder.next(*block)) {
+                worker.read(*block);
+                crew.breathe();
+            }
+        };
+        crew.run(work, size != 0 ? Crew::Caller::works : Crew::Caller::listens);
         if (feeder.fatal()) tally_.add(*feeder.fatal());
     }
 
@@ -173,6 +180,8 @@ private:
         const std::lock_guard lock(mutex_);
         return split_.number(query);
     }
+
+    static constexpr std::size_t least_share = std::size_t{1} << 16;
 
     const Index& index_;
     const Key key_;

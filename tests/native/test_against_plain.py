@@ -299,6 +299,48 @@ def test_join_dict(seed: int) -> None:
         same(_core.join_dict(mapping, native, key, by_id), _plain.join_dict(mapping, plain, key, by_id))
 
 
+@pytest.mark.parametrize("by_id", [False, True])
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("odd", [None, 7, 10**400, np.float32(0.5), float("nan"), "\ud800", "\u20ac", ("d",), "tied"])
+def test_join_dict_of_rankings_that_threads_share(odd: Any, key: str, by_id: bool) -> None:
+    rng = random.Random(1)
+    mapping: dict[Any, Any] = {}
+    judged = {}
+    for q in range(24):
+        documents = [b"document-%d" % d for d in rng.sample(range(100_000), 600)]
+        scores = [rng.uniform(0, 10) for _ in documents]
+        if q % 3:
+            scores.sort(reverse=True)
+        mapping[str(q)] = {d.decode(): s for d, s in zip(documents, scores, strict=True)}
+        judged[b"%d" % q] = [*rng.sample(documents, rng.choice([0, 1, 5, 16, 17, 40])), b"nowhere"]
+        if q in (3, 4, 11) and odd is not None:
+            ranking, middle = mapping[str(q)], documents[300].decode()
+            if odd == "tied":
+                ranking.update({d.decode(): ranking[middle] for d in documents[290:310]})
+                judged[b"%d" % q] = documents[295:300]
+            elif isinstance(odd, str | tuple):
+                ranking[odd] = 1.0
+            else:
+                ranking[middle] = odd
+    mapping["not judged"] = dict(mapping["0"])
+    native, plain = indices(judged)
+    for threads in (1, 2, 3):
+        with blocks(1 << 20, threads):
+            same(_core.join_dict(mapping, native, key, by_id), _plain.join_dict(mapping, plain, key, by_id))
+
+
+def test_join_dict_while_a_score_changes_another_ranking() -> None:
+    class Meddler:
+        def __float__(self) -> float:
+            mapping["2"].clear()
+            return 1.0
+
+    mapping: dict[str, Any] = {"1": {"a": Meddler()}, "2": {"a": 2.0, "b": 1.0}, "3": {"a": 1.0}}
+    native, _ = indices({b"1": [b"a"], b"2": [b"a"], b"3": [b"a"]})
+    result = _core.join_dict(mapping, native, "score", False)
+    assert result["query"].tolist() == [0, 2]
+
+
 # ---- the scans
 
 

@@ -116,6 +116,55 @@ def test_a_slow_pipe() -> None:
     feeder.join()
 
 
+def test_a_silent_pipe_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    file.write_bytes(run_text(300, 100))
+    read, write = os.pipe()
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(join(lambda: read)["lines"]))
+    waiting.start()
+    for _ in range(3):
+        assert join(lambda: os.open(file, os.O_RDONLY))["lines"] == 30_000
+        assert join(lambda: io.BytesIO(file.read_bytes()))["lines"] == 30_000
+    assert not found
+    os.write(write, run_text(1, 10))
+    os.close(write)
+    waiting.join()
+    assert found == [10]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_the_child_of_a_fork_has_threads_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    file.write_bytes(run_text(300, 100))
+    assert join(lambda: os.open(file, os.O_RDONLY))["lines"] == 30_000
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # rather than wait for threads that are not there
+        lines = [join(lambda: io.BytesIO(file.read_bytes()))["lines"] for _ in range(2)]
+        os._exit(0 if lines == [30_000, 30_000] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no such timer here")
+def test_an_interrupt_ends_the_reading_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    file.write_bytes(b"#\n" * (32 << 20))
+
+    def interrupt(*_: Any) -> None:
+        raise TimeoutError("as planned")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    try:
+        with pytest.raises(TimeoutError, match="as planned"):
+            join(lambda: os.open(file, os.O_RDONLY))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("function", ["join", "core.scan_run"])
 def test_an_interrupt_ends_a_silent_pipe(function: str) -> None:
