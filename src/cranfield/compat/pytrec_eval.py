@@ -1,0 +1,147 @@
+"""pytrec_eval's interface: ``import cranfield.compat.pytrec_eval as pytrec_eval`` is the whole migration.
+
+The same names, keys and numbers, those of trec_eval 9.0.8; `docs/compat/pytrec_eval` lists what is different.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.batch import Aligner
+from cranfield.compat.trec_measures import NICKNAMES, Setting, known, lines, nickname, scores
+from cranfield.data import Floats
+from cranfield.errors import InputError, UsageError
+from cranfield.formats import read_qrels, read_run
+from cranfield.views import Views
+
+__all__ = [
+    "RelevanceEvaluator",
+    "compute_aggregated_measure",
+    "parse_qrel",
+    "parse_run",
+    "supported_measures",
+    "supported_nicknames",
+]
+
+supported_measures = set(nickname("all_trec", 9))
+supported_nicknames = {name: set(nickname(name, 9)) for name in (*NICKNAMES, "all_trec")}
+
+# name, name.5 or name_5, name.5,10: the name may itself end in what looks like a parameter.
+WRITTEN = re.compile(r"(?P<name>.+?)[._](?P<parameters>\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)")
+
+Numbers = Mapping[str, Mapping[str, Any]]
+
+
+class RelevanceEvaluator:
+    """Judgments and measures, to which any number of runs may be held.
+
+    >>> evaluator = RelevanceEvaluator({"q": {"a": 1, "b": 0}}, {"map", "ndcg_cut.1,10"})
+    >>> evaluator.evaluate({"q": {"b": 2.0, "a": 1.0}})
+    {'q': {'map': 0.5, 'ndcg_cut_1': 0.0, 'ndcg_cut_10': 0.6309297535714575}}
+    """
+
+    def __init__(
+        self,
+        query_relevance: Numbers,
+        measures: Iterable[str],
+        relevance_level: int = 1,
+        judged_docs_only_flag: bool = False,
+    ) -> None:
+        if int(relevance_level) < 1:
+            raise UsageError(f"relevance_level must be at least 1, not {relevance_level}")
+        judged = {query: documents for query, documents in query_relevance.items() if len(documents)}
+        views = Views("trec9", condensed=bool(judged_docs_only_flag))
+        setting = Setting(9, int(relevance_level), views=views)
+        self._lines = [
+            # Parameters that are no cut-offs leave no trace in a key.
+            (name if line.kind.shape in ("numbers", "pairs") else line.name, line)
+            for name, parameters in _combined(measures).items()
+            for line in lines(name, parameters, setting)
+        ]
+        self._views = views
+        self._queries = {query: row for row, query in enumerate(judged)}
+        self._aligner = Aligner(read_qrels(judged)) if judged else None
+
+    def evaluate(self, scores: Numbers) -> dict[str, dict[str, float]]:
+        """``{query: {measure: value}}`` for the queries that are judged, in the run's order."""
+        queries = [query for query in scores if query in self._queries]
+        if self._aligner is None or not queries:
+            return {}
+        rows = [self._queries[query] for query in queries]
+        table = self._table(self._aligner, scores, rows)
+        names = [name for name, _ in self._lines]
+        return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, table.T.tolist(), strict=True)}
+
+    def _table(self, aligner: Aligner, run: Numbers, rows: Sequence[int]) -> Floats:
+        alignment = aligner.align(read_run(run), self._views.key)
+        found = scores(alignment, [line for _, line in self._lines])
+        table = np.zeros((len(self._lines), len(rows)))
+        for i, (name, line) in enumerate(self._lines):
+            # What is no number, the run's id and the string of grades, is 0 there.
+            table[i] = line.values(found)[rows] if line.measures else float(name == "num_q")
+        return table
+
+
+def _combined(measures: Iterable[str]) -> dict[str, str]:
+    """Parameters of every measure together, each once, in trec_eval's order of measures."""
+    given: dict[str, dict[str, None]] = {}
+    for measure in [measures] if isinstance(measures, str) else measures:
+        for name in nickname(measure, 9) or [measure]:
+            if name in supported_measures:
+                given.setdefault(name, {})
+                continue
+            written = WRITTEN.fullmatch(name)
+            if written is None or written["name"] not in supported_measures:
+                raise ValueError(f"unsupported measure {measure}")
+            parameters = _distinct(written["name"], written["parameters"].split(","))
+            given.setdefault(written["name"], {}).update(dict.fromkeys(parameters))
+    return {name: ",".join(given[name]) for name in known(9) if name in given}
+
+
+def _distinct(name: str, parameters: list[str]) -> list[str]:
+    """Cut-offs in one spelling, so that the same one asked for twice is one; of other numbers the order matters."""
+    shape = known(9)[name].shape
+    if shape == "cuts":
+        return [str(int(float(x))) for x in parameters]
+    return [repr(float(x)) for x in parameters] if shape == "shares" else parameters
+
+
+def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
+    """One number over queries, from values as `RelevanceEvaluator.evaluate` has them: gm_ ones are logarithms."""
+    sample = np.asarray(values, np.float64)
+    if measure.startswith("num_"):
+        return float(sample.sum())
+    return float(np.exp(sample.mean()) if measure.startswith("gm_") else sample.mean())
+
+
+def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
+    """``{query: {document: score}}`` from the lines of a run."""
+    return _parsed(f_run, ("query", "Q0", "document", "rank", "score", "tag"), 4, float)
+
+
+def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
+    """``{query: {document: grade}}`` from the lines of judgments."""
+    return _parsed(f_qrel, ("query", "iteration", "document", "grade"), 3, int)
+
+
+def _parsed(rows: Iterable[str], columns: Sequence[str], at: int, kind: Any) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    place = getattr(rows, "name", None)
+    for number, line in enumerate(rows, 1):
+        where = f"{place}:{number}" if isinstance(place, str) else f"line {number}"
+        parts = line.split()
+        if len(parts) != len(columns):
+            raise InputError([f"{where}: expected {len(columns)} columns ({' '.join(columns)}), found {len(parts)}"])
+        known_for = found.setdefault(parts[0], {})
+        if parts[2] in known_for:
+            raise InputError([f"{where}: document `{parts[2]}` appears twice for query `{parts[0]}`"])
+        try:
+            known_for[parts[2]] = kind(parts[at])
+        except ValueError:
+            what = "a number" if kind is float else "a whole number"
+            raise InputError([f"{where}: the {columns[at]} is not {what}: `{parts[at]}`"]) from None
+    return found

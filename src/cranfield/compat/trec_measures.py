@@ -1,0 +1,268 @@
+"""trec_eval's measures: their names, parameters and order, and what each is called here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from cranfield.batch import Alignment
+from cranfield.data import Floats
+from cranfield.errors import CranfieldError
+from cranfield.measures import Measure, parse
+from cranfield.scores import SMALLEST
+from cranfield.views import Views
+
+Generation = Literal[9, 10]
+# What a measure's parameters are: none; cut-offs or shares of R, a line for each; numbers; or pairs like 1=3.
+Shape = Literal["none", "cuts", "shares", "numbers", "pairs", "text"]
+# How a value is printed: four decimals, a whole number that is summed, a geometric mean, or not over queries at all.
+Style = Literal["value", "count", "geometric", "text"]
+
+CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+RECALLS = tuple(i / 10 for i in range(11))
+MULTIPLES = tuple(i / 5 for i in range(1, 11))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One measure of trec_eval: ``ours`` is its name here, with places for parameters."""
+
+    ours: str = ""
+    shape: Shape = "none"
+    defaults: tuple[float, ...] = ()
+    style: Style = "value"
+    since: Generation = 9
+    exact: bool = False  # one division of whole numbers: no rounding error to take back before it is printed
+    relevant: bool = False  # 0 where no document reaches the level, whatever gains there are
+    silent: bool = False  # version 10 gives 0 to a query that is not in the run, whatever an empty ranking scores
+
+
+# In the order in which trec_eval prints them.
+KINDS: dict[str, Kind] = {
+    "runid": Kind(style="text", shape="text"),
+    "num_q": Kind(style="text", shape="text"),
+    "num_ret": Kind("NumRet", style="count"),
+    "num_rel": Kind("NumRel(rel={level})", style="count"),
+    "num_rel_ret": Kind("NumRelRet(rel={level})", style="count"),
+    "map": Kind("AP(rel={level})"),
+    "gm_map": Kind("GMAP(rel={level})", style="geometric"),
+    "Rprec": Kind("Rprec(rel={level})", exact=True),
+    "bpref": Kind("bpref(rel={level})"),
+    "recip_rank": Kind("RR(rel={level})"),
+    "iprec_at_recall": Kind("IPrec(rule='{rule}', rel={level})@{x}", "shares", RECALLS),
+    "P": Kind("P(rel={level})@{x}", "cuts", CUTS, exact=True),
+    "relstring": Kind(style="text", shape="numbers", defaults=(10,)),
+    "recall": Kind("R(rel={level})@{x}", "cuts", CUTS, exact=True),
+    "infAP": Kind("infAP(rel={level})"),
+    "gm_bpref": Kind("GMbpref(rel={level})", style="geometric"),
+    "Rprec_mult": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES, exact=True),
+    "utility": Kind(
+        "Utility(hit={0}, noise={1}, miss={2}, rest={3}, size={size}, rel={level})", "numbers", (1, -1, 0, 0),
+        exact=True, silent=True,
+    ),
+    "11pt_avg": Kind("IPrec(rule='{rule}', rel={level})@{x}", "numbers", RECALLS),
+    "binG": Kind("binG(rel={level})"),
+    "G": Kind("G(gain={gain})", "pairs"),
+    "dcg": Kind("DCG(gain={gain})", "pairs", since=10),
+    "ideal_dcg": Kind("IDCG(gain={gain})", "pairs", since=10),
+    "ndcg": Kind("nDCG(gain={gain})", "pairs"),
+    "ndcg_rel": Kind("nDCG_rel(gain={gain})", "pairs"),
+    "Rndcg": Kind("R_nDCG(gain={gain})", "pairs", relevant=True),
+    "ndcg_cut": Kind("nDCG@{x}", "cuts", CUTS),
+    "map_cut": Kind("AP(rel={level})@{x}", "cuts", CUTS),
+    "relative_P": Kind("RelP(rel={level})@{x}", "cuts", CUTS, exact=True),
+    "success": Kind("Success(rel={level})@{x}", "cuts", (1, 5, 10), exact=True),
+    "set_P": Kind("SetP(rel={level})", exact=True),
+    "set_relative_P": Kind("SetRelP(rel={level})", exact=True),
+    "set_recall": Kind("SetR(rel={level})", exact=True),
+    "set_map": Kind("SetAP(rel={level})"),
+    "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,)),
+    "num_nonrel_judged_ret": Kind("NumNonRelRet(rel={level})", style="count"),
+    "yaap": Kind("yaAP(rel={level})"),
+    "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10),
+    "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True),
+    "unj": Kind("Unjudged@{x}", "cuts", (5, 10, 20), since=10, exact=True),
+}  # fmt: skip
+
+COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
+NICKNAMES = {
+    "official": (*COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
+    "set": (*COUNTS, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
+}
+# Those that are only had by their own names.
+APART = ("yaap", "dcg", "ideal_dcg")
+
+# What compares pairs of documents, or the opinions of several assessors.
+PREFERENCES = (
+    *(f"prefs_num_prefs_{part}" for part in ("poss", "ful", "ful_ret")),
+    *(f"prefs_{kind}{part}" for kind in ("simp", "pair", "avgjg", "avgjg_Rnonrel") for part in ("", "_ret", "_imp")),
+    *("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+)
+
+
+def known(generation: Generation) -> dict[str, Kind]:
+    """The measures that a version of trec_eval has, in its order."""
+    return {name: kind for name, kind in KINDS.items() if kind.since <= generation}
+
+
+def nickname(name: str, generation: Generation) -> Sequence[str]:
+    """The measures that a nickname stands for; nothing if it is none."""
+    if name == "all_trec":
+        return [one for one in known(generation) if one not in APART]
+    return NICKNAMES.get(name, ())
+
+
+class ParameterError(CranfieldError):
+    """Parameters that a measure of trec_eval cannot take."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all measures of one call share."""
+
+    generation: Generation = 9
+    level: int = 1
+    size: int = 0
+    views: Views = field(default_factory=Views)
+    grades: tuple[float, ...] = ()  # all that occur: a gain map says what becomes of each
+
+    @property
+    def rule(self) -> str:
+        return "trec9" if self.generation == 9 else "trec10"
+
+    def measure(self, text: str) -> Measure:
+        """A measure of ours, seen through this call's views."""
+        return replace(parse(text), views=self.views)
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is printed in one line: the mean of measures of ours, most often of a single one."""
+
+    name: str
+    kind: Kind
+    measures: tuple[Measure, ...] = ()
+    unless: Measure | None = None  # where this is 0, so is the line
+    numbers: tuple[float, ...] = ()
+
+    def values(self, found: dict[Measure, Floats]) -> Floats:
+        """A value for each query; what is undefined here is 0 there."""
+        value = np.mean([np.nan_to_num(found[m]) for m in self.measures], axis=0)
+        if self.unless is not None:
+            value = np.where(found[self.unless] == 0, 0, value)
+        # In trec_eval a geometric mean is made of logarithms, and these are what a query has.
+        return np.log(np.maximum(value, SMALLEST)) if self.kind.style == "geometric" else value
+
+
+def lines(name: str, parameters: str, setting: Setting) -> Iterator[Line]:
+    """The lines that a measure of trec_eval prints, for parameters as they are written after its dot."""
+    kind = KINDS[name]
+    if kind.shape in ("none", "text") or not (parameters or kind.defaults):
+        # As there, parameters of a measure that has none are passed over.
+        yield _line(name, kind, setting, pairs={})
+    elif kind.shape == "cuts":
+        for x in _distinct(name, _numbers(name, parameters, _whole) if parameters else kind.defaults):
+            yield _line(f"{name}_{x:.0f}", kind, setting, x=int(x))
+    elif kind.shape == "shares":
+        for x in _distinct(name, _numbers(name, parameters, float) if parameters else kind.defaults):
+            yield _line(f"{name}_{x:3.2f}", kind, setting, x=x)
+    elif kind.shape == "pairs":
+        yield _line(f"{name}_{parameters}", kind, setting, pairs=_pairs(name, parameters))
+    else:
+        numbers = _numbers(name, parameters, float) if parameters else kind.defaults
+        yield _of_numbers(f"{name}_{parameters}" if parameters else name, name, tuple(numbers), setting)
+
+
+def _line(label: str, kind: Kind, setting: Setting, *, x: float = 0, pairs: dict[str, float] | None = None) -> Line:
+    if not kind.ours:
+        return Line(label, kind)
+    given = dict(pairs or {})
+    p = given.pop("p", 0.9)
+    text = kind.ours.format(x=x, p=p, level=setting.level, rule=setting.rule, gain=_gain(given, setting))
+    unless = setting.measure(f"NumRel(rel={setting.level})") if kind.relevant else None
+    return Line(label, kind, (setting.measure(text),), unless)
+
+
+def _of_numbers(label: str, name: str, numbers: tuple[float, ...], setting: Setting) -> Line:
+    kind = KINDS[name]
+    if name == "relstring":
+        return Line(label, kind, numbers=numbers)
+    if name == "11pt_avg":
+        texts = [kind.ours.format(x=x, level=setting.level, rule=setting.rule) for x in numbers]
+        if numbers == RECALLS:
+            texts = [f"IPrecAvg(rule='{setting.rule}', rel={setting.level})"]
+        return Line(label, kind, tuple(setting.measure(text) for text in texts))
+    if len(numbers) != len(kind.defaults):
+        many = f"{len(kind.defaults)} number{'s' * (len(kind.defaults) > 1)}"
+        raise ParameterError(f"{name} takes {many}, not {len(numbers)}", hint=f"as in {name}.{_joined(kind.defaults)}")
+    if name == "set_F" and numbers[0] == 0:  # F with no weight on recall is precision
+        return Line(label, kind, (setting.measure(f"SetP(rel={setting.level})"),))
+    if name == "set_F" and numbers[0] < 0:
+        raise ParameterError(f"set_F: the weight of recall cannot be negative: {numbers[0]:g}")
+    root = math.sqrt(max(numbers[0], 0))  # trec_eval's parameter is the square of beta
+    return Line(
+        label, kind, (setting.measure(kind.ours.format(*numbers, root=root, level=setting.level, size=setting.size)),)
+    )
+
+
+def _joined(numbers: Iterable[float]) -> str:
+    return ",".join(f"{number:g}" for number in numbers)
+
+
+def _whole(text: str) -> float:
+    return float(math.trunc(float(text)))
+
+
+def _numbers(name: str, parameters: str, read: Callable[[str], float]) -> list[float]:
+    numbers = []
+    for part in parameters.split(","):
+        try:
+            numbers.append(read(part))
+        except (ValueError, OverflowError):
+            raise ParameterError(f"{name}: `{part}` is not a number", hint=f"in `{name}.{parameters}`") from None
+    return numbers
+
+
+def _distinct(name: str, numbers: Sequence[float]) -> list[float]:
+    if len(set(numbers)) < len(numbers):
+        raise ParameterError(f"{name}: a cut-off is given twice in {_joined(numbers)}")
+    return sorted(numbers)
+
+
+def _pairs(name: str, parameters: str) -> dict[str, float]:
+    found = {}
+    for part in parameters.split(","):
+        level, _, number = part.partition("=")
+        level = level.strip()
+        try:
+            if not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
+                raise ValueError
+            found[level] = float(number)
+        except ValueError:
+            hint = f"as in {name}.p=0.8" if name.startswith("rbp") else f"as in {name}.1=3,2=9"
+            raise ParameterError(f"{name}: `{part}` is not a pair of grade and gain", hint=hint) from None
+    return found
+
+
+def _gain(pairs: dict[str, float], setting: Setting) -> str:
+    """A map as our grammar has it; grades that it leaves out keep their gain, and are named to say so."""
+    if not pairs:
+        return "'linear'"
+    whole = {grade: grade for grade in setting.grades if grade >= 0} | {float(g): x for g, x in pairs.items()}
+    return "{" + ", ".join(f"{grade!r}: {gain!r}" for grade, gain in sorted(whole.items())) + "}"
+
+
+def scores(alignment: Alignment, printed: Iterable[Line]) -> dict[Measure, Floats]:
+    """Every measure that the lines need, once: a value for each judged query."""
+    wanted = dict.fromkeys(m for line in printed for m in (*line.measures, *filter(None, [line.unless])))
+    found = {measure: np.zeros(len(alignment.length)) for measure in wanted}
+    for rows, batch in alignment.batches:
+        for measure, values in found.items():
+            values[rows] = measure.values(batch).value
+    return found
