@@ -69,9 +69,9 @@ public:
     }
 
 private:
-    // Text of one byte for each character has no surrogates. Only the full API of Python tells without work,
-    // and what the stable one offers may allocate: that is for the thread with the GIL.
-#ifdef Py_LIMITED_API
+    // Text of one byte for each character has no surrogates. Only the full API of CPython tells without work; what
+    // the stable one offers may allocate, and is for the thread with the GIL. Where that may be off it guards nothing.
+#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED) || defined(PYPY_VERSION)
     static constexpr bool can_share = false;
 
     static bool is_encodable(PyObject* id) {
