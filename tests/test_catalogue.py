@@ -106,7 +106,7 @@ WRONG = {
     "bpref@10": "`bpref@10`: bpref takes no cut-off\n\nhint: to cut the ranking first, write `bpref[depth=10]`",
     "RBP(p=1)": "`RBP(p=1)`: p must be a number in (0, 1), not 1",
     "RBP(p='x')": "`RBP(p='x')`: p must be a number, not 'x'",
-    "RBP(q=1)": "`RBP(q=1)`: RBP has no parameter `q`\n\nhint: its parameters are: p, gain, rel, max",
+    "RBP(q=1)": "`RBP(q=1)`: RBP has no parameter `q`\n\nhint: its parameters are: p, gain, rel, max, min",
     "RBP(0.8)": "cannot read the parameters of `RBP(0.8)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
     "RBP(p=": "unknown measure `RBP(p=`\n\nhint: a measure is written NAME(parameter=value, ...)@cutoff[view, ...]",
     "AP(rel=2, rel=3)": "cannot read the parameters of `AP(rel=2, rel=3)`\n\nhint: they are written name=value, as in RBP(p=0.8)",

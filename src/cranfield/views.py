@@ -27,6 +27,7 @@ class Gains:
     rel: float | None = None
     gain: str | tuple[tuple[float, float], ...] = "linear"
     max: float | None = None
+    min: float = 0.0  # the highest grade without gain
 
     def of(self, grade: Floats, top: float) -> Floats:
         """The gain of each grade; padding (NaN) and negative grades gain nothing."""
@@ -38,7 +39,8 @@ class Gains:
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
         if isinstance(self.gain, tuple):
             highest = max(highest, *(value for _, value in self.gain))  # a map need not rise with the grade
-        return np.minimum(gain / highest, 1) if highest > 0 else np.zeros_like(gain)
+        lowest = float(self._mapped(np.array([self.min]))[0])
+        return np.clip((gain - lowest) / (highest - lowest), 0, 1) if highest > lowest else np.zeros_like(gain)
 
     def _mapped(self, grade: Floats) -> Floats:
         if isinstance(self.gain, tuple):

@@ -106,6 +106,6 @@ KEYWORDS: dict[str, Callable[[Any], tuple[str | None, Any]]] = {
     "dcg": _dcg,
     "gains": lambda value: ("gain", value),
     "max_rel": lambda value: ("max", value),
-    "min_rel": lambda value: (None, None) if value == 0 else ("min_rel", value),
+    "min_rel": lambda value: ("min", value),
     "cutoff": lambda value: ("cutoff", value),
 }

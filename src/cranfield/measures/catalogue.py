@@ -21,6 +21,7 @@ GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal"]
 # How the expectation over tied documents is had: in closed form, or as a mean over which of them
 # reach the first k, or over all their orders.
 Orders = Literal["closed", "cuts", "all"]
+NO_CUT = 1 << 60  # below any ranking
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,13 @@ REL = Parameter("rel", float, 1.0, Range(0, closed="(]"))
 GRADED_REL = Parameter("rel", float, None, Range(0, closed="(]"), optional=True)
 GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
 MAX = Parameter("max", float, None, Range(0, closed="()"), optional=True)
+MIN = Parameter("min", float, 0.0, Range(0, closed="[)"))
 IDEAL = Parameter("ideal", str, "paper", choices=("paper", "bounded"))
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "binary": (REL,),
     "graded": (GAIN, GRADED_REL),
     "grades": (GRADED_REL,),  # grades themselves, which the measure maps as it will
-    "scaled": (GAIN, GRADED_REL, MAX),
+    "scaled": (GAIN, GRADED_REL, MAX, MIN),
     "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
     "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True is asked for
 }
@@ -285,7 +287,7 @@ class Measure:
             kind = "scaled"
         elif kind == "either":
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
-        return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"))
+        return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
 
     def arguments(self) -> dict[str, Any]:
         """What the function is called with: its own parameters, not those that the gains took."""
@@ -325,7 +327,7 @@ class Measure:
             if self.definition.orders == "all":
                 return over_orders(plain, seen, seed=seed)
             if self.definition.orders == "cuts":
-                return over_cuts(plain, seen, k=arguments["k"], seed=seed)
+                return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, seed=seed)
             return plain(seen)
 
         if self.views.terminal and (seen.nil & (seen.size > 1)).any():

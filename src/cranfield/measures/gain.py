@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.batch import Batch
 from cranfield.data import Floats
-from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Range, Rank, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import log_discount
@@ -134,3 +134,38 @@ def self_normalised_discounted_cumulated_gain(
     ranks = np.arange(held.shape[1])
     running = log_discount(discount, base)
     return ratio(dcg(b, k, discount, base), held @ (running(ranks + 1) - running(ranks)))
+
+
+@measure(
+    "Compat",
+    cite="clarke2021",
+    formula="Compat = RBO(ranking, ideal) / RBO(ideal, ideal),  RBO = Σ_i p^{i-1} overlap at i / i / Σ_i p^{i-1}",
+    gains="graded",
+    orders="all",
+)
+def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) -> Floats:
+    """How much the ranking overlaps with the most similar ideal one, the top counting most.
+
+    Ideal are all documents with gain, in descending order of it; of equal ones the ranking decides. Undefined where
+    there is none.
+
+    >>> import cranfield as cf
+    >>> cf.parse("Compat")([2, 1, 1])
+    1.0
+    """
+    # A document is in both tops from the lower of its two ranks on.
+    better = (b.ideal[:, None, :] > b.gain[:, :, None]).sum(axis=2)
+    equal = (b.gain[:, :, None] == b.gain[:, None, :]) & (b.start[:, None, :] < b.start[:, :, None])
+    alike = (equal & b.relevant[:, None, :]).sum(axis=2)
+    first = np.maximum(b.start, better + alike)
+    depth = np.maximum(b.length, b.R.astype(np.int64))
+    ranks = np.arange(int(depth.max(initial=0)))
+    weight = np.power(p, ranks.astype(np.float64))
+    overlap = np.concatenate([[0], np.cumsum(weight / (ranks + 1))])
+    found = np.where(b.relevant, overlap[depth][:, None] - overlap[np.minimum(first, depth[:, None])], 0).sum(axis=1)
+    if normalize:
+        shared = np.minimum(ranks + 1, b.R[:, None]) * (weight / (ranks + 1))
+        best = np.where(ranks < depth[:, None], shared, 0).sum(axis=1)
+    else:
+        best = np.where(b.R > 0, np.concatenate([[0], np.cumsum(weight)])[depth], 0)
+    return ratio(found, best)

@@ -261,3 +261,16 @@ def number_relevant_retrieved(b: Batch) -> Floats:
     1.0
     """
     return hits(b)
+
+
+@measure(
+    "NumQ", cite="buckley2005", formula="NumQ = 1", bounds=(0, inf), aggregate="sum", terminal=UNORDERED, local=True
+)
+def number_of_queries(b: Batch) -> Floats:
+    """One for every query that counts; summed over queries.
+
+    >>> import cranfield as cf
+    >>> cf.parse("NumQ")([1, None, 0])
+    1.0
+    """
+    return np.ones(len(b.length))

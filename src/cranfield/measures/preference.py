@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.batch import Batch
 from cranfield.data import Floats
-from cranfield.measures.catalogue import measure
+from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import harmonic
 from cranfield.views import condense
@@ -165,6 +165,31 @@ def graded_preference_relative_to_rank(b: Batch) -> Floats:
     0.916667
     """
     return relative(b, first=0)
+
+
+@measure(
+    "Accuracy",
+    cite="radlinski2010",
+    formula="Accuracy@k = 1 - Σ_{rel i≤k} nonrel above i / (rel in k · nonrel in k)",
+    orders="cuts",
+    local=True,
+    topward=False,
+)
+def accuracy(b: Batch, *, k: Rank | None = None) -> Floats:
+    """The share of pairs of a relevant and another document among the first k that are in the right order.
+
+    Documents that nobody judged count as not relevant. Undefined where there is no such pair.
+
+    >>> import cranfield as cf
+    >>> cf.parse("Accuracy")([1, 0, 1, None])
+    0.75
+    """
+    inside = b.relevant & (b.seen(k) == b.size)
+    found = inside.sum(axis=1)
+    others = (b.length if k is None else np.minimum(b.length, k)) - found
+    # Of the others in its tie, half are above a document on average.
+    above = b.start - b.above(b.relevant) + (b.size - b.within(b.relevant)) / 2
+    return 1 - ratio(np.where(inside, above, 0).sum(axis=1), found * others.astype(np.float64))
 
 
 def penalties(b: Batch) -> tuple[Floats, Floats]:

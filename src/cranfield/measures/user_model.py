@@ -15,7 +15,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
-from cranfield.measures.weights import geometric, harmonic, inverse_square
+from cranfield.measures.weights import count, geometric, harmonic, inverse_square
 from cranfield.views import fill
 
 
@@ -195,6 +195,104 @@ def bejeweled_player_model(
     # a sum of gains that should reach T may fall short of it by rounding
     stop = np.minimum(np.where(b.relevant & (met >= T - 1e-9), rank, k).min(axis=1), k)
     return np.where(b.start < stop[:, None], b.gain, 0).sum(axis=1) / stop
+
+
+def nearly(b: Batch, running: Cumulative, end: int | None) -> Floats:
+    """Gain per document of a reader who stops at each with its gain as the chance, else goes on as weights say.
+
+    ``running`` sums the weights that ranks have where nothing was found; below ``end`` they are 0.
+    """
+    last = np.iinfo(np.int64).max // 2 if end is None else end
+    counts = b.relevant & (b.start < last)
+    gain = np.where(counts, b.gain, 0)
+    left = np.cumprod(np.pad(1 - gain, ((0, 0), (1, 0)), constant_values=1), axis=1)
+    rank = np.maximum.accumulate(np.pad(np.where(counts, b.start + 1, 0), ((0, 0), (1, 0))), axis=1)
+    # Up to each document, and after the last one, all ranks share what the documents above have left.
+    until = running(np.column_stack([rank[:, 1:], np.full(len(rank), last)]))
+    whole = (left * (until - running(rank))).sum(axis=1)
+    own = running(rank[:, 1:]) - running(np.maximum(rank[:, 1:] - 1, 0))
+    return (gain * left[:, :-1] * own).sum(axis=1) / whole
+
+
+NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
+
+
+@measure(
+    "NERR8",
+    cite="azzopardi2021",
+    formula=f"{NEARLY},  i ≤ k",
+    gains="scaled",
+    orders="all",
+    local=True,
+    topward=False,
+    terminal=FIXED,
+)
+def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
+    """The gain per document of a reader who stops at each with its gain as the chance, at rank k at the latest.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("NERR8(max=2)@3")([1, 0, 1]), 6)
+    0.375
+    """
+    return nearly(b, count, k)
+
+
+@measure(
+    "NERR9",
+    cite="azzopardi2021",
+    formula=f"{NEARLY} i/(i+1),  i ≤ k",
+    gains="scaled",
+    orders="all",
+    local=True,
+    topward=False,
+    terminal=FIXED,
+)
+def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
+    """The same for a reader who, in addition, grows tired as in reciprocal rank.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("NERR9(max=2)@3")([1, 0, 1]), 6)
+    0.411765
+    """
+    return nearly(b, harmonic, k)
+
+
+@measure(
+    "NERR10",
+    cite="azzopardi2021",
+    formula=f"{NEARLY} p,  i ≤ horizon",
+    gains="scaled",
+    orders="all",
+    local=True,
+    topward=False,
+)
+def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
+    """The same for a reader who, in addition, goes on with probability p as in rank-biased precision.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
+    0.191027
+    """
+    return nearly(b, lambda n: geometric(p)(n) / (1 - p), horizon)
+
+
+@measure(
+    "NERR11",
+    cite="azzopardi2021",
+    formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon",
+    gains="scaled",
+    orders="all",
+    local=True,
+    topward=False,
+)
+def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
+    """The same for a reader who, in addition, expects to need T relevant documents, as in INSQ.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("NERR11(max=2)")([1, 0, 1]), 6)
+    0.358841
+    """
+    return nearly(b, zeta_weights(T, horizon), horizon)
 
 
 @measure(
