@@ -71,8 +71,8 @@ def test_labels_are_the_names_given_and_views_show() -> None:
     assert cf.evaluate(RUN, QRELS, asked).measures == ("ndcg_cut_10", "RBP(p=0.8)", "AP")
     views = cf.evaluate(RUN, QRELS, [*asked, "AP[ties=best]"], ties="expected", condensed=True)
     assert views.measures == (
-        "nDCG@10[ties=expected, condensed]",
-        "RBP[ties=expected, condensed]",
+        "ndcg_cut_10[ties=expected, condensed]",
+        "RBP(p=0.8)[ties=expected, condensed]",
         "AP[ties=expected, condensed]",
         "AP[ties=best, condensed]",
     )

@@ -18,8 +18,19 @@ from cranfield.data import Floats, Integers, Judgments, Run, Strings
 from cranfield.subtopics import Subtopics
 
 Booleans = npt.NDArray[np.bool_]
-Cumulative = Callable[[Integers], Floats]
 Key = Literal["score", "score32", "rank"]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What ranks are worth: ``total`` of the first n together, and ``at`` one of them, without rounding."""
+
+    total: Callable[[Integers], Floats]
+    at: Callable[[Integers], Floats]
+
+    def __call__(self, n: Integers) -> Floats:
+        return self.total(n)
+
 
 # A batch is padded to its widest query; beyond this many cells, queries of like width go together.
 CELLS = 1 << 20
@@ -82,9 +93,14 @@ class Batch:
         end = self.length if k is None else np.minimum(self.length, k)
         return np.clip(end[:, None] - self.start, 0, self.size)
 
-    def mean_over(self, cumulative: Cumulative, k: Integers | int | None = None) -> Floats:
-        """Each document's expected weight: the mean over its span of weights given by their running sum."""
-        return (cumulative(self.start + self.seen(k)) - cumulative(self.start)) / self.size
+    def mean_over(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        """Each document's expected weight: the mean over its span, 0 for the part of it below the first k."""
+        seen = self.seen(k)
+        # Where there is no span but a rank, its weight is had without rounding.
+        exact = np.where(seen > 0, weights.at(self.start + 1), 0)
+        if not self.tied.any():
+            return exact
+        return np.where(self.size == 1, exact, (weights(self.start + seen) - weights(self.start)) / self.size)
 
     @cached_property
     def _edges(self) -> tuple[Integers, Integers]:

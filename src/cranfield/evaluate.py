@@ -15,7 +15,7 @@ from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
 from cranfield.notes import about, about_run
-from cranfield.scored import Column, Scored, score
+from cranfield.scored import Column, Scored, aligned, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
 from cranfield.views import TIES, Ties, Views
 
@@ -77,8 +77,8 @@ def evaluate(
         judgments, rows = with_nil(judgments, nil)
     aligner = Aligner(judgments, negative, rows)
     scored, notes = [], []
-    for i, one in enumerate(runs):
-        found = score(one, aligner, columns, seed)
+    for i, (one, alignments) in enumerate(zip(runs, aligned(runs, aligner, columns), strict=True)):
+        found = score(one, alignments, columns, seed)
         notes += about_run(_cube([found], aligner, columns, queries, undefined), found, columns, queries)
         scored.append(found.released())
         if progress is not None:
@@ -96,7 +96,8 @@ def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
 
 
 def _columns(measures: Any, defaults: Views, *, residuals: bool, bounds: bool) -> list[Column]:
-    given = [measures] if isinstance(measures, (str, Measure)) else list(measures or ())
+    alone = isinstance(measures, (str, Measure)) or hasattr(measures, "NAME")
+    given = [measures] if alone else list(measures or ())
     if not given:
         raise MeasureError("no measure was asked for", hint="for example: AP, nDCG@10, RR")
     columns: list[Column] = []
@@ -106,7 +107,9 @@ def _columns(measures: Any, defaults: Views, *, residuals: bool, bounds: bool) -
         if not wanted.terminal:
             wanted = replace(wanted, full=None)
         seen = replace(measure, views=wanted)
-        label = one.strip() if isinstance(one, str) and seen == measure else str(seen)
+        label = str(seen)
+        if isinstance(one, str):  # called as the user calls it, with all views that apply
+            label = one.strip() if seen == measure else f"{one.partition('[')[0].strip()}{wanted}"
         if any(c.label == label for c in columns):
             continue
         columns.append(Column(label, seen))

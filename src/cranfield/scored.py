@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -52,12 +52,32 @@ class Scored:
         return replace(self, alignments={})
 
 
-def score(run: Run, aligner: Aligner, columns: Sequence[Column], seed: int) -> Scored:
-    """A run read once for each way of ordering that the columns ask for, and measured."""
+def align(run: Run, aligner: Aligner, columns: Sequence[Column]) -> dict[Key, Alignment]:
+    """A run read once for each way of ordering that the columns ask for."""
     keys = {c.measure.views.key for c in columns}
     by_id = {c.measure.views.key for c in columns if (c.measure.views.ties or "trec") in ("trec", "trec9")}
-    alignments = {key: aligner.align(run, key, by_id=key in by_id) for key in sorted(keys)}
+    return {key: aligner.align(run, key, by_id=key in by_id) for key in sorted(keys)}
+
+
+def aligned(runs: Sequence[Run], aligner: Aligner, columns: Sequence[Column]) -> Iterator[dict[Key, Alignment]]:
+    """All runs in turn, the next one being read while this one is measured."""
+    if len(runs) == 1:
+        yield align(runs[0], aligner, columns)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as reader:
+        ahead = [reader.submit(align, run, aligner, columns) for run in runs[:2]]
+        for run in [*runs[2:], None, None]:
+            yield ahead.pop(0).result()
+            if run is not None:
+                ahead.append(reader.submit(align, run, aligner, columns))
+
+
+def score(run: Run, alignments: dict[Key, Alignment], columns: Sequence[Column], seed: int) -> Scored:
+    """A run, aligned, and measured."""
     alignment = next(iter(alignments.values()))
+    aligner = alignment.aligner
     judged, other = len(aligner.judgments.queries), len(alignment.other)
     if other and judged and (alignment.length < 0).all():
         raise InputError(

@@ -41,6 +41,9 @@ NAMES = {
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
     "iprec": "IPrec",
+    "map_ia": "AP_IA",
+    "α_dcg": "alpha_DCG",
+    "α_ndcg": "alpha_nDCG",
     "set_relative_p": "SetRelP",
     "utility": "Utility",
     "num_nonrel_judged_ret": "NumNonRelRet",
@@ -65,6 +68,11 @@ CUT = {
     "relative_p": "RelP",
     "unj": "Unjudged",
 }
+
+
+def respell(text: str) -> str:
+    """A measure that ir_measures has as a parameter's value, under its own name."""
+    return re.sub(r"^SetP\((.*?),?\s*relative=True\s*(.*)\)", r"SetRelP(\1\2)", text).replace("()", "")
 
 
 def translate(text: str) -> str | None:
@@ -107,5 +115,6 @@ KEYWORDS: dict[str, Callable[[Any], tuple[str | None, Any]]] = {
     "gains": lambda value: ("gain", value),
     "max_rel": lambda value: ("max", value),
     "min_rel": lambda value: ("min", value),
-    "cutoff": lambda value: ("cutoff", value),
 }
+# Parameters that are written after the @ here.
+CUTOFF_KEYWORDS = ("cutoff", "recall")

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, Cumulative
+from cranfield.batch import Batch, Weights
 from cranfield.data import Floats
 from cranfield.measures.average_precision import average_precision
 from cranfield.measures.cascade import survival
@@ -30,9 +30,12 @@ LOG = log_discount("log2", 2)
 inf = float("inf")
 
 
-def power(beta: float) -> Cumulative:
+def power(beta: float) -> Weights:
     """Rank i is worth β^(i-1)."""
-    return lambda n: (1 - np.power(beta, n.astype(np.float64))) / (1 - beta)
+    return Weights(
+        lambda n: (1 - np.power(beta, n.astype(np.float64))) / (1 - beta),
+        lambda rank: np.power(beta, rank.astype(np.float64) - 1),
+    )
 
 
 def about(b: Batch, rel: float) -> tuple[Floats, Floats]:
@@ -42,7 +45,7 @@ def about(b: Batch, rel: float) -> tuple[Floats, Floats]:
     return table[b.document], np.where(b.query < 0, 0, many[b.query]).astype(np.float64)
 
 
-def cascade(b: Batch, rel: float, alpha: float, discount: Cumulative, k: int | None) -> Floats:
+def cascade(b: Batch, rel: float, alpha: float, discount: Weights, k: int | None) -> Floats:
     """Σ_r δ(r) Σ_i J_i(r) (1-α)^C_i(r), expected over ties."""
     relevant = about(b, rel)[0] > 0
     total = np.zeros(len(b.length))
@@ -59,13 +62,13 @@ def cascade(b: Batch, rel: float, alpha: float, discount: Cumulative, k: int | N
             left = survival(b.size[q, j] - 1, keep, int(m[q, j].max()) - 1)
             x = np.arange(left.shape[1])
             start = b.start[q, j][:, None]
-            step = discount(start + x + 1) - discount(start + x)
+            step = discount.at(start + x + 1)
             value = np.where(x < m[q, j][:, None], step * left, 0).sum(axis=1) / b.size[q, j]
             total += np.bincount(q, reached[q, j] * value, len(total))
     return total
 
 
-def ideal_cascade(b: Batch, rel: float, alpha: float, discount: Cumulative, k: int | None, ideal: str) -> Floats:
+def ideal_cascade(b: Batch, rel: float, alpha: float, discount: Weights, k: int | None, ideal: str) -> Floats:
     """The same for the best order of all relevant documents."""
     assert b.subtopics is not None
     value = np.zeros(len(b.length))
@@ -77,15 +80,15 @@ def ideal_cascade(b: Batch, rel: float, alpha: float, discount: Cumulative, k: i
         seen = (grades[order] > 0).astype(np.float64)
         gain = (seen * (1 - alpha) ** (np.cumsum(seen, axis=0) - seen)).sum(axis=1)
         ranks = np.arange(len(order))
-        value[row] = gain @ (discount(ranks + 1) - discount(ranks))
+        value[row] = gain @ discount.at(ranks + 1)
     return value
 
 
-def perfect(b: Batch, alpha: float, discount: Cumulative, k: int | None) -> Floats:
+def perfect(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
     """What each subtopic would gain from documents every one of which is about all of them."""
     ends = b.length if k is None else np.full_like(b.length, k)
     ranks = np.arange(int(ends.max(initial=0)))
-    gain = (1 - alpha) ** ranks.astype(np.float64) * (discount(ranks + 1) - discount(ranks))
+    gain = (1 - alpha) ** ranks.astype(np.float64) * discount.at(ranks + 1)
     return np.concatenate([[0], np.cumsum(gain)])[ends]
 
 

@@ -27,8 +27,7 @@ def dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
 def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     """The discounted gain of the best ranking there could be."""
     ranks = np.arange(b.ideal.shape[1] if k is None else min(k, b.ideal.shape[1]))
-    running = log_discount(discount, base)
-    return b.ideal[:, : len(ranks)] @ (running(ranks + 1) - running(ranks))
+    return b.ideal[:, : len(ranks)] @ log_discount(discount, base).at(ranks + 1)
 
 
 @measure(
@@ -132,8 +131,7 @@ def self_normalised_discounted_cumulated_gain(
     """
     held = -np.sort(-np.where(b.seen(k) == b.size, b.gain, 0), axis=1)
     ranks = np.arange(held.shape[1])
-    running = log_discount(discount, base)
-    return ratio(dcg(b, k, discount, base), held @ (running(ranks + 1) - running(ranks)))
+    return ratio(dcg(b, k, discount, base), held @ log_discount(discount, base).at(ranks + 1))
 
 
 @measure(

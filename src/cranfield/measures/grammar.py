@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from cranfield.errors import MeasureError
-from cranfield.measures.aliases import KEYWORDS, NAMES, translate
+from cranfield.measures.aliases import CUTOFF_KEYWORDS, KEYWORDS, NAMES, respell, translate
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Range
 from cranfield.views import TIES, Views
 
@@ -19,7 +19,7 @@ CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
 RANK = Parameter("the cut-off", int, ..., Range(1))
 
 
-def parse(text: str | Measure) -> Measure:
+def parse(text: Any) -> Measure:
     """The measure that a name stands for.
 
     >>> str(parse("nDCG(gain='exp', discount='log2')@10"))
@@ -29,9 +29,11 @@ def parse(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text
+    if hasattr(text, "NAME") and hasattr(text, "params"):
+        text = str(text)  # a measure of ir_measures
     if not isinstance(text, str):
         raise MeasureError(f"a measure is a name such as 'nDCG@10', not {text!r}")
-    whole = text.strip()
+    whole = respell(text.strip())
     found = _shape(whole)
     if found is None or found["name"] not in CATALOGUE or (found["name"] == "RPrec" and not found["at"]):
         # RPrec without a cut-off is what ir_measures calls Rprec
@@ -40,6 +42,9 @@ def parse(text: str | Measure) -> Measure:
         raise _unknown(text)
     definition = CATALOGUE[found["name"]]
     given, views = _arguments(found["inside"] or "", whole), _views(found["views"] or "", whole)
+    for name in CUTOFF_KEYWORDS:
+        if name in given and found["at"] is None:
+            found["at"] = str(given.pop(name))
     chosen, views = _renamed(given, views, definition, whole)
     cutoff = _cutoff(found["at"], definition, whole)
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)

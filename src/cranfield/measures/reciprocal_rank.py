@@ -32,7 +32,7 @@ def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     n, t, m = b.size[rows, first], b.start[rows, first], b.seen(k)[rows, first]
     r = b.within(b.relevant)[rows, first]
     # Alone in its tie the document may be anywhere in it, each rank as likely.
-    value = (harmonic(t + m) - harmonic(t)) / n
+    value = np.where(n == 1, harmonic.at(t + 1), (harmonic(t + m) - harmonic(t)) / n) * (m > 0)
     several = np.flatnonzero(found & (r > 1) & (m > 0))
     step = max(1, CELLS // int(m[several].max(initial=1)))
     for i in range(0, len(several), step):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, Cumulative
+from cranfield.batch import Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import precisions
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
@@ -23,7 +23,7 @@ from cranfield.measures.weights import count, geometric, log_discount
 inf = float("inf")
 
 Points = Annotated[int, Range(2)]
-LOG2: Cumulative = log_discount("log2", 2.0)
+LOG2: Weights = log_discount("log2", 2.0)
 
 
 @measure(

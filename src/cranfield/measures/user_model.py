@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, Cumulative
+from cranfield.batch import CELLS, Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
@@ -19,13 +19,13 @@ from cranfield.measures.weights import count, geometric, harmonic, inverse_squar
 from cranfield.views import fill
 
 
-def weighted(b: Batch, cumulative: Cumulative, k: int | None) -> Floats:
+def weighted(b: Batch, cumulative: Weights, k: int | None) -> Floats:
     """The gain met, by weights that sum to 1 down an endless list."""
     below = (1 if k is None else cumulative(np.array(k))) - cumulative(b.length)
     return (b.gain * b.mean_over(cumulative, k)).sum(axis=1) + b.tail * np.maximum(below, 0)
 
 
-def unseen(b: Batch, cumulative: Cumulative, k: int | None) -> Floats:
+def unseen(b: Batch, cumulative: Weights, k: int | None) -> Floats:
     """The weight, out of 1, of everything but the judged documents of the first k."""
     return 1 - (b.judged * b.mean_over(cumulative, k)).sum(axis=1)
 
@@ -75,18 +75,16 @@ def inverse_squares(b: Batch, *, k: Rank | None = None) -> Floats:
     return weighted(b, inverse_square, k)
 
 
-def zeta_weights(target: float, horizon: int | None) -> Cumulative:
+def zeta_weights(target: float, horizon: int | None) -> Weights:
     """Rank i is worth 1/(i+2T-1)², scaled so that ranks up to the horizon are worth 1 together."""
     from scipy.special import zeta
 
-    shift = 2 * target
+    shift, end = 2 * target, np.inf if horizon is None else horizon
     whole = zeta(2, shift) - (0 if horizon is None else zeta(2, shift + horizon))
-
-    def running(n: Integers) -> Floats:
-        within = n if horizon is None else np.minimum(n, horizon)
-        return np.asarray((zeta(2, shift) - zeta(2, shift + within)) / whole)
-
-    return running
+    return Weights(
+        lambda n: np.asarray((zeta(2, shift) - zeta(2, shift + np.minimum(n, end))) / whole),
+        lambda rank: np.where(rank <= end, 1 / (rank + shift - 1.0) ** 2, 0) / whole,
+    )
 
 
 @measure(
@@ -197,7 +195,7 @@ def bejeweled_player_model(
     return np.where(b.start < stop[:, None], b.gain, 0).sum(axis=1) / stop
 
 
-def nearly(b: Batch, running: Cumulative, end: int | None) -> Floats:
+def nearly(b: Batch, running: Weights, end: int | None) -> Floats:
     """Gain per document of a reader who stops at each with its gain as the chance, else goes on as weights say.
 
     ``running`` sums the weights that ranks have where nothing was found; below ``end`` they are 0.
@@ -210,7 +208,7 @@ def nearly(b: Batch, running: Cumulative, end: int | None) -> Floats:
     # Up to each document, and after the last one, all ranks share what the documents above have left.
     until = running(np.column_stack([rank[:, 1:], np.full(len(rank), last)]))
     whole = (left * (until - running(rank))).sum(axis=1)
-    own = running(rank[:, 1:]) - running(np.maximum(rank[:, 1:] - 1, 0))
+    own = running.at(np.maximum(rank[:, 1:], 1))
     return (gain * left[:, :-1] * own).sum(axis=1) / whole
 
 
@@ -273,7 +271,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
     0.191027
     """
-    return nearly(b, lambda n: geometric(p)(n) / (1 - p), horizon)
+    return nearly(b, geometric(p), horizon)
 
 
 @measure(

@@ -1,4 +1,4 @@
-"""Running sums of what each rank is worth, from which any span's mean weight is one difference."""
+"""What ranks are worth, and what the first n are worth together: from that any span's mean weight is one difference."""
 
 from __future__ import annotations
 
@@ -6,47 +6,45 @@ from functools import lru_cache
 
 import numpy as np
 
-from cranfield.batch import Cumulative
+from cranfield.batch import Weights
 from cranfield.data import Floats, Integers
 
 
-@lru_cache(maxsize=32)
-def _table(kind: str, base: float, bits: int) -> Floats:
-    rank = np.arange(1, 1 << bits)
+def _weight(kind: str, base: float, rank: Integers) -> Floats:
     if kind == "harmonic":
-        weight = 1 / rank
-    elif kind == "log2":
-        weight = 1 / np.log2(rank + 1)
-    else:
-        weight = 1 / np.maximum(np.log(np.maximum(rank, base)) / np.log(base), 1)
-    return np.concatenate([[0], np.cumsum(weight)])
+        return 1 / rank
+    if kind == "log2":
+        return 1 / np.log2(rank + 1)
+    return 1 / np.maximum(np.log(np.maximum(rank, base)) / np.log(base), 1)
 
 
-def _running(kind: str, base: float, n: Integers) -> Floats:
-    # Tables double, so that a long ranking after many short ones costs little.
-    return _table(kind, base, max(10, int(n.max(initial=0)).bit_length()))[n]
+@lru_cache(maxsize=32)
+def _tables(kind: str, base: float, bits: int) -> tuple[Floats, Floats]:
+    weight = np.concatenate([[0], _weight(kind, base, np.arange(1, 1 << bits))])
+    return weight, np.cumsum(weight)
 
 
-def count(n: Integers) -> Floats:
-    """Every rank is worth 1."""
-    return n.astype(np.float64)
+def _tabulated(kind: str, base: float = 0) -> Weights:
+    def table(n: Integers, which: int) -> Floats:
+        # Tables double, so that a long ranking after many short ones costs little.
+        return _tables(kind, base, max(10, int(n.max(initial=0)).bit_length()))[which][n]
+
+    return Weights(lambda n: table(n, 1), lambda rank: table(rank, 0))
 
 
-def harmonic(n: Integers) -> Floats:
-    """Rank i is worth 1/i."""
-    return _running("harmonic", 0, n)
-
-
-def log_discount(discount: str, base: float) -> Cumulative:
+def log_discount(discount: str, base: float) -> Weights:
     """Rank i is worth 1/log2(i+1); or, as Järvelin and Kekäläinen have it, 1 up to the base, then 1/log_base(i)."""
-    return lambda n: _running(discount, base if discount == "jk" else 0, n)
+    return _tabulated(discount, base if discount == "jk" else 0)
 
 
-def geometric(p: float) -> Cumulative:
+def geometric(p: float) -> Weights:
     """Rank i is worth (1-p) p^(i-1)."""
-    return lambda n: 1 - np.power(p, n.astype(np.float64))
+    return Weights(
+        lambda n: 1 - np.power(p, n.astype(np.float64)),
+        lambda rank: (1 - p) * np.power(p, rank.astype(np.float64) - 1),
+    )
 
 
-def inverse_square(n: Integers) -> Floats:
-    """Rank i is worth 1/(i(i+1))."""
-    return n / (n + 1)
+count = Weights(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
+harmonic = _tabulated("harmonic")
+inverse_square = Weights(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))

@@ -1,0 +1,89 @@
+"""Cranfield as a provider of ir_measures: import this, and ``ir_measures.calc_aggregate`` and PyTerrier use it.
+
+>>> import cranfield.compat.ir_measures  # doctest: +SKIP
+
+The first provider asked, it computes every measure that it knows by one tie rule: trec_eval 9's, whose numbers
+ir_measures users have. What is undefined counts as in ir_measures: 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+try:
+    import ir_measures
+    from ir_measures import providers
+except ImportError:
+    from cranfield.errors import MissingDependency
+
+    raise MissingDependency("serving ir_measures", "ir-measures") from None
+
+from cranfield.errors import MeasureError
+from cranfield.evaluate import evaluate
+from cranfield.formats import read_qrels
+from cranfield.measures import parse
+from cranfield.views import Ties
+
+
+class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
+    """Judgments read once, for any number of runs."""
+
+    def __init__(self, measures: Iterable[Any], qrels: Any, ties: Ties) -> None:
+        wanted = list(measures)
+        self.ties: Ties = ties
+        judged: dict[str, dict[str, Any]] = {}
+        diverse = any(parse(str(m)).definition.subtopics for m in wanted)
+        for row in ir_measures.util.QrelsConverter(qrels).as_namedtuple_iter():
+            documents = judged.setdefault(row.query_id, {})
+            if diverse:
+                documents.setdefault(row.doc_id, {})[row.iteration] = row.relevance
+            else:
+                documents[row.doc_id] = row.relevance
+        self.qrels = read_qrels(judged)
+        super().__init__(wanted, set(judged))
+
+    def _iter_calc(self, run: Any) -> Iterator[Any]:
+        scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
+        answered = {query: documents for query, documents in scores.items() if query in self.qrel_qids}
+        names = [str(m) for m in self.measures]
+        found = evaluate(answered, self.qrels, names, ties=self.ties, queries="both")
+        columns = dict(zip(dict.fromkeys(names), range(len(found.measures)), strict=True))
+        for q in found.counted[0].nonzero()[0].tolist():
+            for measure, name in zip(self.measures, names, strict=True):
+                value = float(found.values[0, columns[name], q])
+                value = measure.DEFAULT if math.isnan(value) else value
+                yield ir_measures.Metric(query_id=found.queries[q], measure=measure, value=value)
+
+
+class CranfieldProvider(providers.Provider):  # type: ignore[misc]
+    """All of ir_measures' measures that Cranfield knows, which is all of them, with one tie rule."""
+
+    NAME = "cranfield"
+
+    def __init__(self, ties: Ties = "trec9") -> None:
+        super().__init__()
+        self.ties: Ties = ties
+
+    def supports(self, measure: Any) -> bool:
+        try:
+            parse(str(measure))
+        except MeasureError:
+            return False
+        return True
+
+    def _evaluator(self, measures: Iterable[Any], qrels: Any) -> CranfieldEvaluator:
+        return CranfieldEvaluator(measures, qrels, self.ties)
+
+
+def register(ties: Ties = "trec9") -> CranfieldProvider:
+    """Makes Cranfield the provider that ir_measures asks first; once more, with another rule, replaces it."""
+    provider = CranfieldProvider(ties)
+    providers.registry[provider.NAME] = provider
+    pipeline = ir_measures.DefaultPipeline
+    pipeline.providers = [provider, *(p for p in pipeline.providers if not isinstance(p, CranfieldProvider))]
+    return provider
+
+
+register()
