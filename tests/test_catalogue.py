@@ -79,7 +79,7 @@ ALIASES = {
     "Bpref": "bpref", "nDCG(dcg='exp-log2')@10": "nDCG(gain='exp')@10", "nDCG(dcg='log2')@10": "nDCG@10",
     "AP(judged_only=True)": "AP[condensed]", "nDCG(gains={1: 2, 2: 5})@3": "nDCG(gain={1: 2, 2: 5})@3",
     "INST(T=1.5, min_rel=0, max_rel=3)": "INST(T=1.5, max=3)", "SetP(relative=True)": "SetRelP", "P(cutoff=5)": "P@5",
-    "SetP(rel=2, relative=True)": "SetRelP(rel=2)", "IPrec(recall=0.1)": "IPrec@0.1", "α_nDCG@20": "alpha_nDCG@20", "MAP_IA": "AP_IA",
+    "SetP(rel=2, relative=True)": "SetRelP(rel=2)", "IPrec(recall=0.1)": "IPrec@0.1", "α_nDCG@20": "alpha_nDCG@20", "MAP_IA": "AP_IA", "NumRet(rel=1)": "NumRelRet",
     "SDCG(min_rel=1, max_rel=3)@5": "SDCG(max=3, min=1)@5", "AP(rel=2)@100": "AP(rel=2)@100",
     # ranx
     "ndcg@10": "nDCG@10", "mrr": "RR", "precision@10": "P@10", "recall@10": "R@10", "f1@10": "F1@10",

@@ -41,9 +41,10 @@ def sample(rng: random.Random) -> tuple[dict, dict]:
 def test_values() -> None:
     rng = random.Random(1)
     asked = {name: ir_measures.parse_measure(name) for name in SHARED}
-    for _ in range(60):
+    for _ in range(25):
         run, qrels = sample(rng)
-        theirs = PLAIN.calc_aggregate(list(asked.values()), qrels, run)
+        # One at a time: NumRet and NumRelRet together give a wrong NumRet.
+        theirs = {m: PLAIN.calc_aggregate([m], qrels, run)[m] for m in asked.values()}
         ours = cf.evaluate(run, qrels, SHARED, ties="trec9", undefined="zero")
         for m, name in enumerate(SHARED):
             assert ours.means[0, m] == pytest.approx(theirs[asked[name]], abs=1e-6), (name, run, qrels)

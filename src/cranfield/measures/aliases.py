@@ -72,6 +72,7 @@ CUT = {
 
 def respell(text: str) -> str:
     """A measure that ir_measures has as a parameter's value, under its own name."""
+    text = re.sub(r"^NumRet\(rel=", "NumRelRet(rel=", text)
     return re.sub(r"^SetP\((.*?),?\s*relative=True\s*(.*)\)", r"SetRelP(\1\2)", text).replace("()", "")
 
 
