@@ -246,7 +246,7 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     terminal=FIXED,
 )
 def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
-    """The same for a reader who, in addition, grows tired as in reciprocal rank.
+    """The gain per document of a reader who stops at each with its gain as the chance, and tires rank by rank.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR9(max=2)@3")([1, 0, 1]), 6)
@@ -265,7 +265,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     topward=False,
 )
 def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
-    """The same for a reader who, in addition, goes on with probability p as in rank-biased precision.
+    """The gain per document of a reader who stops by its gain, and otherwise goes on with probability p.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
@@ -284,7 +284,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     topward=False,
 )
 def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
-    """The same for a reader who, in addition, expects to need T relevant documents, as in INSQ.
+    """The gain per document of a reader who stops by its gain, and expects to need T relevant documents.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR11(max=2)")([1, 0, 1]), 6)
