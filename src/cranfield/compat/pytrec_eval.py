@@ -87,27 +87,26 @@ class RelevanceEvaluator:
 
 
 def _combined(measures: Iterable[str]) -> dict[str, str]:
-    """Parameters of every measure together, each once, in trec_eval's order of measures."""
-    given: dict[str, dict[str, None]] = {}
+    """Parameters of every measure together, in trec_eval's order of measures."""
+    given: dict[str, list[str]] = {}
     for measure in [measures] if isinstance(measures, str) else measures:
         for name in nickname(measure, 9) or [measure]:
             if name in supported_measures:
-                given.setdefault(name, {})
+                given.setdefault(name, [])
                 continue
             written = WRITTEN.fullmatch(name)
             if written is None or written["name"] not in supported_measures:
                 raise ValueError(f"unsupported measure {measure}")
-            parameters = _distinct(written["name"], written["parameters"].split(","))
-            given.setdefault(written["name"], {}).update(dict.fromkeys(parameters))
-    return {name: ",".join(given[name]) for name in known(9) if name in given}
+            given.setdefault(written["name"], []).extend(written["parameters"].split(","))
+    return {name: ",".join(_distinct(name, given[name])) for name in known(9) if name in given}
 
 
 def _distinct(name: str, parameters: list[str]) -> list[str]:
-    """Cut-offs in one spelling, so that the same one asked for twice is one; of other numbers the order matters."""
+    """Cut-offs in one spelling, each once; other numbers as they are, since their order matters."""
     shape = known(9)[name].shape
     if shape == "cuts":
-        return [str(int(float(x))) for x in parameters]
-    return [repr(float(x)) for x in parameters] if shape == "shares" else parameters
+        return list(dict.fromkeys(str(int(float(x))) for x in parameters))
+    return list(dict.fromkeys(repr(float(x)) for x in parameters)) if shape == "shares" else parameters
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:

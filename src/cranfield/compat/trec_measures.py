@@ -122,6 +122,12 @@ class ParameterError(CranfieldError):
     exit_code = 2
 
 
+class CoefficientError(ParameterError):
+    """Too few numbers, or too many: what trec_eval notices only when it computes."""
+
+    exit_code = 4
+
+
 @dataclass(frozen=True)
 class Setting:
     """What all measures of one call share."""
@@ -168,6 +174,8 @@ def lines(name: str, parameters: str, setting: Setting) -> Iterator[Line]:
         yield _line(name, kind, setting, pairs={})
     elif kind.shape == "cuts":
         for x in _distinct(name, _numbers(name, parameters, _whole) if parameters else kind.defaults):
+            if x < 1:
+                raise ParameterError(f"{name}: a cut-off is at least 1, not {x:g}")
             yield _line(f"{name}_{x:.0f}", kind, setting, x=int(x))
     elif kind.shape == "shares":
         for x in _distinct(name, _numbers(name, parameters, float) if parameters else kind.defaults):
@@ -200,7 +208,9 @@ def _of_numbers(label: str, name: str, numbers: tuple[float, ...], setting: Sett
         return Line(label, kind, tuple(setting.measure(text) for text in texts))
     if len(numbers) != len(kind.defaults):
         many = f"{len(kind.defaults)} number{'s' * (len(kind.defaults) > 1)}"
-        raise ParameterError(f"{name} takes {many}, not {len(numbers)}", hint=f"as in {name}.{_joined(kind.defaults)}")
+        raise CoefficientError(
+            f"{name} takes {many}, not {len(numbers)}", hint=f"as in {name}.{_joined(kind.defaults)}"
+        )
     if name == "set_F" and numbers[0] == 0:  # F with no weight on recall is precision
         return Line(label, kind, (setting.measure(f"SetP(rel={setting.level})"),))
     if name == "set_F" and numbers[0] < 0:

@@ -1,0 +1,334 @@
+"""trec_eval's command line: its output to the byte, every flag, every exit code."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import random
+from pathlib import Path
+
+import pytest
+from peer import Trec, caller, printed, random_input, values, written
+
+QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q10": {"a": 1}, "q2": {"a": 0, "b": 1}}
+RUN = {"q2": {"a": 3.0, "b": 2.0}, "q1": {"c": 3.0, "x": 2.0, "a": 1.0}, "q10": {"b": 2.0, "a": 1.0}}
+
+
+@pytest.fixture
+def trec(tmp_path: Path) -> Trec:
+    return caller(tmp_path)
+
+
+@pytest.mark.parametrize("part", range(12))
+def test_output_to_the_byte(part: int, trec: Trec) -> None:
+    rng = random.Random(part)
+    for _ in range(6):
+        run, qrels = random_input(rng)
+        options, how = [], {}
+        for option, setting in (("-c", {"complete": True}), ("-q", {"per_query": True}), ("-M 3", {"most": 3})):
+            if rng.random() < 0.4:
+                options += option.split()
+                how |= setting
+        level = rng.choice([1, 1, 2])
+        name = rng.choice(["official", "set", "all_trec"])
+        result = trec(f"-l{level}", "-m", name, *options, qrels=qrels, run=run)
+        assert result.exit_code == 0, result.output
+        assert result.output == printed(qrels, run, {name}, level=level, **how)
+
+
+def test_judged_documents_only(trec: Trec) -> None:
+    # Here every query has a judged document: without one trec_eval prints -nan.
+    result = trec("-J", "-q", "-m", "all_trec", qrels=QRELS, run=RUN)
+    assert result.output == printed(QRELS, RUN, {"all_trec"}, judged=True, per_query=True)
+
+
+def test_what_official_looks_like(trec: Trec) -> None:
+    result = trec(qrels=QRELS, run=RUN)
+    lines = result.output.splitlines()
+    assert lines[:6] == [
+        "runid                 \tall\ttag",
+        "num_q                 \tall\t3",
+        "num_ret               \tall\t7",
+        "num_rel               \tall\t4",
+        "num_rel_ret           \tall\t4",
+        "map                   \tall\t0.6111",
+    ]
+    assert lines[-1] == "P_1000                \tall\t0.0013"
+    assert len(lines) == 30
+
+
+def test_order_of_queries_and_measures(trec: Trec) -> None:
+    result = trec("-q", "-m", "recip_rank", "-m", "num_ret", "-mmap", qrels=QRELS, run=RUN)
+    assert [line.split("\t")[:2] for line in result.output.splitlines()] == [
+        [f"{name:<22}", query] for query in ("q1", "q10", "q2", "all") for name in ("num_ret", "map", "recip_rank")
+    ]
+
+
+def test_parameters(trec: Trec) -> None:
+    given = "iprec_at_recall..10,.50 P.5,3 recall.20,2000 Rprec_mult.5.0,0.2 utility.2,-1,0,0 11pt_avg..25,.5 "
+    given += "ndcg.1=3,2=9 ndcg_cut.10,2.7 success.2 set_F.0.5 relstring.2 map.7 G.1=2"
+    options = [part for name in given.split() for part in ("-m", name)]
+    names = dict.fromkeys(name for name, _ in values(trec("-q", *options, qrels=QRELS, run=RUN).output))
+    assert list(names) == [
+        "map",
+        "iprec_at_recall_0.10",
+        "iprec_at_recall_0.50",
+        "P_3",
+        "P_5",
+        "relstring_2",
+        "recall_20",
+        "recall_2000",
+        "Rprec_mult_0.20",
+        "Rprec_mult_5.00",
+        "utility_2,-1,0,0",
+        "11pt_avg_.25,.5",
+        "G_1=2",
+        "ndcg_1=3,2=9",
+        "ndcg_cut_2",
+        "ndcg_cut_10",
+        "success_2",
+        "set_F_0.5",
+    ]
+
+
+def test_the_first_parameters_of_a_measure_count(trec: Trec) -> None:
+    assert list(values(trec("-m", "P.5", "-m", "P.10", qrels=QRELS, run=RUN).output)) == [("P_5", "all")]
+    assert list(values(trec("-m", "P", "-m", "P.10", qrels=QRELS, run=RUN).output)) == [("P_10", "all")]
+    everything = values(trec("-m", "all_trec", "-m", "P.7", qrels=QRELS, run=RUN).output)
+    assert [name for name, _ in everything if name.startswith("P_")] == ["P_7"]
+
+
+def test_values_with_parameters(trec: Trec) -> None:
+    options = [
+        "-m",
+        "ndcg.1=3,2=9",
+        "-m",
+        "utility.2,-1,1,0.5",
+        "-N",
+        "10",
+        "-m",
+        "set_F.0",
+        "-m",
+        "relstring.2",
+        "-m",
+        "11pt_avg.0,1",
+    ]
+    found = values(trec("-q", *options, qrels=QRELS, run=RUN).output)
+    assert found["ndcg_1=3,2=9", "q1"] == f"{(9 + 3 / 2) / (9 + 3 / math.log2(3)):6.4f}"
+    assert found["utility_2,-1,1,0.5", "q1"] == f"{2 * 2 - 1 + 0 + 0.5 * (10 - 3):6.4f}"
+    assert found["set_F_0", "q1"] == "0.6667"
+    assert found["relstring_2", "q1"] == "'2-'"
+    assert found["11pt_avg_0,1", "q1"] == f"{(1 + 2 / 3) / 2:6.4f}"
+
+
+def test_summary_and_queries(trec: Trec) -> None:
+    assert trec("-n", "-m", "map", qrels=QRELS, run=RUN).output == ""
+    assert trec("-n", "-q", "-m", "map", qrels=QRELS, run=RUN).output.count("\n") == 3
+    assert list(values(trec("-qD1.q10", "-m", "map", qrels=QRELS, run=RUN).output)) == [("map", "q10"), ("map", "all")]
+    plain = trec("-m", "official", qrels=QRELS, run=RUN).output
+    assert trec("-o", "-D", "3", qrels=QRELS, run=RUN).output == plain
+    assert trec("--Output_old_results_format", "x", qrels=QRELS, run=RUN).output == plain
+
+
+def test_long_names(trec: Trec) -> None:
+    long = [
+        "--query_eval_wanted",
+        "--measure",
+        "map",
+        "--complete_rel_info_wanted",
+        "--level_for_rel",
+        "2",
+        "--Judged_docs_only",
+    ]
+    long += ["--Number_docs_in_coll", "5", "--Max_retrieved_per_topic", "2", "--Rel_info_format", "qrels"]
+    long += ["--Results_format", "trec_results", "--Debug_level", "0"]
+    short = [
+        "-q",
+        "-m",
+        "map",
+        "-c",
+        "-l",
+        "2",
+        "-J",
+        "-N",
+        "5",
+        "-M",
+        "2",
+        "-R",
+        "qrels",
+        "-T",
+        "trec_results",
+        "-D",
+        "0",
+    ]
+    result = trec(*long, qrels=QRELS, run=RUN)
+    assert result.exit_code == 0
+    assert result.output == trec(*short, qrels=QRELS, run=RUN).output
+    assert trec("--nosummary", "-m", "map", qrels=QRELS, run=RUN).output == ""
+
+
+def test_options_after_files(trec: Trec, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(written(QRELS, "qrels"))
+    (tmp_path / "b").write_bytes(written(RUN, "run"))
+    result = trec(tmp_path / "a", tmp_path / "b", "-qcm", "map")
+    assert result.output == trec("-q", "-c", "-m", "map", qrels=QRELS, run=RUN).output
+
+
+def test_version_and_help(trec: Trec) -> None:
+    result = trec("-v")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "trec_eval version 9.0.8\n")
+    assert trec("--compat", "10", "--version").stderr == "trec_eval version 10.0\n"
+    result = trec("-h", "-m", "map", "-m", "runid")
+    assert result.exit_code == 0
+    assert "--complete_rel_info_wanted" in result.stdout
+    assert "\nmap\n    AP: How early the relevant documents come" in result.stdout
+
+
+def test_z_scores(trec: Trec, tmp_path: Path) -> None:
+    means = tmp_path / "means"
+    means.write_text("q1 map 0.5 0.1\nq10 map 0.5 0\nq2 map 0.25 0\nq1 num_ret 1 2\nq1 gm_map -1 1\n")
+    given = ["runid", "num_q", "num_ret", "map", "gm_map", "relstring"]
+    options = [part for name in given for part in ("-m", name)]
+    output = trec("-q", "-Z", means, *options, qrels=QRELS, run=RUN).output
+    assert output == (
+        "Znum_ret               \tq1\t1.0000\n"
+        "Zmap                   \tq1\t3.3333\n"
+        "relstring             \tq1\t'2-1'\n"
+        "Znum_ret               \tq10\t-1000000.0000\n"
+        "Zmap                   \tq10\t0.0000\n"
+        "relstring             \tq10\t'-1'\n"
+        "Znum_ret               \tq2\t-1000000.0000\n"
+        "Zmap                   \tq2\t-1000000.0000\n"
+        "relstring             \tq2\t'01'\n"
+        "runid                 \tall\ttag\n"
+        "Znum_q                 \tall\t3.0000\n"
+        "Znum_ret               \tall\t-1999999.0000\n"
+        "Zmap                   \tall\t-333332.2222\n"
+        "Zgm_map                \tall\t0.0000\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"), [({"a": 12, "b": 9, "c": -1, "d": 0}, ">9.0-"), ({"e": 1}, "----1"), ({"z": 1}, "-----")]
+)
+def test_strings_of_grades(grades: dict, expected: str, trec: Trec) -> None:
+    run = {"q": {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0, "e": 1.0}}
+    assert trec("-nqmrelstring", qrels={"q": grades}, run=run).output == f"relstring             \tq\t'{expected}'\n"
+
+
+def test_the_run_id_is_the_last_one(trec: Trec, tmp_path: Path) -> None:
+    text = b"q1 Q0 a 1 2.0 first\nq1 Q0 b 2 1.0 last\r\n\n"
+    assert trec("-mrunid", qrels=QRELS, run=text).output == "runid                 \tall\tlast\n"
+    assert trec("-mrunid", qrels=QRELS, run=gzip.compress(text)).output == "runid                 \tall\tlast\n"
+    (tmp_path / "judged").write_bytes(written(QRELS, "qrels"))
+    assert trec("-mrunid", tmp_path / "judged", "-", input=text).output == "runid                 \tall\tlast\n"
+
+
+# Exit codes.
+
+REFUSED = {
+    ("-m", "nonsense"): (1, "error: trec_eval 9.0.8 has no measure `nonsense`\n\nhint: see -h\n"),
+    ("-m", "P."): (1, "error: `P.`: there is nothing after the dot\n"),
+    ("-m", "unj"): (1, "error: trec_eval 9.0.8 has no measure `unj`\n\nhint: version 10 has it: --compat 10 -m unj\n"),
+    ("-m", "prefs_simp"): (
+        1, "error: `prefs_simp` needs preferences or several assessors, and only plain judgments are read here\n",
+    ),
+    ("-m", "qrels_jg"): (
+        1, "error: `qrels_jg` needs preferences or several assessors, and only plain judgments are read here\n",
+    ),
+    ("-m", "P.0"): (2, "error: P: a cut-off is at least 1, not 0\n"),
+    ("-m", "P.5,5"): (2, "error: P: a cut-off is given twice in 5,5\n"),
+    ("-m", "P.x"): (2, "error: P: `x` is not a number\n\nhint: in `P.x`\n"),
+    ("-m", "ndcg.1"): (2, "error: ndcg: `1` is not a pair of grade and gain\n\nhint: as in ndcg.1=3,2=9\n"),
+    ("-m", "ndcg.1=-3"): (2, "cannot be negative\n"),
+    ("-m", "utility.1,2"): (4, "error: utility takes 4 numbers, not 2\n\nhint: as in utility.1,-1,0,0\n"),
+    ("-m", "set_F.-1"): (2, "error: set_F: the weight of recall cannot be negative: -1\n"),
+    ("-R", "prefs"): (2, "error: `prefs` holds preferences or several assessors, and only `qrels` are read here\n"),
+    ("-R", "csv"): (2, "error: there is no format `csv` of judgments\n\nhint: there is `qrels`\n"),
+    ("-T", "csv"): (2, "error: there is no format `csv` of results\n\nhint: there is `trec_results`\n"),
+    ("-Z", "/nowhere"): (2, "error: /nowhere: no such file or directory\n"),
+    ("-l", "0"): (
+        1,
+        "error: the lowest relevant grade is at least 1, not 0\n\nhint: a document of grade 0 is judged not to be relevant\n",
+    ),
+    ("-M", "0"): (1, "error: a ranking has at least 1 document, not 0\n"),
+    ("-x",): (1, "\n\nhint: cranfield trec_eval --help\n"),
+    ("-l", "two"): (1, "is not a valid integer.\n\nhint: cranfield trec_eval --help\n"),
+    ("another",): (1, "error: give judgments and one run\n\nhint: cranfield trec_eval --help\n"),
+    ("-D", "1.q3"): (7, "error: no query has both results and judgments\n\nhint: the judgments are for queries such as `q1`\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "expected"), REFUSED.items())
+def test_what_is_refused(options: tuple[str, ...], expected: tuple[int, str], trec: Trec) -> None:
+    result = trec(*options, qrels=QRELS, run=RUN)
+    assert result.exit_code == expected[0]
+    assert result.stdout == ""
+    assert result.stderr.endswith(expected[1])
+
+
+def test_files_that_are_wrong(trec: Trec, tmp_path: Path) -> None:
+    twice = "q1 Q0 a 1 1 t\nq1 Q0 a 2 1 t\n"
+    assert trec(qrels=QRELS, run=twice).exit_code == 4
+    assert trec(qrels="q1 0 a 1\nq1 0 a 2\n", run=RUN).exit_code == 4
+    assert trec(qrels="q1 0 a\n", run=RUN).exit_code == 2
+    assert trec(qrels=QRELS, run="q1 Q0 a 1 1\n").exit_code == 2
+    assert trec(qrels=QRELS, run="").exit_code == 2
+    assert trec(tmp_path / "nowhere", tmp_path / "nowhere").exit_code == 2
+    assert trec(qrels=QRELS, run={"other": {"a": 1.0}}).exit_code == 7
+    wrong = tmp_path / "means"
+    wrong.write_text("q1 map 0.5 0.1\nq1 map 0.5\n")
+    result = trec("-Z", wrong, qrels=QRELS, run=RUN)
+    assert (result.exit_code, result.stderr) == (
+        2, f"error: {wrong}:2: expected query, measure, mean and standard deviation\n",
+    )  # fmt: skip
+
+
+# Where trec_eval is wrong, or stops, and this does not.
+
+
+def test_a_perfect_ranking_by_a_gain_map(trec: Trec) -> None:
+    """Gains less than 1 apart are not put in order there, and this ranking scores 0."""
+    qrels, run = {"q": {"a": 1, "b": 3, "c": 2}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    for name in ("ndcg", "Rndcg", "ndcg_rel"):
+        output = trec("-m", f"{name}.1=0.9,2=0.3,3=0.6", qrels=qrels, run=run).output
+        assert values(output) == {(f"{name}_1=0.9,2=0.3,3=0.6", "all"): "1.0000"}
+
+
+def test_a_gain_map_that_falls(trec: Trec) -> None:
+    """Grades that the map leaves out keep their gain."""
+    qrels, run = {"q": {"a": 3, "b": 2}}, {"q": {"a": 2.0, "b": 1.0}}
+    found = values(trec("-m", "ndcg.3=0.1", qrels=qrels, run=run).output)
+    expected = (0.1 + 2 / math.log2(3)) / (2 + 0.1 / math.log2(3))
+    assert found["ndcg_3=0.1", "all"] == f"{expected:6.4f}"
+
+
+def test_nothing_judged_was_retrieved(trec: Trec) -> None:
+    """There these are -nan, and so are their means."""
+    run = {"q1": {"x": 1.0}, "q2": RUN["q2"]}
+    found = values(trec("-J", "-q", "-miprec_at_recall.0.0", "-m11pt_avg", qrels=QRELS, run=run).output)
+    assert found["iprec_at_recall_0.00", "q1"] == found["11pt_avg", "q1"] == "0.0000"
+    assert found["iprec_at_recall_0.00", "all"] == "0.2500"
+
+
+def test_relevant_documents_of_all_queries_are_those_of_the_level(trec: Trec) -> None:
+    """With -c, trec_eval counts every grade above 0, whatever -l says."""
+    assert values(trec("-c", "-l2", "-mnum_rel", qrels=QRELS, run=RUN).output) == {("num_rel", "all"): "1"}
+
+
+def test_a_residual_has_a_tail(trec: Trec) -> None:
+    """trec_eval 10 has 0 where every document is judged, as if the ranking went on with nothing."""
+    found = values(trec("--compat", "10", "-mrbp_resid", qrels={"q": {"a": 1}}, run={"q": {"a": 1.0}}).output)
+    assert found["rbp_resid", "all"] == "0.9000"
+
+
+def test_halves_are_rounded_as_c_does(trec: Trec) -> None:
+    """1/32 lies between two numbers of four decimals: the even one is printed."""
+    run = {"q": {f"x{i:02}": 100.0 - i for i in range(31)} | {"a": 1.0}}
+    qrels = {"q": {"a": 1}}
+    assert trec("-mrecip_rank", "-mmap", qrels=qrels, run=run).output == printed(qrels, run, {"recip_rank", "map"})
+
+
+def test_names_that_are_no_text(trec: Trec) -> None:
+    result = trec("-q", "-mmap", qrels=b"q\xff 0 a 1\n", run=b"q\xff Q0 a 1 1 t\n")
+    assert result.stdout_bytes.splitlines()[0] == b"map                   \tq\xff\t1.0000"

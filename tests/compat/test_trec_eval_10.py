@@ -1,0 +1,86 @@
+"""trec_eval's command line, version 10: where it is another than 9."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from peer import Trec, caller, values
+
+QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q10": {"a": 1}, "q2": {"a": 0, "b": 1}}
+RUN = {"q2": {"a": 3.0, "b": 2.0}, "q1": {"c": 3.0, "x": 2.0, "a": 1.0}, "q10": {"b": 2.0, "a": 1.0}}
+
+
+@pytest.fixture
+def trec(tmp_path: Path) -> Trec:
+    return caller(tmp_path)
+
+
+def test_scores_of_64_bits(trec: Trec) -> None:
+    run = {"q": {"a": 0.30000001, "b": 0.3}}
+    for version, expected in ((9, "0.5000"), (10, "1.0000")):
+        output = trec("--compat", version, "-mrecip_rank", qrels={"q": {"a": 1}}, run=run).output
+        assert output == f"recip_rank            \tall\t{expected}\n"
+
+
+def test_recall_is_rounded_to_the_nearest(trec: Trec) -> None:
+    qrels, run = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    for version, expected in ((9, "0.6667"), (10, "1.0000")):
+        output = trec("--compat", version, "-miprec_at_recall.0.3", qrels=qrels, run=run).output
+        assert output == f"iprec_at_recall_0.30  \tall\t{expected}\n"
+    # Multiples of R are rounded up in both.
+    outputs = [trec("--compat", v, "-mRprec_mult.0.3", qrels=qrels, run=run).output for v in (9, 10)]
+    assert outputs == ["Rprec_mult_0.30       \tall\t0.5000\n"] * 2
+
+
+def test_a_missing_query_ends_version_10(trec: Trec) -> None:
+    run = {"q1": RUN["q1"], "q2": RUN["q2"]}
+    result = trec("--compat", "10", "-q", "-mmap", qrels=QRELS, run=run)
+    assert result.exit_code == 4
+    assert result.stdout == "map                   \tq1\t0.8333\n"
+    assert "there are no results for query `q10`\n\nhint: -c counts such queries as 0" in result.stderr
+    result = trec("-q", "-mmap", qrels=QRELS, run=run)
+    assert (result.exit_code, result.output.count("\n")) == (0, 3)
+
+
+def test_missing_queries_of_version_10(trec: Trec) -> None:
+    given = ["num_ret", "num_rel", "map", "relstring", "utility", "yaap", "rbp_resid", "unj.5"]
+    options = [part for name in given for part in ("-m", name)]
+    output = trec("--compat", "10", "-q", "-c", *options, qrels=QRELS, run={"q1": RUN["q1"], "q2": RUN["q2"]}).output
+    missing = {name: value for (name, query), value in values(output).items() if query == "q10"}
+    assert missing == {
+        "num_ret": "0", "num_rel": "1", "map": "0.0000", "relstring": "''", "utility": "0.0000", "yaap": "-0.6931",
+        "rbp_resid": "0.0000", "unj_5": "0.0000",
+    }  # fmt: skip
+
+
+def test_missing_queries_of_version_9_count_nothing(trec: Trec) -> None:
+    output = trec("-q", "-c", "-myaap", "-mnum_rel", qrels=QRELS, run={"q1": RUN["q1"]}).output
+    found = values(output)
+    assert {query for _, query in found} == {"q1", "all"}
+    assert found["num_rel", "all"] == "4"
+    assert float(found["yaap", "all"]) == pytest.approx(float(found["yaap", "q1"]) / 3, abs=1e-4)
+
+
+def test_measures_of_version_10(trec: Trec) -> None:
+    qrels = {"q": {"a": 2, "b": 1, "c": 0, "m": 4}, "p": {"a": 1}}
+    run = {"q": {"a": 5.0, "x": 4.0, "b": 3.0, "c": 2.0, "y": 1.0}, "p": {"a": 1.0}}
+    given = ["dcg", "ideal_dcg", "rbp.p=0.5", "rbp_resid.p=0.5", "unj.2,10", "rbp"]
+    options = [part for name in given for part in ("-m", name)]
+    found = values(trec("--compat", "10", "-q", *options, qrels=qrels, run=run).output)
+    assert found["dcg", "q"] == f"{2 + 1 / 2:6.4f}"
+    assert found["ideal_dcg", "q"] == f"{4 + 2 / math.log2(3) + 1 / 2:6.4f}"
+    assert found["rbp_p=0.5", "q"] == f"{0.5 * (2 + 1 / 4) / 4:6.4f}"
+    assert found["rbp_resid_p=0.5", "q"] == f"{0.5 * (1 / 2 + 1 / 16) + 0.5**5:6.4f}"
+    assert (found["unj_2", "q"], found["unj_10", "q"]) == ("0.5000", "0.2000")
+    everything = values(trec("--compat", "10", "-m", "all_trec", qrels=qrels, run=run).output)
+    assert list(everything)[-5:] == [(name, "all") for name in ("rbp", "rbp_resid", "unj_5", "unj_10", "unj_20")]
+    assert found["rbp_p=0.5", "p"] == "0.5000"
+
+
+def test_comments_and_standard_input(trec: Trec, tmp_path: Path) -> None:
+    judged = tmp_path / "judged"
+    judged.write_text("# one\n# two in a row\nq 0 a 1\n# at the end")
+    run = b"# made by hand\nq Q0 a 1 1.0 tag\n"
+    assert trec("--compat", "10", "-mmap", judged, "-", input=run).output == "map                   \tall\t1.0000\n"
