@@ -137,3 +137,12 @@ def test_interpolated_precision_of_pytrec_eval_rounds_as_version_9() -> None:
 def test_pytrec_eval_refuses_grades_that_are_not_whole() -> None:
     with pytest.raises(TypeError):
         pytrec({"q": {"a": 1.0}}, {"q": {"a": 0.5}}, "ndcg")
+
+
+def test_names_of_the_migration_page_mean_what_it_says() -> None:
+    page = (DOCS / "migration.md").read_text().partition("## Options")[0]
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 40
+    for *theirs, ours in rows:
+        for name in re.findall(r"`([^`]+)`", " ".join(theirs)):
+            assert cf.parse(name) == cf.parse(ours.strip().strip("`")), name
