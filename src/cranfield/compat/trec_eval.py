@@ -29,7 +29,6 @@ from cranfield.views import Gains, Views, ordered, settled
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
 USAGE, UNREADABLE, UNCOMPUTABLE, NOTHING = 1, 2, 4, 7
 MISSING = -1_000_000.0  # the z-score of a value that the file of means does not know
-DIGITS = 12  # closed forms err in the 15th digit or so; what is half of the fourth has to look like it
 TAIL = 1 << 16
 
 
@@ -236,9 +235,7 @@ class _Report:
         if line.kind.style == "count" and self.zscores is None:
             number = f"{value:.0f}"
         else:
-            number = "%6.4f" % (value if line.kind.exact else round(value, DIGITS))
-            if float(number) == 0:  # a rounding error below 0 is no reason for a sign
-                number = number.replace("-", "")
+            number = f"{value:6.4f}"
         return f"{self._mark}{line.name:<22}\t{query}\t{number}\n"
 
     def _strings(self, line: Line) -> list[str]:

@@ -36,7 +36,6 @@ class Kind:
     defaults: tuple[float, ...] = ()
     style: Style = "value"
     since: Generation = 9
-    exact: bool = False  # one division of whole numbers: no rounding error to take back before it is printed
     relevant: bool = False  # 0 where no document reaches the level, whatever gains there are
     silent: bool = False  # version 10 gives 0 to a query that is not in the run, whatever an empty ranking scores
 
@@ -50,16 +49,16 @@ KINDS: dict[str, Kind] = {
     "num_rel_ret": Kind("NumRelRet(rel={level})", style="count"),
     "map": Kind("AP(rel={level})"),
     "gm_map": Kind("GMAP(rel={level})", style="geometric"),
-    "Rprec": Kind("Rprec(rel={level})", exact=True),
+    "Rprec": Kind("Rprec(rel={level})"),
     "bpref": Kind("bpref(rel={level})"),
     "recip_rank": Kind("RR(rel={level})"),
     "iprec_at_recall": Kind("IPrec(rule='{rule}', rel={level})@{x}", "shares", RECALLS),
-    "P": Kind("P(rel={level})@{x}", "cuts", CUTS, exact=True),
+    "P": Kind("P(rel={level})@{x}", "cuts", CUTS),
     "relstring": Kind(style="text", shape="numbers", defaults=(10,)),
-    "recall": Kind("R(rel={level})@{x}", "cuts", CUTS, exact=True),
+    "recall": Kind("R(rel={level})@{x}", "cuts", CUTS),
     "infAP": Kind("infAP(rel={level})"),
     "gm_bpref": Kind("GMbpref(rel={level})", style="geometric"),
-    "Rprec_mult": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES, exact=True),
+    "Rprec_mult": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES),
     "utility": Kind(
         "Utility(hit={0}, noise={1}, miss={2}, rest={3}, size={size}, rel={level})", "numbers", (1, -1, 0, 0),
         exact=True, silent=True,
@@ -74,18 +73,18 @@ KINDS: dict[str, Kind] = {
     "Rndcg": Kind("R_nDCG(gain={gain})", "pairs", relevant=True),
     "ndcg_cut": Kind("nDCG@{x}", "cuts", CUTS),
     "map_cut": Kind("AP(rel={level})@{x}", "cuts", CUTS),
-    "relative_P": Kind("RelP(rel={level})@{x}", "cuts", CUTS, exact=True),
-    "success": Kind("Success(rel={level})@{x}", "cuts", (1, 5, 10), exact=True),
-    "set_P": Kind("SetP(rel={level})", exact=True),
-    "set_relative_P": Kind("SetRelP(rel={level})", exact=True),
-    "set_recall": Kind("SetR(rel={level})", exact=True),
+    "relative_P": Kind("RelP(rel={level})@{x}", "cuts", CUTS),
+    "success": Kind("Success(rel={level})@{x}", "cuts", (1, 5, 10)),
+    "set_P": Kind("SetP(rel={level})"),
+    "set_relative_P": Kind("SetRelP(rel={level})"),
+    "set_recall": Kind("SetR(rel={level})"),
     "set_map": Kind("SetAP(rel={level})"),
     "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,)),
     "num_nonrel_judged_ret": Kind("NumNonRelRet(rel={level})", style="count"),
     "yaap": Kind("yaAP(rel={level})"),
     "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10),
     "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True),
-    "unj": Kind("Unjudged@{x}", "cuts", (5, 10, 20), since=10, exact=True),
+    "unj": Kind("Unjudged@{x}", "cuts", (5, 10, 20), since=10),
 }  # fmt: skip
 
 COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")

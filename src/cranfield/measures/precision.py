@@ -146,7 +146,7 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Literal["trec9", "t
     # 1e-9: a product that should be a whole number may exceed it by a rounding error
     needed = {"trec9": np.floor(share + 0.9), "trec10": np.floor(share + 0.5), "exact": np.ceil(share - 1e-9)}[rule]
     reached = b.relevant & (found >= needed[:, None]) & (b.seen() > 0)
-    return ratio(np.where(reached, at, 0).max(axis=1) * b.R, b.R)
+    return np.where(b.R > 0, np.where(reached, at, 0).max(axis=1), np.nan)
 
 
 @measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED, local=True)
