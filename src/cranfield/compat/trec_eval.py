@@ -232,10 +232,7 @@ class _Report:
         return "" if self.zscores is None else "Z"
 
     def _row(self, line: Line, query: str, value: float) -> str:
-        if line.kind.style == "count" and self.zscores is None:
-            number = f"{value:.0f}"
-        else:
-            number = f"{value:6.4f}"
+        number = f"{value:.0f}" if line.kind.style == "count" and self.zscores is None else f"{value:6.4f}"
         return f"{self._mark}{line.name:<22}\t{query}\t{number}\n"
 
     def _strings(self, line: Line) -> list[str]:

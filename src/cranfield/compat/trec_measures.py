@@ -61,7 +61,7 @@ KINDS: dict[str, Kind] = {
     "Rprec_mult": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES),
     "utility": Kind(
         "Utility(hit={0}, noise={1}, miss={2}, rest={3}, size={size}, rel={level})", "numbers", (1, -1, 0, 0),
-        exact=True, silent=True,
+        silent=True,
     ),
     "11pt_avg": Kind("IPrec(rule='{rule}', rel={level})@{x}", "numbers", RECALLS),
     "binG": Kind("binG(rel={level})"),
