@@ -70,6 +70,8 @@ def parameters(d: Definition) -> Iterator[str]:
 
 def bounds(d: Definition) -> str:
     low, high = d.bounds
+    if low == -math.inf:
+        return "none"
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
 
 

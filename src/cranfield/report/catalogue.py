@@ -165,6 +165,8 @@ def _value(default: Any) -> str:
 
 def _bounds(d: Definition) -> str:
     low, high = d.bounds
+    if low == -math.inf:
+        return "none"
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
 
 
