@@ -174,7 +174,7 @@ class _Report:
         table = {line.name: self._values(line, found) for line in self.printed if line.measures}
         if options.query_eval_wanted:
             shown = counted[:stop] if options.generation == 10 else answered
-            strings = {line.name: self._strings(line) for line in self.printed if line.kind.shape == "numbers"}
+            strings = {line.name: self._strings(line) for line in self.printed if line.numbers}
             for q in shown:
                 yield self._block(q, table, strings)
         if stop < len(counted):
@@ -205,7 +205,7 @@ class _Report:
     def _block(self, query: int, table: dict[str, Floats], strings: dict[str, list[str]]) -> str:
         out = []
         for line in self.printed:
-            if line.name in strings and not line.measures:
+            if line.name in strings:
                 out.append(f"{line.name:<22}\t{self.names[query]}\t'{strings[line.name][query]}'\n")
             elif line.kind.style in ("value", "count"):
                 out.append(self._row(line, self.names[query], table[line.name][query]))
@@ -237,7 +237,7 @@ class _Report:
 
     def _strings(self, line: Line) -> list[str]:
         """The grades of the first documents of each query, a sign for each."""
-        width = max(int(line.numbers[0]), 0) if line.numbers else 0
+        width = max(int(line.numbers[0]), 0)
         out = [""] * len(self.names)
         for rows, batch in self.alignment.batches:
             seen = settled(ordered(batch, Gains(), self.views), self.views)
