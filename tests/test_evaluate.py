@@ -142,6 +142,12 @@ def test_tie_rules(rule: str, value: float) -> None:
     assert cf.evaluate(run, qrels, f"RR[ties={rule}]").means[0, 0] == pytest.approx(value)
 
 
+def test_a_gain_map_may_fall_and_leave_grades_out() -> None:
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 3, "b": 2}}
+    expected = (0.1 + 2 / np.log2(3)) / (2 + 0.1 / np.log2(3))
+    assert cf.evaluate(run, qrels, "nDCG(gain={3: 0.1})").summary(0, 0) == pytest.approx(expected)
+
+
 def test_scores_that_tie_in_32_bits_only() -> None:
     run, qrels = {"q": {"a": 0.30000001, "b": 0.3}}, {"q": {"a": 1}}
     assert cf.evaluate(run, qrels, ["RR", "RR[ties=trec9]"]).means[0].tolist() == [1.0, 0.5]

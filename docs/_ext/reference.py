@@ -78,7 +78,7 @@ def bounds(d: Definition) -> str:
 def barren(d: Definition) -> bool:
     """Whether a measure is undefined for a query without relevant documents, found out by asking it."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
-    return math.isnan(parse(f"{d.symbol}{at}")([0]))
+    return d.subtopics or math.isnan(parse(f"{d.symbol}{at}")([0]))
 
 
 def entry(d: Definition) -> str:

@@ -166,11 +166,16 @@ class Batch:
             return self.only(keep)
         row, column = np.nonzero(keep)
         place = ragged(counts)[1]
+        # What no document of this batch has is not moved.
+        idle = set() if self.tied.any() else {"size", "by_id", "by_input"}
+        idle |= (set() if self.nil.any() else {"nil"}) | ({"document"} if self.subtopics is None else set())
+        old, new = row * keep.shape[1] + column, row * width + place
         fields: dict[str, Any] = {}
         for name, empty in COLUMNS.items():
             values = getattr(self, name)
             fields[name] = np.full((len(counts), width), empty, values.dtype)
-            fields[name][row, place] = values[row, column]
+            if name not in idle:
+                fields[name].reshape(-1)[new] = values.reshape(-1)[old]
         return replace(self, **fields)
 
 

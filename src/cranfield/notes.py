@@ -10,7 +10,6 @@ import numpy as np
 from cranfield.batch import Batch, Booleans, Key
 from cranfield.bounds import bounds
 from cranfield.data import Integers
-from cranfield.measures.weights import count
 from cranfield.scored import Column, Scored
 from cranfield.scores import Scores
 
@@ -72,10 +71,12 @@ def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iter
     counted = counted[: len(length)]
     ranks = {c.measure.cutoff for c in columns if c.measure.definition.cutoff in ("optional", "required")} - {None}
     depths = [*sorted(int(k) for k in ranks if k is not None)[:3], None]
-    seen = dict.fromkeys(depths, 0.0)
-    for rows, batch in alignment.batches:
-        for k in depths:
-            seen[k] += float((batch.judged * batch.mean_over(count, k)).sum(axis=1)[counted[rows]].sum())
+    rows = alignment.rows
+    judged = counted[rows["query"]] & (alignment.aligner.grade[rows["document"]] >= 0)
+    start, size, end = rows["start"][judged], rows["size"][judged], length[rows["query"][judged]]
+    seen = {
+        k: float((np.clip((end if k is None else np.minimum(end, k)) - start, 0, size) / size).sum()) for k in depths
+    }
     shares = []
     for k in depths:
         there = float((length if k is None else np.minimum(length, k))[counted].sum())

@@ -38,7 +38,9 @@ class Gains:
             return gain
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
         if isinstance(self.gain, tuple):
-            highest = max(highest, *(value for _, value in self.gain))  # a map need not rise with the grade
+            # A map need not rise with the grade, nor have every grade.
+            below = self._mapped(np.arange(int(top) + 1.0))
+            highest = max(highest, float(below.max()), *(value for _, value in self.gain))
         lowest = float(self._mapped(np.array([self.min]))[0])
         return np.clip((gain - lowest) / (highest - lowest), 0, 1) if highest > lowest else np.zeros_like(gain)
 
@@ -137,6 +139,8 @@ def _settled(batch: Batch, views: Views, *, bounded: bool) -> Batch:
 
 def narrow(batch: Batch, place: Any) -> Batch:
     """Spans of one position: each document at its place within the tie."""
+    if not batch.tied.any():
+        return batch
     return replace(batch, start=batch.start + place, size=np.ones_like(batch.size)).sorted()
 
 
