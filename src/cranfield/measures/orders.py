@@ -170,7 +170,13 @@ def _every(kind: Integers, size: int) -> Integers:
 
 
 def _sample(documents: int, size: int, rng: np.random.Generator) -> Integers:
-    return np.array([rng.choice(size, documents, replace=False) for _ in range(SAMPLES)], np.int64)
+    """Places (sample, document) drawn without two documents in one."""
+    if documents**2 > size:
+        return np.array([rng.permutation(size)[:documents] for _ in range(SAMPLES)], np.int64)
+    places = rng.integers(0, size, (SAMPLES, documents))
+    while len(again := np.flatnonzero((np.diff(np.sort(places, axis=1), axis=1) == 0).any(axis=1))):
+        places[again] = rng.integers(0, size, (len(again), documents))
+    return places
 
 
 def _cuts(batch: Batch, query: int, k: int, seed: int) -> Settled:
