@@ -41,6 +41,10 @@ def check(name: str, ranking: list, missed: list, grades: list) -> None:
         assert np.isnan(found.low[0])
         return
     low, high = np.nanmin(values), np.nanmax(values)
+    if measure.definition.judged:
+        # The score as it stands is of no full set of judgments, and is part of the interval.
+        score = measure([tuple(g) for g in ranking], missed)
+        low, high = min(low, score), max(high, score)
     if any(len(group) > 1 and set(group) == {None} for group in ranking):
         # In ties of unjudged documents alone the order is taken as the worst or best one.
         assert not found.hold[0] or found.low[0] - 1e-9 <= low <= high <= found.high[0] + 1e-9

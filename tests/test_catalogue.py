@@ -100,7 +100,7 @@ WRONG = {
     "": "unknown measure ``\n\nhint: `cranfield measures` lists them all",
     "P": "`P` needs a cut-off\n\nhint: write it after an @, as in `P@10`",
     "IPrec": "`IPrec` needs a cut-off\n\nhint: write it after an @, as in `IPrec@0.1`",
-    "P@0": "`P@0`: the cut-off must be a whole number in [1, inf), not 0",
+    "P@0": "`P@0`: the cut-off must be a whole number in [1, 1e+07], not 0",
     "P@1.5": "`P@1.5`: the cut-off must be a whole number, not 1.5",
     "P@nan": "`P@nan`: the cut-off must be a number, not nan",
     "P@ten": "`P@ten`: `ten` after the @ is not a number",

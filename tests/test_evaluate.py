@@ -245,3 +245,26 @@ def test_expected_scores_do_not_depend_on_names_or_order(run: dict, qrels: dict,
     first = cf.evaluate(run, qrels, names, ties="expected").values
     second = cf.evaluate(other, renamed, names, ties="expected").values
     np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+def test_arguments_that_make_no_sense() -> None:
+    with pytest.raises(UsageError, match="no run was given"):
+        cf.evaluate([], QRELS, "AP")
+    with pytest.raises(UsageError, match="nil must be the text of a document id, not 5"):
+        cf.evaluate(RUN, QRELS, "AP", nil=5)
+    with pytest.raises(cf.MeasureError, match="the cut-off must be a whole number in"):
+        cf.evaluate(RUN, QRELS, "P@99999999999999999999")
+    with pytest.raises(cf.MeasureError, match="too large a gain"):
+        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1100}}, "nDCG(gain='exp')")
+
+
+def test_a_run_of_unjudged_queries_alone_may_be_asked_for() -> None:
+    assert cf.evaluate({"x": {"a": 1.0}}, {"q": {"a": 1}}, "P@5", queries="run").summary(0, 0) == 0
+
+
+def test_great_grades() -> None:
+    scores = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1e308, "b": 1}}, ["ERR", "nDCG@5", "RBP"])
+    assert json.dumps(scores.to_dict(), allow_nan=False)
+    assert cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 10**12}}, "RBP(gain={1: 0.5})").summary(0, 0) == pytest.approx(
+        0.2
+    )

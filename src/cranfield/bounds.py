@@ -85,8 +85,10 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
         for end, keep, topmost in ends:
             judged = assume(full, unjudged, rows, n, (width, depth), topmost=topmost)
             keep.at(end, rows, measure.scored(judged, seed=seed).value)
-    undefined = np.isnan(measure.scored(seen, seed=seed).value)
-    low[undefined] = high[undefined] = np.nan
+    value = measure.scored(seen, seed=seed).value
+    # Where it counts that a document is judged at all, the score as it stands is of no full set of judgments.
+    low, high = np.fmin(low, value), np.fmax(high, value)
+    low[np.isnan(value)] = high[np.isnan(value)] = np.nan
     return Bounds(low, high, hold)
 
 

@@ -15,7 +15,7 @@ from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
 from cranfield.notes import about, about_run
-from cranfield.scored import Column, Scored, aligned, score
+from cranfield.scored import Column, Scored, aligned, in_common, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
 from cranfield.views import TIES, Ties, Views
 
@@ -67,8 +67,11 @@ def evaluate(
     _one_of("undefined", undefined, UNDEFINED)
     _one_of("negative", negative, get_args(Negative))
     for name, number in (("depth", depth), ("full_length", full_length)):
-        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if number is not None and (not whole or not 0 < number < 10**9):
             raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+    if nil is not None and not isinstance(nil, str):
+        raise UsageError(f"nil must be the text of a document id, not {nil!r}")
     views = Views(ties, depth, condensed, terminal, full_length)
     columns = _columns(measures, views, residuals=residuals, bounds=bounds)
     runs = _runs(run, names)
@@ -78,6 +81,8 @@ def evaluate(
     aligner = Aligner(judgments, negative, rows)
     scored, notes = [], []
     for i, (one, alignments) in enumerate(zip(runs, aligned(runs, aligner, columns), strict=True)):
+        if queries != "run":
+            in_common(one, next(iter(alignments.values())))
         found = score(one, alignments, columns, seed)
         notes += about_run(_cube([found], aligner, columns, queries, undefined), found, columns, queries)
         scored.append(found.released())
@@ -122,6 +127,8 @@ def _columns(measures: Any, defaults: Views, *, residuals: bool, bounds: bool) -
 
 def _runs(run: Any, names: Sequence[str] | None) -> list[Run]:
     given = list(run) if isinstance(run, (list, tuple)) else [run]
+    if not given:
+        raise UsageError("no run was given")
     if names is not None and len(names) != len(given):
         raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
     runs = [formats.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]

@@ -79,11 +79,6 @@ def score(run: Run, alignments: dict[Key, Alignment], columns: Sequence[Column],
     alignment = next(iter(alignments.values()))
     aligner = alignment.aligner
     judged, other = len(aligner.judgments.queries), len(alignment.other)
-    if other and judged and (alignment.length < 0).all():
-        raise InputError(
-            [f"{run.place or run.name}: none of its queries is judged (for example `{alignment.other[0]}`)"],
-            hint=f"the judgments are for queries such as `{aligner.judgments.queries[0]}`; do the two belong together?",
-        )
     for column in columns:
         _not_longer(run, alignment, column.measure)
         if column.measure.definition.subtopics and aligner.subtopics is None:
@@ -118,4 +113,14 @@ def _not_longer(run: Run, alignment: Alignment, measure: Measure) -> None:
         raise InputError(
             [f"{place}: query `{names[int(q)]}` has {length[q]} documents; a full list has {full}" for q in longer],
             hint="give the length at which the system was made to stop, or cut lists with a depth",
+        )
+
+
+def in_common(run: Run, alignment: Alignment) -> None:
+    """A run without a single judged query is most likely another collection's."""
+    queries, other = alignment.aligner.judgments.queries, alignment.other
+    if len(other) and len(queries) and (alignment.length < 0).all():
+        raise InputError(
+            [f"{run.place or run.name}: none of its queries is judged (for example `{other[0]}`)"],
+            hint=f"the judgments are for queries such as `{queries[0]}`; do the two belong together?",
         )

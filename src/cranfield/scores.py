@@ -196,8 +196,8 @@ def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
 
 
 def number(value: float) -> float | None:
-    """JSON has no NaN: undefined is null."""
-    return None if np.isnan(value) else float(value)
+    """JSON has no NaN and no infinity: what is undefined, or beyond all numbers, is null."""
+    return float(value) if np.isfinite(value) else None
 
 
 UNDEFINED: tuple[str, ...] = get_args(Undefined)

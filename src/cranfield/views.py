@@ -14,6 +14,7 @@ import numpy as np
 
 from cranfield.batch import COLUMNS, Batch, Booleans, Key
 from cranfield.data import Floats
+from cranfield.errors import MeasureError
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
 TIES: tuple[str, ...] = get_args(Ties)
@@ -39,7 +40,7 @@ class Gains:
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
         if isinstance(self.gain, tuple):
             # A map need not rise with the grade, nor have every grade.
-            below = self._mapped(np.arange(int(top) + 1.0))
+            below = self._mapped(np.maximum(top - np.arange(len(self.gain) + 1.0), 0))
             highest = max(highest, float(below.max()), *(value for _, value in self.gain))
         lowest = float(self._mapped(np.array([self.min]))[0])
         return np.clip((gain - lowest) / (highest - lowest), 0, 1) if highest > lowest else np.zeros_like(gain)
@@ -48,6 +49,8 @@ class Gains:
         if isinstance(self.gain, tuple):
             # A map that leaves a grade out leaves its gain as it is, as in trec_eval and ir_measures.
             return np.select([grade == g for g, _ in self.gain], [np.full_like(grade, v) for _, v in self.gain], grade)
+        if self.gain == "exp" and grade.max(initial=0) > 1000:
+            raise MeasureError(f"2 to the power of a grade of {grade.max():g} is too large a gain")
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
     def __call__(self, batch: Batch) -> Batch:

@@ -63,6 +63,8 @@ def command(
     """
     from cranfield import evaluate, report
 
+    if how["terminal"] and measures == list(options.DEFAULT_MEASURES):
+        measures = list(options.TERMINAL_MEASURES)
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
     with progress("scoring") as step:

@@ -17,6 +17,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # What is reported when no measure is asked for: two views of the whole ranking, one of its first
 # useful document, one of its first page, one of how much was found at all, and one that unjudged documents spare.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
+# The same where the end of a list is an answer, which not every measure can see.
+TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 
 
 def several(*options: Decorator) -> Decorator:

@@ -43,9 +43,9 @@ class Range:
         return f"in {low}, {high}"
 
 
-Rank = Annotated[int, Range(1)]
+Rank = Annotated[int, Range(1, 10_000_000)]  # weights are kept for every rank down to the cut-off
 Probability = Annotated[float, Range(0, 1, "()")]
-Positive = Annotated[float, Range(0, closed="(]")]
+Positive = Annotated[float, Range(0, 1e6, closed="(]")]
 Share = Annotated[float, Range(0, 1)]
 
 

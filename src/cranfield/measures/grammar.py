@@ -16,7 +16,7 @@ SHAPE = re.compile(
     r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?"
 )
 CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
-RANK = Parameter("the cut-off", int, ..., Range(1))
+RANK = Parameter("the cut-off", int, ..., Range(1, 10_000_000))
 
 
 def parse(text: Any) -> Measure:
@@ -134,7 +134,7 @@ def _views(inside: str, where: str) -> Views:
             ties = value
         elif name == "ties":
             raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"it is one of {', '.join(TIES)}")
-        elif name in numbers and value.isdecimal() and int(value) > 0:
+        elif name in numbers and value.isdecimal() and 0 < int(value) < 10**9:
             numbers[name] = int(value)
         elif name in numbers:
             raise MeasureError(f"`{where}`: {name} must be a whole number of at least 1, not `{value}`")

@@ -308,7 +308,7 @@ def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive |
     0.625
     """
     top = b.top if max is None else max
-    return cascade_of(b, np.minimum((np.exp2(b.gain) - 1) / np.exp2(top), 1), k)
+    return cascade_of(b, np.minimum(np.exp2(b.gain - top) - np.exp2(-top), 1), k)
 
 
 def cascade_of(b: Batch, stop: Floats, k: int | None) -> Floats:
