@@ -116,3 +116,12 @@ def test_a_table_with_ranks_only() -> None:
     assert run.source.score.tolist() == [-2, -1]
     error = formats.check_run(pd.DataFrame({"qid": ["q"], "docno": ["a"], "rank": ["first"]}))
     assert str(error).splitlines()[0] == "row 1: the rank is not a number: 'first'"
+
+
+def test_categories_and_lazy_frames_of_polars() -> None:
+    frame = pl.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "score": [2.0, 1.0]})
+    for other in (
+        frame.with_columns(pl.col("docno").cast(pl.Categorical), pl.col("qid").cast(pl.Enum(["q"]))),
+        frame.lazy(),
+    ):
+        assert rows(formats.read_run(other)) == rows(formats.read_run(frame))

@@ -88,11 +88,18 @@ class _Faults:
 
 def is_frame(source: object) -> bool:
     """Whether this has columns."""
-    return any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns"))
+    return _lazy(source) or any(hasattr(source, n) for n in ("__arrow_c_stream__", "__arrow_c_array__", "columns"))
+
+
+def _lazy(source: Any) -> bool:
+    # Asking one of these for an attribute may make polars work, and warn of it.
+    return type(source).__name__ == "LazyFrame"
 
 
 def frame_of(source: Any) -> Frame:
     """Somebody's table as a frame."""
+    if _lazy(source):
+        source = source.collect()
     pandas = hasattr(source, "iloc")
     pyarrow = None if pandas else available("pyarrow")
     if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
@@ -232,7 +239,11 @@ def _arrow(column: Any, pyarrow: Any) -> Any:
         except (pyarrow.ArrowException, UnicodeError, OverflowError):  # mixed types, or text that is not UTF-8
             return None
     if pyarrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        # Arrow cannot decode a dictionary of views, which is what polars makes of categories.
+        coded = _one(column)
+        words = coded.dictionary
+        words = words.cast(pyarrow.large_string()) if str(words.type) == "string_view" else words
+        column = words.take(coded.indices)
     return column
 
 
