@@ -152,10 +152,11 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
     1.0
     """
     # A document is in both tops from the lower of its two ranks on.
-    better = (b.ideal[:, None, :] > b.gain[:, :, None]).sum(axis=2)
-    equal = (b.gain[:, :, None] == b.gain[:, None, :]) & (b.start[:, None, :] < b.start[:, :, None])
-    alike = (equal & b.relevant[:, None, :]).sum(axis=2)
-    first = np.maximum(b.start, better + alike)
+    first = b.start
+    for level in np.unique(b.gain[b.relevant]):
+        alike = b.gain == level
+        ideal = (b.ideal > level).sum(axis=1)[:, None] + np.cumsum(alike, axis=1) - alike
+        first = np.where(alike, np.maximum(b.start, ideal), first)
     depth = np.maximum(b.length, b.R.astype(np.int64))
     ranks = np.arange(int(depth.max(initial=0)))
     weight = np.power(p, ranks.astype(np.float64))
