@@ -162,9 +162,7 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
     weight = np.power(p, ranks.astype(np.float64))
     overlap = np.concatenate([[0], np.cumsum(weight / (ranks + 1))])
     found = np.where(b.relevant, overlap[depth][:, None] - overlap[np.minimum(first, depth[:, None])], 0).sum(axis=1)
-    if normalize:
-        shared = np.minimum(ranks + 1, b.R[:, None]) * (weight / (ranks + 1))
-        best = np.where(ranks < depth[:, None], shared, 0).sum(axis=1)
-    else:
-        best = np.where(b.R > 0, np.concatenate([[0], np.cumsum(weight)])[depth], 0)
+    total = np.concatenate([[0], np.cumsum(weight)])
+    many = b.R.astype(np.int64)
+    best = total[many] + b.R * (overlap[depth] - overlap[many]) if normalize else np.where(b.R > 0, total[depth], 0)
     return ratio(found, best)
