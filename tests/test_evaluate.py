@@ -258,6 +258,11 @@ def test_arguments_that_make_no_sense() -> None:
         cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1100}}, "nDCG(gain='exp')")
 
 
+def test_no_judgments_are_no_basis() -> None:
+    with pytest.raises(cf.InputError, match="there is no judgment in it"):
+        cf.evaluate(RUN, {}, "AP")
+
+
 def test_a_run_of_unjudged_queries_alone_may_be_asked_for() -> None:
     assert cf.evaluate({"x": {"a": 1.0}}, {"q": {"a": 1}}, "P@5", queries="run").summary(0, 0) == 0
 

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield import formats
 from cranfield.batch import Aligner
 from cranfield.data import Run
-from cranfield.errors import MeasureError, UsageError
+from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
 from cranfield.notes import about, about_run
@@ -76,6 +76,8 @@ def evaluate(
     columns = _columns(measures, views, residuals=residuals, bounds=bounds)
     runs = _runs(run, names)
     judgments, rows = formats.read_qrels(qrels), None
+    if not len(judgments.queries):
+        raise InputError([f"{judgments.name}: there is no judgment in it"])
     if nil is not None:
         judgments, rows = with_nil(judgments, nil)
     aligner = Aligner(judgments, negative, rows)
