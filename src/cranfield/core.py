@@ -58,7 +58,7 @@ if os.environ.get("CRANFIELD_PLAIN"):
     NATIVE = False
 else:
     try:
-        import cranfield._core as implementation  # type: ignore[import-not-found,no-redef]
+        import cranfield._core as implementation  # type: ignore[no-redef]
 
         NATIVE = True
     except ModuleNotFoundError:
