@@ -182,7 +182,7 @@ def huge(settings: Settings) -> Iterator[Row]:
     folders = {name: settings.folder(name) for name in ("M", "XL")}
     settings.tell("XL: per line, beside M")
     commands = {"numpy": NUMPY, **{name: command("cranfield", folder) for name, folder in folders.items()}}
-    times = rounds.in_turns(commands, max(settings.repeat // 2, 1))
+    times = rounds.in_turns(commands, settings.repeat)
     size = {name: lines(folder / "run") for name, folder in folders.items()}
     rate = {
         name: [(t - n) / size[name] for t, n in zip(times[name].seconds, times["numpy"].seconds, strict=True)]

@@ -114,6 +114,9 @@ WRONG = {
     "AP(rel=2, rel=3)": "cannot read the parameters of `AP(rel=2, rel=3)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
     "AP[depth=3, depth=5]": "`AP[depth=3, depth=5]`: depth is said twice",
     "AP(rel=-1)": "`AP(rel=-1)`: rel must be a number in (0, inf), not -1",
+    "DCG(rel=2, gain='exp')@2": (
+        "DCG: with rel a document is relevant or not, and a gain has no use\n\nhint: give one of the two"
+    ),
     "AP(max=3)": "AP sees only relevant or not, and has no use for a gain\n\nhint: write AP(graded=True, ...) to have gains counted",
     "CG(gain={1: -5})": "`CG(gain={1: -5})`: a gain cannot be negative",
     "ERR(gain='exp')": "`ERR(gain='exp')`: ERR has no parameter `gain`\n\nhint: its parameters are: max, rel",

@@ -256,6 +256,11 @@ class Measure:
                 f"{self.symbol} sees only relevant or not, and has no use for a gain",
                 hint=f"write {self.symbol}(graded=True, ...) to have gains counted",
             )
+        if "rel" in given and given.get("gain", "binary") != "binary":
+            raise MeasureError(
+                f"{self.symbol}: with rel a document is relevant or not, and a gain has no use",
+                hint="give one of the two",
+            )
         if self.views.terminal and self.definition.terminal:
             able = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
             raise MeasureError(
