@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield._words import Words as Words
 from cranfield.data import Bytes, Floats, Integers, Opener
 
 Column = tuple[Integers, Bytes]

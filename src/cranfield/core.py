@@ -1,6 +1,6 @@
 """The seam to the native core: text in, columns out; ids joined; positions found.
 
-``_core`` (C++) and ``_plain`` (Python, the oracle of the first) export the same six names:
+``_core`` (C++) and ``_plain`` (Python, the oracle of the first) export the same seven names:
 
 ``Index(queries, begin, documents)``
     The judged ids, hashed once and used for any number of runs. ``queries`` and ``documents`` are
@@ -29,8 +29,21 @@
     ``key`` is what orders: "score" (float64, high first), "score32" (the same rounded to 32 bits),
     "rank" (the rank column, low first; where there is none, the order given).
 
-Every dict has ``faults``: up to 20 tuples ``(line, kind, query, text, other)``, lowest line first, and
-``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
+``Words(kinds, lower)``
+    Words of texts, counted. ``kinds``: uint8 for each code point, 0 where it separates words, 1 where it may begin
+    one, 2 where it can only continue one; beyond its end all separate, and so do bytes that are no UTF-8. With
+    ``lower`` A-Z become a-z; other letters stay. Words have numbers in order of appearance. Not for two threads at
+    once; ``add`` and ``merge`` let others run.
+``Words.add(texts, keep) -> dict``
+    ``texts``: ``(offsets, data)``; ``keep``: rows, ascending, whose words are wanted one by one. ``length``: words of
+    each text; ``begin`` (k + 1), ``word``, ``count``: of the i-th text kept, numbers ascending.
+``Words.merge(other) -> int64``
+    Counts of another one added; its word i has this number here.
+``Words.columns() -> ((offsets, data), int64)``
+    The words, and how often each came.
+
+Every dict of the scans and joins has ``faults``: up to 20 tuples ``(line, kind, query, text, other)``, lowest line
+first, and ``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
 ``text`` are bytes, ``text`` the offending text cut to 80 bytes; ``other`` an int whose meaning is
 the kind's:
 
@@ -52,6 +65,8 @@ from __future__ import annotations
 
 import os
 
+from cranfield import _words
+
 if os.environ.get("CRANFIELD_PLAIN"):
     import cranfield._plain as implementation
 
@@ -72,3 +87,5 @@ scan_run = implementation.scan_run
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict
+# A core that was built before this was added still reads runs.
+Words = getattr(implementation, "Words", _words.Words)
