@@ -119,3 +119,11 @@ def test_unjudged_documents_are_about_anything() -> None:
     qrels = {"q": {"a": {"1": 1, "2": 0}}}
     with pytest.raises(cf.MeasureError, match="alpha_nDCG@5 has no bounds"):
         cf.evaluate({"q": {"a": 1.0}}, qrels, "alpha_nDCG@5", bounds=True)
+
+
+def test_queries_that_nobody_judged_are_no_trouble() -> None:
+    run, qrels = {"q": {"a": 1.0}, "other": {"a": 1.0}}, {"q": {"a": {"1": 1}}}
+    measures = ["alpha_nDCG@5", "AP_IA", "nERR_IA@5"]
+    assert cf.evaluate(run, qrels, measures).means[0].tolist() == [1, 1, 1]
+    scores = cf.evaluate(run, qrels, measures, queries="run")
+    assert np.isnan(scores.values[0, :, 1]).all()

@@ -264,7 +264,8 @@ class Alignment:
         n = len(self.other)
         empty = np.zeros((n, 1), np.int64)
         nothing = np.full((n, 1), np.nan)
-        return _batch(nothing, empty, empty + 1, empty, empty, self.other_length, nothing, self.aligner.top)
+        batch = ungained(nothing, empty, empty + 1, empty, empty, self.other_length, nothing, self.aligner.top)
+        return replace(batch, subtopics=self.aligner.subtopics)
 
     def _batch(self, queries: Integers) -> Batch:
         aligner, rows = self.aligner, self.rows
@@ -289,7 +290,7 @@ class Alignment:
         nothing = np.zeros_like(sizes)
         tied = bool((size > 1).any())
         pool, pooled = aligner.pool(queries)
-        batch = _batch(
+        batch = ungained(
             laid(aligner.grade[document], np.nan),
             laid(rows["start"][chosen], 0),
             sizes,
@@ -327,7 +328,7 @@ def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Batch:
     grade, at, size, place = np.array(rows or [(np.nan, 0, 1, 0)], float).T
     pool = np.array([*grade[~np.isnan(grade)], *missed] or [np.nan], float)
     whole = np.int64
-    return _batch(
+    return ungained(
         grade[None],
         at[None].astype(whole),
         size[None].astype(whole),
@@ -339,7 +340,7 @@ def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Batch:
     )
 
 
-def _batch(
+def ungained(
     grade: Floats,
     start: Integers,
     size: Integers,

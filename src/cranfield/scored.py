@@ -79,13 +79,7 @@ def score(run: Run, alignments: dict[Key, Alignment], columns: Sequence[Column],
     alignment = next(iter(alignments.values()))
     aligner = alignment.aligner
     judged, other = len(aligner.judgments.queries), len(alignment.other)
-    for column in columns:
-        _not_longer(run, alignment, column.measure)
-        if column.measure.definition.subtopics and aligner.subtopics is None:
-            raise InputError(
-                [f"{aligner.judgments.name}: {column.measure} needs judgments by subtopic, and these have none"],
-                hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
-            )
+    measurable(run, alignment, columns)
     values, errors = np.zeros((2, len(columns), judged + other))
     for key, found in alignments.items():
         batches = list(found.batches)
@@ -98,6 +92,18 @@ def score(run: Run, alignments: dict[Key, Alignment], columns: Sequence[Column],
                     values[c, rows] = estimate.value
                     errors[c, rows] = 0 if estimate.error is None else estimate.error
     return Scored(run, values, errors, alignment.length, alignment.other, alignments)
+
+
+def measurable(run: Run, alignment: Alignment, columns: Sequence[Column]) -> None:
+    """An error where a column asks for what the judgments or the run's lists do not have."""
+    aligner = alignment.aligner
+    for column in columns:
+        _not_longer(run, alignment, column.measure)
+        if column.measure.definition.subtopics and aligner.subtopics is None:
+            raise InputError(
+                [f"{aligner.judgments.name}: {column.measure} needs judgments by subtopic, and these have none"],
+                hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
+            )
 
 
 def _not_longer(run: Run, alignment: Alignment, measure: Measure) -> None:

@@ -71,17 +71,18 @@ def cascade(b: Batch, rel: float, alpha: float, discount: Weights, k: int | None
 def ideal_cascade(b: Batch, rel: float, alpha: float, discount: Weights, k: int | None, ideal: str) -> Floats:
     """The same for the best order of all relevant documents."""
     assert b.subtopics is not None
-    value = np.zeros(len(b.length))
+    queries, row = np.unique(b.query, return_inverse=True)
+    value = np.zeros(len(queries))
     grades = b.subtopics.grades(rel)[0]
-    for row, query in enumerate(b.query.tolist()):
+    for i, query in enumerate(queries.tolist()):
         if query < 0:
             continue
         order = b.subtopics.order(query, alpha, rel, ideal)[:k]
         seen = (grades[order] > 0).astype(np.float64)
         gain = (seen * (1 - alpha) ** (np.cumsum(seen, axis=0) - seen)).sum(axis=1)
         ranks = np.arange(len(order))
-        value[row] = gain @ discount.at(ranks + 1)
-    return value
+        value[i] = gain @ discount.at(ranks + 1)
+    return value[row]
 
 
 def perfect(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
