@@ -1,5 +1,6 @@
 """Scores for rankings as they are: tied, cut short, half judged."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cranfield.data import Judgments, Run
@@ -34,10 +35,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # What few people need on every start is loaded when it is asked for.
-    if name in ("Audit", "audit"):
-        from cranfield import auditing
+# What few people need on every start is loaded when it is asked for.
+LATER = {"auditing": ("Audit", "audit")}
 
-        return getattr(auditing, name)
+
+def __getattr__(name: str) -> Any:
+    for module, names in LATER.items():
+        if name in names:
+            return getattr(import_module(f"cranfield.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
