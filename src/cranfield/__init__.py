@@ -13,30 +13,44 @@ from cranfield.scores import Score, Scores
 
 if TYPE_CHECKING:
     from cranfield.auditing import Audit, audit
+    from cranfield.compare.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
+    from cranfield.compare.overlap import Overlap, rbo
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MEASURES",
+    "Agreement",
     "Audit",
     "CranfieldError",
     "InputError",
     "Judgments",
     "Measure",
     "MeasureError",
+    "Overlap",
     "Run",
     "Score",
     "Scores",
     "audit",
     "evaluate",
+    "kendall",
     "parse",
+    "pearson",
+    "rbo",
     "read_qrels",
     "read_run",
+    "spearman",
+    "swaps",
+    "tau",
+    "tau_ap",
 ]
 
-
 # What few people need on every start is loaded when it is asked for.
-LATER = {"auditing": ("Audit", "audit")}
+LATER = {
+    "auditing": ("Audit", "audit"),
+    "compare.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
+    "compare.overlap": ("Overlap", "rbo"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,13 +14,13 @@ import numpy as np
 
 from cranfield import formats
 from cranfield.batch import Aligner, Booleans
+from cranfield.compare.correlation import SAME, Agreement, kendall, swaps
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluate import evaluate
 from cranfield.measures import Measure, parse
 from cranfield.scores import number
 from cranfield.studies import saving
-from cranfield.studies.ranks import SAME, Agreement, agreement, inverted
 from cranfield.views import TIES, Ties, Views
 
 NAME = "truncation"
@@ -117,12 +117,12 @@ class Truncation:
     def agreement(self, measure: int) -> Agreement:
         """How far X and X' agree on the order of the systems."""
         x, y = self.means[:, :, measure]
-        return agreement(x, y)
+        return kendall(x, y)
 
     def inverted(self, measure: int) -> list[tuple[str, str]]:
         """Pairs that X and X' order differently: first the system with the higher X, then that with the higher X'."""
         x, y = self.means[:, :, measure]
-        return [(self.runs[a], self.runs[b]) for a, b in inverted(x, y)]
+        return swaps(x, y, self.runs)
 
     def c_at_1(self, run: int) -> float:
         """c@1 of a run: a list without answers leaves its question unanswered, whether or not there is an answer."""
@@ -236,7 +236,7 @@ def truncation(
         what = "leaves open where in a list NIL stands" if ties in TIES else "is no tie rule"
         raise UsageError(f"ties={ties} {what}", hint=f"one of {known}")
     if len(runs) < 2:
-        agreement(np.zeros(len(runs)), np.zeros(len(runs)))  # an order needs two: said before anything is read
+        kendall(np.zeros(len(runs)), np.zeros(len(runs)))  # an order needs two: said before anything is read
     pairs = list(dict.fromkeys(_pair(parse(one)) for one in measures or default(full_length)))
     judgments = formats.read_qrels(qrels)
     read = [formats.read_run(run) for run in runs]

@@ -1,0 +1,130 @@
+"""Rank-biased overlap, with ties."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.compare.overlap import Overlap, rbo
+
+P = 0.8
+FAR = 120  # ranks after which nothing is left of P
+
+rankings = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), min_size=1, max_size=5)
+
+
+def orders(ranking: dict[str, float]) -> list[tuple[str, ...]]:
+    """Every order that the scores leave open."""
+    return [
+        order
+        for order in itertools.permutations(ranking)
+        if all(ranking[a] >= ranking[b] for a, b in itertools.pairwise(order))
+    ]
+
+
+def sum_of(agreements: list[float]) -> float:
+    return (1 - P) * sum(agreement * P**i for i, agreement in enumerate(agreements))
+
+
+def endless(x: list[str], y: list[str]) -> float:
+    """RBO of two lists so long that their ends do not matter, by its definition."""
+    return sum_of([len(set(x[:d]) & set(y[:d])) / d for d in range(1, FAR + 1)])
+
+
+def plain(x: tuple[str, ...], y: tuple[str, ...]) -> Overlap:
+    """RBO of two orders without ties: the bounds by going on as badly and as well as can be, ext by equation 32."""
+    short, long = sorted((list(x), list(y)), key=len)
+    s, n = len(short), len(long)
+    low = endless([*short, *range(FAR)], [*long, *range(FAR, 2 * FAR)])
+    left = [item for item in long if item not in short]
+    more = [item for item in short if item not in long]
+    rest = [str(i) for i in range(FAR)]
+    # Best: the shorter takes up what it lacks, the longer what it lacks, and then both the same.
+    high = endless([*short, *left, *rest], [*long, *more, *rest])
+    at = [len(set(short[:d]) & set(long[:d])) for d in range(1, n + 1)]
+    head = sum(at[d - 1] / d * P**d for d in range(1, n + 1))
+    middle = sum(at[s - 1] * (d - s) / (s * d) * P**d for d in range(s + 1, n + 1))
+    ext = (1 - P) / P * (head + middle) + ((at[n - 1] - at[s - 1]) / n + at[s - 1] / s) * P**n
+    return Overlap(ext, low, high)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rankings, rankings)
+def test_mean_over_orders_of_ties(x: dict[str, float], y: dict[str, float]) -> None:
+    every = [plain(a, b) for a in orders(x) for b in orders(y)]
+    found = rbo(x, y, P, "a")
+    assert found.min == pytest.approx(np.mean([one.min for one in every]))
+    # The parts of ext and max beyond the end of the shorter list are no means over orders, but for lists of one length.
+    if len(x) == len(y) or len(every) == 1:
+        assert found.ext == pytest.approx(np.mean([one.ext for one in every]))
+        assert found.max == pytest.approx(np.mean([one.max for one in every]))
+
+
+@settings(deadline=None)
+@given(rankings, rankings)
+def test_without_ties_all_rules_agree(x: dict[str, float], y: dict[str, float]) -> None:
+    x, y = ({item: float(i) for i, item in enumerate(one)} for one in (x, y))
+    expected = plain(orders(x)[0], orders(y)[0])
+    for ties in ("a", "b", "w"):
+        assert rbo(x, y, P, ties) == pytest.approx(expected)
+
+
+@settings(deadline=None)
+@given(rankings, rankings)
+def test_bounds_and_symmetry(x: dict[str, float], y: dict[str, float]) -> None:
+    for ties in ("a", "b", "w"):
+        found = rbo(x, y, P, ties)
+        assert found == pytest.approx(rbo(y, x, P, ties))
+        assert -1e-12 <= found.min <= found.ext + 1e-9
+        assert found.ext <= found.max + 1e-9
+        assert found.max <= 1 + 1e-9
+    assert rbo(x, y, P, "a").ext <= rbo(x, y, P, "b").ext + 1e-9
+
+
+@settings(deadline=None)
+@given(rankings)
+def test_a_ranking_agrees_with_itself(x: dict[str, float]) -> None:
+    assert rbo(x, x, P, "b").ext == pytest.approx(1)
+    assert rbo(x, x, P, "w").ext == pytest.approx(1)
+
+
+def test_as_published() -> None:
+    """The worked example of Corsi and Urbano's own software."""
+    x = {"red": 4, "blue": 3, "green": 3, "yellow": 2, "pink": 1}
+    y = {"blue": 4, "red": 4, "white": 3, "yellow": 2, "black": 2, "purple": 2, "green": 1}
+    expected = {
+        "a": (0.6922853, 0.3310519, 0.8930692),
+        "w": (0.7068257, 0.3429684, 0.9049857),
+        "b": (0.7207131, 0.3509163, 0.9129336),
+    }
+    for ties, values in expected.items():
+        found = rbo(x, y, 0.95, ties)  # type: ignore[arg-type]
+        assert found == pytest.approx(values, abs=5e-8)
+        assert found.residual == pytest.approx(0.5620173, abs=5e-8)
+
+
+def test_scores_of_the_same_systems() -> None:
+    assert rbo([3, 2, 1], [2, 3, 1]) == rbo({"a": 3, "b": 2, "c": 1}, {"a": 2, "b": 3, "c": 1})
+    assert rbo(np.array([3.0, 2.0]), np.array([3.0, 2.0])).ext == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (([1, 2], [1, 2], 1.0), "p must be between 0 and 1, not 1"),
+        (([1, 2], [1, 2], 0.9, "c"), "ties must be one of a, b, w; not 'c'"),
+        (([1, 2], [1]), "two orders of different items: 2 scores against 1"),
+        (([1, 2], {"a": 1}), "overlap needs two rankings of one kind"),
+        (([], []), "overlap needs two rankings, and one is empty"),
+        (([1, float("nan")], [1, 2]), "some of the scores to compare are undefined"),
+    ],
+)
+def test_bad_rankings(args: tuple, message: str) -> None:
+    with pytest.raises(cf.CranfieldError) as error:
+        rbo(*args)
+    assert error.value.message.startswith(message)
