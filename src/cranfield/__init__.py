@@ -13,8 +13,8 @@ from cranfield.scores import Score, Scores
 
 if TYPE_CHECKING:
     from cranfield.auditing import Audit, audit
-    from cranfield.compare.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
-    from cranfield.compare.overlap import Overlap, rbo
+    from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
+    from cranfield.statistics.overlap import Overlap, rbo
 
 __version__ = "0.1.0"
 
@@ -48,8 +48,8 @@ __all__ = [
 # What few people need on every start is loaded when it is asked for.
 LATER = {
     "auditing": ("Audit", "audit"),
-    "compare.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
-    "compare.overlap": ("Overlap", "rbo"),
+    "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
+    "statistics.overlap": ("Overlap", "rbo"),
 }
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from cranfield import formats
 from cranfield.batch import COLUMNS, Aligner, Alignment, Batch, Booleans, ragged
-from cranfield.compare.correlation import SAME
 from cranfield.data import Floats, Integers, Run
 from cranfield.formats.repeats import codes_of
 from cranfield.measures import Measure
+from cranfield.statistics.correlation import SAME
 
 # Cells of a batch that are worked on at a time: what a processor's cache holds.
 CELLS = 1 << 17

@@ -14,10 +14,10 @@ import numpy as np
 
 from cranfield import formats
 from cranfield.batch import Aligner, Booleans
-from cranfield.compare.correlation import SAME
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.measures import Measure, parse
+from cranfield.statistics.correlation import SAME
 from cranfield.studies import saving
 from cranfield.studies.cutting import Lists, Walk
 from cranfield.views import Ties

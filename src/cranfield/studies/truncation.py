@@ -14,12 +14,12 @@ import numpy as np
 
 from cranfield import formats
 from cranfield.batch import Aligner, Booleans
-from cranfield.compare.correlation import SAME, Agreement, kendall, swaps
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluate import evaluate
 from cranfield.measures import Measure, parse
 from cranfield.scores import number
+from cranfield.statistics.correlation import SAME, Agreement, kendall, swaps
 from cranfield.studies import saving
 from cranfield.views import TIES, Ties, Views
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.compare.correlation import SAME, inverted
 from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, SKY, panels, save
+from cranfield.statistics.correlation import SAME, inverted
 from cranfield.studies.truncation import Truncation
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from cranfield.compare.correlation import levels
 from cranfield.data import Floats
 from cranfield.errors import UsageError
+from cranfield.statistics.correlation import levels
 
 Shared = Literal["a", "b", "w"]
 

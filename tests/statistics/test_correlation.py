@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import cranfield as cf
-from cranfield.compare.correlation import critical_tau, inverted, kendall, levels, pearson, spearman, swaps, tau, tau_ap
+from cranfield.statistics.correlation import (
+    critical_tau,
+    inverted,
+    kendall,
+    levels,
+    pearson,
+    spearman,
+    swaps,
+    tau,
+    tau_ap,
+)
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
 KENDALL = [case for case in GOLDEN if case["measure"] == "kendall"]
