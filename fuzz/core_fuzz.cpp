@@ -7,6 +7,7 @@
 
 #include "table.hpp"
 #include "text.hpp"
+#include "words.hpp"
 
 using namespace cranfield;
 
@@ -69,6 +70,36 @@ Index judged(const RunColumns& columns) {
 
 StringsView view(const Strings& strings) { return {strings.offsets, strings.bytes.data()}; }
 
+// Every other code point begins words and some only continue them, so that any bytes have words to find.
+std::vector<std::uint8_t> kinds() {
+    std::vector<std::uint8_t> table(0x110000);
+    for (std::size_t point = 0; point < table.size(); ++point) table[point] = static_cast<std::uint8_t>(point % 3);
+    return table;
+}
+
+void count_words(Text text, bool lower, std::size_t length) {
+    static const std::vector<std::uint8_t> table = kinds();
+    Strings pieces;
+    for (std::size_t begin = 0; begin < text.size(); begin += length) pieces.add(text.substr(begin, length));
+    std::vector<std::int64_t> keep;
+    for (std::size_t row = 0; row < pieces.size(); row += 2) keep.push_back(static_cast<std::int64_t>(row));
+    Words words(table, lower), twice(table, lower);
+    KeptWords found, again;
+    words.add(view(pieces), keep.data(), keep.data() + keep.size(), found);
+    twice.add(view(pieces), nullptr, nullptr, again);
+    std::int64_t counted = 0, kept = 0, expected = 0;
+    for (const std::int64_t count : words.counts()) counted += count;
+    for (const std::int64_t count : found.count) kept += count;
+    for (const std::int64_t row : keep) kept -= found.length[static_cast<std::size_t>(row)];
+    for (const std::int64_t n : found.length) expected += n;
+    require(counted == expected && kept == 0, "words are lost");
+    const std::vector<std::int64_t> numbers = twice.merge(words);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto number = static_cast<std::size_t>(numbers[i]);
+        require(number == i && twice.counts()[i] == 2 * words.counts()[i], "merging changes words");
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -103,6 +134,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require_equal(whole.tally(), table, "a table gives another result than its text");
         require(whole.tally().tag() == run.tag, "tags differ");
     }
+
+    count_words(text, by_id, 1 + choice % 50);
 
     // The number parser, held to the C library's; only the grammar is narrower.
     std::vector<char> padded(text.begin(), text.end());

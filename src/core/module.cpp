@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <mutex>
 #include <string>
 
 #include "dict.hpp"
@@ -10,6 +11,7 @@
 #include "scan.hpp"
 #include "table.hpp"
 #include "text.hpp"
+#include "words.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -149,6 +151,54 @@ nb::dict scan_run(const nb::callable& opener) {
     return result;
 }
 
+// Locked, because the GIL is not held while words are counted.
+struct PythonWords {
+    Words core;
+    std::mutex mutex;
+
+    PythonWords(const Octets& kinds, bool lower)
+        : core(std::vector<std::uint8_t>(kinds.data(), kinds.data() + kinds.size()), lower) {}
+
+    nb::dict add(const Column& texts, const Integers& keep) {
+        const StringsView rows = view(texts);
+        KeptWords found;
+        {
+            const nb::gil_scoped_release release;
+            const std::lock_guard lock(mutex);
+            core.add(rows, keep.data(), keep.data() + keep.size(), found);
+        }
+        nb::dict result;
+        result["length"] = array(std::move(found.length));
+        result["begin"] = array(std::move(found.begin));
+        result["word"] = array(std::move(found.word));
+        result["count"] = array(std::move(found.count));
+        return result;
+    }
+
+    nb::object merge(PythonWords& other) {
+        if (&other == this) throw nb::value_error("words cannot be merged with themselves");
+        std::vector<std::int64_t> numbers;
+        {
+            const nb::gil_scoped_release release;
+            const std::scoped_lock lock(mutex, other.mutex);
+            numbers = core.merge(other.core);
+        }
+        return array(std::move(numbers));
+    }
+
+    nb::object columns() {
+        std::unique_lock lock(mutex, std::defer_lock);
+        {
+            const nb::gil_scoped_release release;
+            lock.lock();
+        }
+        Strings texts = core.texts();
+        std::vector<std::int64_t> counts = core.counts();
+        lock.unlock();
+        return nb::make_tuple(pair(std::move(texts)), array(std::move(counts)));
+    }
+};
+
 }  // namespace
 }  // namespace cranfield
 
@@ -166,6 +216,11 @@ NB_MODULE(_core, m) {
     });
     nb::class_<PythonIndex>(m, "Index")
         .def(nb::init<const Column&, const Integers&, const Column&>(), "queries"_a, "begin"_a, "documents"_a);
+    nb::class_<PythonWords>(m, "Words")
+        .def(nb::init<const Octets&, bool>(), "kinds"_a, "lower"_a)
+        .def("add", &PythonWords::add, "texts"_a, "keep"_a)
+        .def("merge", &PythonWords::merge, "other"_a)
+        .def("columns", &PythonWords::columns);
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);
     m.def("join_text", &join_text, "opener"_a, "index"_a, "key"_a, "by_id"_a);

@@ -53,7 +53,7 @@ class Words:
         return (strings.offsets, strings.data), np.array([self.counts[word] for word in self.number], np.int64)
 
     def _words(self, text: bytes) -> list[bytes]:
-        found = [word.encode("utf-8") for word in self.pattern.findall(text.decode("utf-8", "replace"))]
+        found = [word.encode("utf-8") for word in self.pattern.findall(text.decode("utf-8", "surrogateescape"))]
         return [word.lower() for word in found] if self.lower else found
 
     def _count(self, found: Counter[bytes]) -> None:

@@ -25,6 +25,7 @@ Split = Literal["word", "space"]
 
 SEPARATES, BEGINS, CONTINUES = 0, 1, 2
 _JOINERS = (0x200C, 0x200D)  # invisible, and inside of words in Persian and in scripts of India
+_SURROGATES = (0xD800, 0xE000)  # no text of their own, but what stands for bytes that are no UTF-8
 _ASSIGNED = ((0, 0x32400), (0xE0100, 0xE01F0))  # beyond these Unicode has no letters, digits and marks yet
 
 
@@ -82,4 +83,5 @@ def kinds(split: Split) -> Bytes:
             table[begin:end] = [SEPARATES if sign.isspace() else BEGINS for sign in signs]
     if split == "word":
         table[list(_JOINERS)] = CONTINUES
+    table[slice(*_SURROGATES)] = SEPARATES
     return table
