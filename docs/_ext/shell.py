@@ -1,10 +1,12 @@
-"""Directives ``shell`` and ``file``: commands of a page are run, and what they print is what the page shows.
+"""Directives ``shell``, ``file`` and ``drawing``: commands of a page are run, and the page shows what they make.
 
 All commands of one page share a temporary folder that begins as a copy of the example collection.
 """
 
 from __future__ import annotations
 
+import base64
+import html
 import os
 import shlex
 import shutil
@@ -119,10 +121,30 @@ class File(SphinxDirective):
         return [caption, nodes.literal_block(text, text, language="text")]
 
 
+class Drawing(SphinxDirective):
+    """Shows an SVG file that a command drew; the words below it are its description."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        drawn = self.env.app.cranfield_workshop.folder(self.env.docname) / self.arguments[0]  # type: ignore[attr-defined]
+        if not drawn.exists():
+            raise self.error(f"no command drew {self.arguments[0]}")
+        data = base64.b64encode(drawn.read_bytes()).decode("ascii")
+        words = html.escape(" ".join(self.content), quote=True)
+        image = f'<img class="drawing" alt="{words}" src="data:image/svg+xml;base64,{data}" style="width: 100%">'
+        return [
+            nodes.raw("", image, format="html"),
+            nodes.paragraph("", "", nodes.emphasis("", " ".join(self.content))),
+        ]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.cranfield_workshop = Workshop()  # type: ignore[attr-defined]
     app.add_directive("shell", Shell)
     app.add_directive("file", File)
+    app.add_directive("drawing", Drawing)
     # What commands print depends on the package, which Sphinx does not watch: read every page anew.
     app.connect("env-get-outdated", lambda app, env, added, changed, removed: sorted(env.found_docs))
     app.connect("build-finished", lambda app, error: shutil.rmtree(app.cranfield_workshop.root, ignore_errors=True))

@@ -21,6 +21,7 @@ from cranfield.views import TIES, Ties, Views
 
 Queries = Literal["judged", "both", "run"]
 Negative = Literal["unjudged", "nonrel"]
+NO_VIEWS = Views()
 
 
 def evaluate(
@@ -73,8 +74,8 @@ def evaluate(
     if nil is not None and not isinstance(nil, str):
         raise UsageError(f"nil must be the text of a document id, not {nil!r}")
     views = Views(ties, depth, condensed, terminal, full_length)
-    columns = _columns(measures, views, residuals=residuals, bounds=bounds)
-    runs = _runs(run, names)
+    columns = columns_of(measures, views, residuals=residuals, bounds=bounds)
+    runs = named(run, names)
     judgments, rows = formats.read_qrels(qrels), None
     if not len(judgments.queries):
         raise InputError([f"{judgments.name}: there is no judgment in it"])
@@ -102,7 +103,10 @@ def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
         raise UsageError(f"{name} must be one of {known}; not {value!r}")
 
 
-def _columns(measures: Any, defaults: Views, *, residuals: bool, bounds: bool) -> list[Column]:
+def columns_of(
+    measures: Any, defaults: Views = NO_VIEWS, *, residuals: bool = False, bounds: bool = False
+) -> list[Column]:
+    """The measures asked for, each once, with the views that apply, called as the user calls them."""
     alone = isinstance(measures, (str, Measure)) or hasattr(measures, "NAME")
     given = [measures] if alone else list(measures or ())
     if not given:
@@ -127,7 +131,8 @@ def _columns(measures: Any, defaults: Views, *, residuals: bool, bounds: bool) -
     return columns
 
 
-def _runs(run: Any, names: Sequence[str] | None) -> list[Run]:
+def named(run: Any, names: Sequence[str] | None = None) -> list[Run]:
+    """The runs asked for, not yet read, each with a name of its own."""
     given = list(run) if isinstance(run, (list, tuple)) else [run]
     if not given:
         raise UsageError("no run was given")

@@ -44,12 +44,11 @@ def _undefined(scores: Scores, columns: Sequence[Column]) -> Iterator[str]:
         gone = [np.flatnonzero(scores.counted[r] & np.isnan(scores.values[r, m])) for r in range(len(scores.runs))]
         every = sorted(set(np.concatenate(gone).tolist())) if gone else []
         if every:
-            yield (
-                f"{measure} is undefined for {_some([scores.queries[q] for q in every])}, {POLICY[scores.undefined]}"
-            )
+            yield (f"{measure} is undefined for {some([scores.queries[q] for q in every])}, {POLICY[scores.undefined]}")
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """How many queries these are, and which, or the first of them."""
     many = f"{len(names)} quer{'y' if len(names) == 1 else 'ies'}"
     return f"{many} ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''})"
 
@@ -59,9 +58,9 @@ def _answered(one: Scored, queries: str) -> Iterator[str]:
     names = next(iter(one.alignments.values())).aligner.judgments.queries
     if len(missing):
         treated = "scored as empty rankings" if queries == "judged" else "not counted"
-        yield f"{one.run.name} does not answer {_some([names[int(q)] for q in missing])}: {treated}"
+        yield f"{one.run.name} does not answer {some([names[int(q)] for q in missing])}: {treated}"
     if len(one.other) and queries != "run":
-        yield f"{one.run.name} answers {_some(list(one.other))} that nobody judged: not counted"
+        yield f"{one.run.name} answers {some(list(one.other))} that nobody judged: not counted"
 
 
 def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:

@@ -11,6 +11,7 @@ import click
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.report.studies.pages import FORMATS, Page, write
+from cranfield.studies.coefficients import COEFFICIENTS
 
 writing = options.several(
     click.option(
@@ -31,6 +32,15 @@ writing = options.several(
         help="json is the whole result, and can be shown again.",
     ),
     options.output,
+)
+
+
+coefficient = click.option(
+    "--coefficient",
+    type=click.Choice(tuple(COEFFICIENTS)),
+    default="tau-a",
+    show_default=True,
+    help="How the agreement of two orders is measured.",
 )
 
 

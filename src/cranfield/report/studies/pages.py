@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -79,6 +81,22 @@ def latex(page: Page) -> str:
     return "\n".join(lines) + "\n"
 
 
+def comma_separated(page: Page) -> str:
+    """Rows of texts under a comment; what stands beside or below a number in other formats has a column of its own."""
+    sheet = page.sheet
+    beside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    head = [" ".join(name.split()) for name in sheet.columns]
+    writer.writerow(
+        [*sheet.names, *(t for h, b in zip(head, beside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
+    )
+    for row in sheet.rows:
+        cells = [t for c, b in zip(row.cells, beside, strict=True) for t in ([c.text, c.aside] if b else [c.text])]
+        writer.writerow([*row.names, *("" if text == UNDEFINED else text for text in cells)])
+    return f"# {page.title}\n{lines.getvalue()}"
+
+
 def _pipe(text: str) -> str:
     return "".join(f"\\{sign}" if sign in "\\|*_" else sign for sign in text)
 
@@ -89,7 +107,7 @@ def _starred(cell: Cell, bold: str) -> str:
 
 
 def _typeset(text: str) -> str:
-    return escaped(text).replace("–", "--").replace("τ", "$\\tau$")
+    return escaped(text).replace("–", "--").replace("τ", "$\\tau$").replace("ρ", "$\\rho$").replace("±", "$\\pm$")
 
 
 def _set(cell: Cell) -> str:
@@ -98,7 +116,7 @@ def _set(cell: Cell) -> str:
     return f"{text} {{\\scriptsize {_typeset(cell.aside)}}}" if cell.aside else text
 
 
-WRITERS: dict[str, Callable[[Page], str]] = {"markdown": markdown, "latex": latex}
+WRITERS: dict[str, Callable[[Page], str]] = {"markdown": markdown, "latex": latex, "csv": comma_separated}
 FORMATS = ("table", *WRITERS, "json")
 
 

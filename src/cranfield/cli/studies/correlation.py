@@ -1,0 +1,55 @@
+"""``cranfield study correlation``: which measures order systems alike."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.progress import progress
+from cranfield.cli.studies import results
+from cranfield.studies.correlation import DEFAULT
+
+
+@click.command(short_help="Which measures order systems alike.")
+@options.inputs
+@results.measures(" ".join(DEFAULT))
+@results.coefficient
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.01,
+    show_default=True,
+    help="The chance of taking independent orders for agreeing ones.",
+)
+@results.writing
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str],
+    coefficient: str,
+    alpha: float,
+    figures: str | None,
+    digits: int,
+    format: str,
+    output: str | None,
+) -> None:
+    """Show how far every measure agrees with every other on the order of at least two RUNs.
+
+    As in Table 2 of Sakai, "Alternatives to Bpref" (SIGIR 2007). The figure is a heat map with like measures side by
+    side.
+
+    \b
+    cranfield study correlation qrels.txt *.run -m "AP nDCG@10 RR bpref" --coefficient tau_ap
+    """
+    from cranfield.report.figures.correlation import figures as draw
+    from cranfield.report.studies.correlation import pages
+    from cranfield.studies.correlation import correlation
+
+    results.drawable(figures)
+    with progress("reading") as step:
+        found = correlation(runs, qrels, measures or DEFAULT, coefficient=coefficient, alpha=alpha, progress=step)
+    results.deliver(
+        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
+    )

@@ -1,0 +1,71 @@
+"""The agreement of measures as a heat map, like measures side by side."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cranfield.report.figures.canvas import COLUMN, GREY, PAGE, save
+from cranfield.studies.coefficients import coefficient
+from cranfield.studies.correlation import Correlation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CELL = 0.42  # inches
+
+
+def figures(result: Correlation, folder: str) -> list[Path]:
+    """Draws the heat map into a folder."""
+    return save(partial(draw, result), folder, "correlation")
+
+
+def draw(result: Correlation) -> Figure:
+    """The heat map below the tree that orders it."""
+    from matplotlib.figure import Figure
+
+    wide = float(np.clip(CELL * len(result.measures) + 1.6, COLUMN, PAGE))
+    figure = Figure(figsize=(wide, wide * 0.95), layout="constrained")
+    tree, map_ = figure.subplots(2, 1, height_ratios=(1, 7), sharex=True, gridspec_kw={"hspace": 0})
+    branches(result, tree)
+    heat(result, map_)
+    return figure
+
+
+def branches(result: Correlation, axis: Axes) -> Axes:
+    """Which measures join at which distance."""
+    from scipy.cluster import hierarchy
+
+    found = hierarchy.dendrogram(result.linkage, no_plot=True)
+    for at, height in zip(found["icoord"], found["dcoord"], strict=True):
+        # The tree has a leaf at 5, 15, 25, ...; the map a column at 0, 1, 2, ...
+        axis.plot((np.array(at) - 5) / 10, height, color=GREY, linewidth=0.8)
+    axis.set_axis_off()
+    return axis
+
+
+def heat(result: Correlation, axis: Axes) -> Axes:
+    """The values in colours and numbers."""
+    order = result.clustered
+    names = [result.measures[i] for i in order]
+    matrix = result.matrix[np.ix_(order, order)]
+    low = min(float(np.floor(np.nanmin(matrix) * 10) / 10), 0.9)
+    image = axis.imshow(np.ma.masked_invalid(matrix), cmap="cividis", vmin=low, vmax=1, aspect="auto")
+    for (i, j), value in np.ndenumerate(matrix):
+        if np.isfinite(value):
+            dark = (value - low) / (1 - low) < 0.55
+            axis.text(j, i, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black", fontsize=6)
+    places = range(len(names))
+    axis.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor")
+    axis.set_yticks(places, names)
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
+    bar = axis.figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25)
+    sign = coefficient(result.coefficient).sign
+    bar.set_label(f"{sign} between orders of {len(result.runs)} runs")
+    bar.outline.set_visible(False)
+    return axis

@@ -1,0 +1,115 @@
+"""What studies of orders of systems begin with: several runs and queries, and measures that are means over these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield import formats
+from cranfield.batch import Booleans
+from cranfield.data import Floats
+from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.evaluate import Negative, columns_of, named
+from cranfield.notes import some
+from cranfield.studies.relabelling import Relabeller
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """Runs that were read once, with what they are scored by; ``notes`` are what a reader has to know of them.
+
+    ``values`` (run, measure, query): under all judgments, NaN where undefined; ``defined`` (measure, query): for
+    every run.
+    """
+
+    relabeller: Relabeller
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: tuple[str, ...]
+    values: Floats
+    defined: Booleans
+    notes: tuple[str, ...]
+
+    @property
+    def means(self) -> Floats:
+        """The score of each system, (measure, run): its mean over the queries where all systems have one."""
+        return means(self.values, self.defined)
+
+
+def systems(
+    runs: Any,
+    qrels: Any,
+    measures: Any,
+    *,
+    negative: Negative = "unjudged",
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Systems:
+    """Reads runs once, and refuses what has no order: one run, one topic, a measure that is hardly ever defined."""
+    given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
+    if len(given) < 2:
+        raise UsageError(
+            f"an order needs at least two runs, and there {'is one' if given else 'is none'}",
+            hint="give the runs of several systems",
+        )
+    columns = columns_of(measures)
+    for column in columns:
+        if column.measure.definition.aggregate != "mean":
+            raise MeasureError(
+                f"{column.label} is no mean over queries, and systems are not ordered by it",
+                hint="use AP in place of GMAP, and a share in place of a count",
+            )
+    judgments = formats.read_qrels(qrels)
+    queries = tuple(judgments.queries)
+    if len(queries) < 2:
+        raise InputError(
+            [f"{judgments.name}: {'one query is' if queries else 'no query is'} judged, and it takes at least two"]
+        )
+    relabeller = Relabeller(
+        named(given), judgments, [column.measure for column in columns], negative=negative, seed=seed, progress=progress
+    )
+    labels = tuple(column.label for column in columns)
+    values = relabeller.scores()
+    defined = complete(values)
+    for label, there in zip(labels, defined, strict=True):
+        if there.sum() < 2:
+            raise InputError(
+                [f"{label} is defined for {there.sum()} of {len(queries)} queries in all runs; it takes at least two"],
+                hint=f"leave {label} out, or the runs for which it is undefined",
+            )
+    names = tuple(run.name for run in relabeller.runs)
+    notes = (*_unanswered(relabeller, queries), *_undefined(labels, defined, queries))
+    return Systems(relabeller, names, labels, queries, values, defined, notes)
+
+
+def complete(values: Floats) -> Booleans:
+    """Where a measure has a value for every run: (measure, query), of (run, measure, query)."""
+    return np.logical_not(np.isnan(values).any(axis=0))
+
+
+def means(values: Floats, counted: Booleans) -> Floats:
+    """The mean of each run over the queries counted, (measure, run); undefined where there are none."""
+    total = np.where(counted, values, 0).sum(axis=-1).T
+    many = counted.sum(axis=-1)[:, None]
+    return np.divide(total, many, out=np.full(total.shape, np.nan), where=many > 0)
+
+
+def _unanswered(relabeller: Relabeller, queries: Sequence[str]) -> Iterator[str]:
+    for run, answered in zip(relabeller.runs, relabeller.answered, strict=True):
+        missing = np.flatnonzero(~answered).tolist()
+        if missing:
+            yield f"{run.name} does not answer {some([queries[q] for q in missing])}: scored as empty rankings"
+
+
+def _undefined(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
+    """Measures that lack the same queries are named together."""
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for label, there in zip(labels, defined, strict=True):
+        alike.setdefault(tuple(np.flatnonzero(~there).tolist()), []).append(label)
+    for missing, names in alike.items():
+        if missing:
+            gone, left = some([queries[q] for q in missing]), len(queries) - len(missing)
+            yield f"{', '.join(names)}: undefined for {gone}, left out for all runs; means are over {left}"

@@ -1,0 +1,215 @@
+"""Agreement of measures: against SciPy, by hand, and as tables and figures."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from study_samples import call
+
+import cranfield as cf
+from cranfield import example
+from cranfield.studies.coefficients import COEFFICIENTS
+from cranfield.studies.correlation import Correlation, correlation
+
+QRELS = example.path(example.QRELS)
+RUNS = [example.path(name) for name in example.RUNS]
+DATA = Path(__file__).parents[3] / "shared" / "data" / "dl19"
+MEASURES = ["AP", "nDCG@5", "RR", "bpref", "Q[condensed]", "P@5"]
+
+
+@pytest.fixture(scope="module")
+def found() -> Correlation:
+    return correlation(RUNS, QRELS, MEASURES)
+
+
+def random_runs(count: int, seed: int = 0) -> tuple[list[Any], dict[str, dict[str, int]]]:
+    """Systems that find the relevant documents more or less well."""
+    rng = np.random.default_rng(seed)
+    qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(15)} for q in range(6)}
+    runs = [
+        cf.read_run(
+            {q: {d: grade * i / count + float(rng.normal()) for d, grade in rows.items()} for q, rows in qrels.items()},
+            name=f"s{i}",
+        )
+        for i in range(count)
+    ]
+    return runs, qrels
+
+
+SCIPY = {
+    "tau-b": lambda x, y: stats.kendalltau(x, y).statistic,
+    "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+    "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+}
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_matrix_is_scipys(name: str) -> None:
+    runs, qrels = random_runs(12)
+    result = correlation(runs, qrels, ["AP", "nDCG@5", "RR"], coefficient=name)
+    means = cf.evaluate(runs, qrels, ["AP", "nDCG@5", "RR"]).means.T
+    assert result.means == pytest.approx(means, abs=1e-12)
+    expected = [[SCIPY[name](a, b) for b in means] for a in means]
+    assert result.matrix == pytest.approx(np.array(expected), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_every_coefficient_has_measures_agree_with_themselves(name: str) -> None:
+    runs, qrels = random_runs(8)
+    result = correlation(runs, qrels, ["AP", "nDCG@5", "Q"], coefficient=name)
+    assert np.diag(result.matrix) == pytest.approx(1)
+    assert (np.abs(result.matrix) <= 1 + 1e-12).all()
+    if COEFFICIENTS[name].symmetric:
+        assert result.matrix == pytest.approx(result.matrix.T)
+    else:
+        assert any("the measure of the row is the reference" in note for note in result.notes)
+
+
+def test_worked_by_hand() -> None:
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
+    # P@1 and RR of three systems: (1, 1), (.5, .75) and (0, .5); Judged@1 is 1 for all but the last.
+    best, worst, none = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}, {"x": 2.0, "a": 1.0}
+    runs = [{"q1": best, "q2": best}, {"q1": best, "q2": worst}, {"q1": worst, "q2": none}]
+    result = correlation([cf.read_run(r, name=f"s{i}") for i, r in enumerate(runs)], qrels, ["P@1", "RR", "Judged@1"])
+    assert result.means.tolist() == [[1, 0.5, 0], [1, 0.75, 0.5], [1, 1, 0.5]]
+    # Of three pairs Judged@1 leaves one undecided.
+    assert result.matrix.tolist() == [[1, 1, 2 / 3], [1, 1, 2 / 3], [2 / 3, 2 / 3, 2 / 3]]
+    assert [note for note in result.notes if "tau-b" in note] == [
+        "Judged@1 gives some runs the same score; such a pair is half a disagreement, except by tau-b"
+    ]
+
+
+def test_significance_of_the_paper() -> None:
+    empty = np.zeros((2, 30))
+    result = Correlation(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "tau-a", 0.01)
+    assert result.critical == pytest.approx(0.3319, abs=1e-4)  # the paper has .34
+    assert Correlation(tuple("r" * 30), ("AP", "Q"), 42, empty, np.eye(2), "rbo", 0.01).critical is None
+
+
+@pytest.mark.parametrize("name", ["spearman", "pearson"])
+def test_critical_values_are_exceeded_as_often_as_they_say(name: str) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 4000, 30))
+    critical = COEFFICIENTS[name].critical
+    assert critical is not None
+    beyond = np.abs(COEFFICIENTS[name].of(x, y)) > critical(30, 0.05)
+    assert beyond.mean() == pytest.approx(0.05, abs=0.015)
+
+
+def test_like_measures_are_side_by_side() -> None:
+    runs, qrels = random_runs(20)
+    result = correlation(runs, qrels, ["AP", "P@1", "AP(rel=2)", "Success@1"])
+    order = [result.measures[i] for i in result.clustered]
+    assert abs(order.index("P@1") - order.index("Success@1")) == 1
+
+
+def test_a_measure_that_orders_nothing_is_named(tmp_path: Path) -> None:
+    runs, qrels = random_runs(5)
+    result = correlation(runs, qrels, ["AP", "Judged@5"], coefficient="tau-b")
+    assert "Judged@5 gives all runs the same score, and orders none" in result.notes
+    assert np.isnan(result.matrix[0, 1])
+    result.save(tmp_path / "study.json")
+    assert np.isnan(Correlation.load(tmp_path / "study.json").matrix[0, 1])
+
+
+def test_saved_and_read_again(found: Correlation, tmp_path: Path) -> None:
+    found.save(tmp_path / "study.json")
+    assert Correlation.load(tmp_path / "study.json").to_dict() == found.to_dict()
+
+
+def test_undefined_queries_and_missing_answers_are_stated(found: Correlation) -> None:
+    expected = "AP, nDCG@5, bpref, Q[condensed]: undefined for 1 query (q8), left out for all runs; means are over 7"
+    assert expected in found.notes
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
+    short = correlation([RUN, {"q1": {"a": 1.0}}], qrels, ["AP", "P@1"])
+    assert "run (2) does not answer 1 query (q2): scored as empty rankings" in short.notes
+
+
+RUN = {"q1": {"a": 1.0}, "q2": {"b": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "qrels", "measures", "message"),
+    [
+        ([RUN], {"q1": {"a": 1}, "q2": {"b": 1}}, ["AP", "RR"], "an order needs at least two runs, and there is one"),
+        ([RUN, RUN], {"q1": {"a": 1}}, ["AP", "RR"], "qrels: one query is judged, and it takes at least two"),
+        (
+            [RUN, RUN],
+            {"q1": {"a": 1}, "q2": {"b": 1}},
+            ["AP"],
+            "measures are compared with each other, and there is one",
+        ),
+        ([RUN, RUN], {"q1": {"a": 1}, "q2": {"b": 0}}, ["AP", "RR"], "AP is defined for 1 of 2 queries in all runs"),
+        ([RUN, RUN], {"q1": {"a": 1}, "q2": {"b": 1}}, ["GMAP", "RR"], "GMAP is no mean over queries"),
+        ([RUN, {"q9": {"a": 1.0}}], {"q1": {"a": 1}, "q2": {"b": 1}}, ["AP", "RR"], "none of its queries is judged"),
+    ],
+)
+def test_what_cannot_be_compared(runs: Any, qrels: Any, measures: Any, message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        correlation(runs, qrels, measures)
+
+
+def test_wrong_settings() -> None:
+    with pytest.raises(cf.CranfieldError, match="no such coefficient `tau`"):
+        correlation(RUNS, QRELS, MEASURES, coefficient="tau")
+    with pytest.raises(cf.CranfieldError, match="alpha must be between 0 and 1, not 2"):
+        correlation(RUNS, QRELS, MEASURES, alpha=2)
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
+def test_tables(format: str) -> None:
+    shown = call("study", "correlation", QRELS, *RUNS, "-m", "AP nDCG@5 RR", "--digits", 3, "--format", format).stdout
+    for text in ("AP", "nDCG@5", "RR", "0.833" if format != "json" else "0.8333"):
+        assert text in shown
+    if format == "table":
+        assert "With so few runs no τ-a is significant at 0.01." in " ".join(shown.split())
+
+
+def test_csv_is_read_back(found: Correlation) -> None:
+    text = call(
+        "study", "correlation", QRELS, *RUNS, "-m", " ".join(MEASURES), "--digits", 17, "--format", "csv"
+    ).stdout
+    rows = list(csv.reader(line for line in text.splitlines() if not line.startswith("#")))
+    assert rows[0] == ["measure", *MEASURES]
+    assert np.array([row[1:] for row in rows[1:]], float) == pytest.approx(found.matrix)
+
+
+def test_what_chance_explains_is_marked() -> None:
+    runs, qrels = random_runs(20, seed=2)
+    assert "n.s." in " ".join(
+        str(cell) for cell in _cells(correlation(runs, qrels, ["AP", "RR[ties=worst]", "Success@1"], alpha=1e-4))
+    )
+
+
+def _cells(result: Correlation) -> Any:
+    from cranfield.report.studies.correlation import pages
+
+    return [cell for row in pages(result)[0].sheet.rows for cell in row.cells]
+
+
+def test_figures(found: Correlation, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found.save(tmp_path / "study.json")
+    result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
+    assert result.exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
+        f"correlation.{kind}" for kind in ("pdf", "png", "svg")
+    ]
+    assert ">Q[condensed]<" in (tmp_path / "figures" / "correlation.svg").read_text()
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
+def test_a_track() -> None:
+    result = correlation(sorted((DATA / "runs").iterdir()), DATA / "qrels.txt")
+    place = {name: i for i, name in enumerate(result.measures)}
+    assert result.matrix.shape == (10, 10)
+    assert result.critical is not None and (result.matrix > result.critical).all()
+    # As in the paper: the penalties of bpref_N and rpref_N hardly count, and they agree with each other best.
+    loose = [place["bpref_N"], place["rpref_N"]]
+    others = [i for i in range(10) if i not in loose]
+    assert result.matrix[loose[0], loose[1]] > result.matrix[np.ix_(loose, others)].max()
