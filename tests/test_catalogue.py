@@ -57,14 +57,26 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
         run[f"q{q}"] = {d: float(rng.integers(0, 5)) for d in documents}
         qrels[f"q{q}"] = {f"d{i}": int(rng.integers(-1, 4)) for i in rng.permutation(40)[: int(rng.integers(1, 30))]}
     qrels["q0"]["d1"] = 3
-    asked = f"{name}[ties=expected]"
     if "max" not in name and cf.parse(name).definition.gains != "binary":
         top = {f"q{q}": {"top": 3} for q in range(12)}  # the top grade is the collection's: every shard has it
         qrels = {q: judged | top[q] for q, judged in qrels.items()}
-    together = cf.evaluate(run, qrels, asked).to_dict()["runs"]["run"][asked]["queries"]
+    # Much wider than the others, so that these are padded.
+    run["wide"] = {f"d{i}": float(i // 2) for i in range(300)}
+    qrels["wide"] = {f"d{i}": i % 4 for i in range(0, 900, 3)}
+    asked = [f"{name}[ties={ties}]" for ties in ("expected", "trec", "best")]
+    asked += [f"{name}[depth=7]", f"{name}[ties=expected, condensed]"]
+    asked += [] if cf.parse(name).definition.terminal else [f"{name}[terminal]", f"{name}[ties=worst, terminal]"]
+    together = _of_queries(cf.evaluate(run, qrels, asked))
     for q in run:
-        alone = cf.evaluate({q: run[q]}, {q: qrels[q]}, asked).to_dict()["runs"]["run"][asked]["queries"][q]
-        assert alone == pytest.approx(together[q], abs=1e-12), q
+        alone = _of_queries(cf.evaluate({q: run[q]}, {q: qrels[q]}, asked))
+        assert alone == {key: value for key, value in together.items() if key[1] == q}
+    turned = ({q: dict(reversed(ranked.items())) for q, ranked in reversed(of.items())} for of in (run, qrels))
+    assert _of_queries(cf.evaluate(*turned, asked)) == together
+
+
+def _of_queries(scores: cf.Scores) -> dict[tuple[str, str], float | None]:
+    found = scores.to_dict()["runs"]["run"]
+    return {(measure, q): value for measure, of in found.items() for q, value in of["queries"].items()}
 
 
 ALIASES = {

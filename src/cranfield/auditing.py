@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield import formats
-from cranfield.batch import Aligner, Alignment, Booleans
+from cranfield.batch import Aligner, Alignment, Booleans, summed
 from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Run
 from cranfield.errors import UsageError
@@ -302,7 +302,7 @@ class Closer:
             possible = bounds(measure, batch, seed=self.seed)
             found["lowest"][rows], found["highest"][rows], hold[rows] = possible.low, possible.high, possible.hold
             looked = measure.ordered(batch)
-            seen[rows] = (looked.judged * looked.mean_over(count, k)).sum(axis=1)
+            seen[rows] = summed(looked.judged * looked.mean_over(count, k))
             there[rows] = looked.length if k is None else np.minimum(looked.length, k)
             nil[rows] = (looked.R == 0) | (batch.nil_grade > 0)
             silent[rows] = batch.length == batch.nil.sum(axis=1)

@@ -55,7 +55,11 @@ class Scored:
 def align(run: Run, aligner: Aligner, columns: Sequence[Column]) -> dict[Key, Alignment]:
     """A run read once for each way of ordering that the columns ask for."""
     keys = {c.measure.views.key for c in columns}
-    by_id = {c.measure.views.key for c in columns if (c.measure.views.ties or "trec") in ("trec", "trec9")}
+    by_id = {
+        c.measure.views.key
+        for c in columns
+        if (c.measure.views.ties or "trec") in ("trec", "trec9") or c.measure.definition.subtopics
+    }
     return {key: aligner.align(run, key, by_id=key in by_id) for key in sorted(keys)}
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.batch import COLUMNS, Batch, Booleans, Key
+from cranfield.batch import COLUMNS, Batch, Booleans, Key, summed
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
 
@@ -58,7 +58,8 @@ class Gains:
             gains = self.of(batch.pool, batch.top)
             relevant = (gains > 0).sum(axis=1).astype(np.float64)
             nonrelevant = (batch.pool >= 0).sum(axis=1) - relevant
-            batch.pooled[self] = -np.sort(-gains, axis=1), relevant, nonrelevant, gains.sum(axis=1)
+            ideal = -np.sort(-gains, axis=1)
+            batch.pooled[self] = ideal, relevant, nonrelevant, summed(ideal)
         ideal, relevant, nonrelevant, mass = batch.pooled[self]
         gain = self.of(batch.grade, batch.top)
         top = float(self.of(np.array([batch.top]), batch.top)[0])
@@ -235,7 +236,7 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
     same gain (eq 2). ``bounded`` gives the perfect ranking, where it is cut before its end, what its own terminal
     document would earn there: without it graded gains can score above 1.
     """
-    found = batch.gain.sum(axis=1)
+    found = summed(batch.gain)
     earned = np.where(batch.mass > 0, found / np.where(batch.mass > 0, batch.mass, 1), 1)
     queries = np.arange(len(earned))
     count = (batch.ideal > 0).sum(axis=1)
@@ -244,7 +245,7 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
     inside = np.arange(ideal.shape[1]) <= batch.length[:, None]
     if bounded:
         last = np.minimum(batch.length, ideal.shape[1] - 1)
-        so_far = np.where(np.arange(ideal.shape[1]) < batch.length[:, None], ideal, 0).sum(axis=1)
+        so_far = summed(np.where(np.arange(ideal.shape[1]) < batch.length[:, None], ideal, 0))
         would_earn = so_far / np.where(batch.mass > 0, batch.mass, 1)
         cut = count > batch.length
         ideal[queries, last] = np.where(cut, np.maximum(ideal[queries, last], would_earn), ideal[queries, last])

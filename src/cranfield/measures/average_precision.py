@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, summed
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
 from cranfield.measures.ratio import ratio
@@ -26,7 +26,7 @@ def precisions(b: Batch, k: int | None) -> Floats:
     m, h = b.seen(k), b.mean_over(harmonic, k) * b.size
     others = (b.within(b.gain) - b.gain) / np.maximum(b.size - 1, 1)
     at = (b.above(b.gain) + b.gain) * h + others * (m - (b.start + 1) * h)
-    return (b.gain * at / b.size).sum(axis=1)
+    return summed(b.gain * at / b.size)
 
 
 @measure(
@@ -45,7 +45,7 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
     >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
-    reachable = b.mass if norm == "R" or k is None else b.ideal[:, :k].sum(axis=1)
+    reachable = b.mass if norm == "R" or k is None else summed(b.ideal[:, :k])
     return ratio(precisions(b, k), reachable)
 
 
@@ -79,7 +79,7 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     >>> round(cf.parse("SN_AP@3")([1, 0, 1], missed=[1]), 6)
     0.833333
     """
-    held = np.where(b.seen(k) == b.size, b.gain, 0).sum(axis=1)
+    held = summed(np.where(b.seen(k) == b.size, b.gain, 0))
     return ratio(precisions(b, k), held)
 
 
@@ -121,7 +121,7 @@ def inferred_average_precision(b: Batch) -> Floats:
     above = b.start.astype(np.float64)
     rel, nonrel, known = b.above(b.relevant), b.above(b.judged & ~b.relevant), b.above(pooled)
     estimate = known * (rel + EPSILON) / (rel + nonrel + 2 * EPSILON)
-    return ratio(np.where(b.relevant, (1 + estimate) / (above + 1), 0).sum(axis=1), b.R)
+    return ratio(summed(np.where(b.relevant, (1 + estimate) / (above + 1), 0)), b.R)
 
 
 @measure(
@@ -144,7 +144,7 @@ def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm:
     own = beta * (b.above(b.gain) + b.gain) + b.above(b.relevant) + 1
     others = beta * (b.within(b.gain) - b.gain) + b.within(b.relevant) - 1
     total = np.where(b.relevant, (own * weight + others / np.maximum(b.size - 1, 1) * moment) / b.size, 0)
-    return ratio(total.sum(axis=1), b.R if norm == "R" or k is None else np.minimum(b.R, k))
+    return ratio(summed(total), b.R if norm == "R" or k is None else np.minimum(b.R, k))
 
 
 def _blended(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
@@ -152,14 +152,15 @@ def _blended(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
     from scipy.special import digamma
 
     gains = np.cumsum(b.ideal, axis=1)
-    depth = gains.shape[1]
-    w = 1 / (beta * gains + np.arange(1, depth + 1))
-    jw = w * np.arange(1, depth + 1)
+    ranks = np.arange(1, gains.shape[1] + 1)
+    w = 1 / (beta * gains + ranks)
+    jw = w * ranks
     table = [np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (w, jw)]
     all_gain = beta * b.mass[:, None]
+    depth = (b.ideal > 0).sum(axis=1)[:, None]
 
     def running(n: Integers) -> tuple[Floats, Floats]:
-        # Below the pool the ideal gains no more, and the sum of 1/(c+j) is a difference of digammas.
+        # Below its last gain the ideal has no more, and the sum of 1/(c+j) is a difference of digammas.
         inside = np.minimum(n, depth)
         beyond = np.maximum(n - depth, 0)
         tail = np.where(beyond > 0, digamma(all_gain + depth + beyond + 1) - digamma(all_gain + depth + 1), 0)

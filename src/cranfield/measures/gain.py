@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, summed
 from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits
@@ -21,13 +21,13 @@ inf = float("inf")
 
 def dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     """Expected discounted gain of the first k."""
-    return (b.gain * b.mean_over(log_discount(discount, base), k)).sum(axis=1)
+    return summed(b.gain * b.mean_over(log_discount(discount, base), k))
 
 
 def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     """The discounted gain of the best ranking there could be."""
     ranks = np.arange(b.ideal.shape[1] if k is None else min(k, b.ideal.shape[1]))
-    return b.ideal[:, : len(ranks)] @ log_discount(discount, base).at(ranks + 1)
+    return summed(b.ideal[:, : len(ranks)] * log_discount(discount, base).at(ranks + 1))
 
 
 @measure(
@@ -131,7 +131,7 @@ def self_normalised_discounted_cumulated_gain(
     """
     held = -np.sort(-np.where(b.seen(k) == b.size, b.gain, 0), axis=1)
     ranks = np.arange(held.shape[1])
-    return ratio(dcg(b, k, discount, base), held @ log_discount(discount, base).at(ranks + 1))
+    return ratio(dcg(b, k, discount, base), summed(held * log_discount(discount, base).at(ranks + 1)))
 
 
 @measure(
@@ -161,7 +161,7 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
     ranks = np.arange(int(depth.max(initial=0)))
     weight = np.power(p, ranks.astype(np.float64))
     overlap = np.concatenate([[0], np.cumsum(weight / (ranks + 1))])
-    found = np.where(b.relevant, overlap[depth][:, None] - overlap[np.minimum(first, depth[:, None])], 0).sum(axis=1)
+    found = summed(np.where(b.relevant, overlap[depth][:, None] - overlap[np.minimum(first, depth[:, None])], 0))
     total = np.concatenate([[0], np.cumsum(weight)])
     many = b.R.astype(np.int64)
     best = total[many] + b.R * (overlap[depth] - overlap[many]) if normalize else np.where(b.R > 0, total[depth], 0)

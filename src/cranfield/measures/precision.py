@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, summed
 from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
@@ -18,7 +18,7 @@ inf = float("inf")
 def hits(b: Batch, k: Floats | int | None = None) -> Floats:
     """Expected gain (relevant documents, where gains are 0 and 1) in the first k."""
     end = None if k is None else np.asarray(k).astype(np.int64)
-    return (b.gain * b.mean_over(count, end)).sum(axis=1)
+    return summed(b.gain * b.mean_over(count, end))
 
 
 @measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED, local=True)
@@ -103,7 +103,7 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
     missed = np.cumprod(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), axis=1)
     missed = np.concatenate([np.ones_like(missed[:, :1]), missed[:, :-1]], axis=1)
     chance = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
-    return sure + (chance * np.maximum(b.gain - sure[:, None], 0)).sum(axis=1)
+    return sure + summed(chance * np.maximum(b.gain - sure[:, None], 0))
 
 
 @measure("Rprec", cite="buckley2000", formula="Rprec = Σ_{i≤R} b_i / R")
@@ -210,7 +210,7 @@ def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     >>> cf.parse("Judged@4")([1, None, 0])
     0.5
     """
-    seen = (b.judged * b.mean_over(count, k)).sum(axis=1)
+    seen = summed(b.judged * b.mean_over(count, k))
     return seen / (np.maximum(b.length, 1) if k is None else k)
 
 

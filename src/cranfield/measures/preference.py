@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, summed
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.ratio import ratio
@@ -33,7 +33,7 @@ def preferred(b: Batch, misplaced: Floats, pairs: Floats) -> Floats:
     """The mean over relevant documents of 1 - misplaced / pairs; where there is no pair nothing is misplaced."""
     pairs = np.broadcast_to(pairs[:, None], misplaced.shape)
     penalty = np.divide(misplaced, pairs, out=np.zeros_like(misplaced), where=pairs > 0)
-    return ratio((b.gain * (1 - penalty)).sum(axis=1), b.mass)
+    return ratio(summed(b.gain * (1 - penalty)), b.mass)
 
 
 @measure(
@@ -189,7 +189,7 @@ def accuracy(b: Batch, *, k: Rank | None = None) -> Floats:
     others = (b.length if k is None else np.minimum(b.length, k)) - found
     # Of the others in its tie, half are above a document on average.
     above = b.start - b.above(b.relevant) + (b.size - b.within(b.relevant)) / 2
-    return 1 - ratio(np.where(inside, above, 0).sum(axis=1), found * others.astype(np.float64))
+    return 1 - ratio(summed(np.where(inside, above, 0)), found * others.astype(np.float64))
 
 
 def penalties(b: Batch) -> tuple[Floats, Floats]:
@@ -213,4 +213,4 @@ def relative(b: Batch, *, first: int) -> Floats:
     inverse = harmonic(t + n - first) - harmonic(np.maximum(t - first, 0))
     # At the x-th place of a tie, each of the others in it stands above with chance (x-1)/(n-1).
     tied = (ranks - (t + 1 - first) * inverse) / np.maximum(n - 1, 1)
-    return ratio((b.gain * (ranks - above * inverse - inside * tied) / n).sum(axis=1), b.mass)
+    return ratio(summed(b.gain * (ranks - above * inverse - inside * tied) / n), b.mass)

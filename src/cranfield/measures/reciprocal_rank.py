@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch
+from cranfield.batch import CELLS, Batch, summed
 from cranfield.data import Floats
 from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.weights import harmonic
@@ -46,4 +46,4 @@ def _first_of_several(t: Floats, n: Floats, r: Floats, m: Floats) -> Floats:
     x = np.arange(1, m.max() + 1)
     follow = np.maximum(n - x - r + 1, 0) / np.maximum(n - x, 1)
     chance = np.cumprod(np.concatenate([r / n, follow[:, :-1]], axis=1), axis=1)
-    return np.where(x <= m, chance / (t + x), 0).sum(axis=1)
+    return summed(np.where(x <= m, chance / (t + x), 0))

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, Weights
+from cranfield.batch import Batch, Weights, summed
 from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import precisions
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
@@ -45,7 +45,7 @@ def average_interpolated_precision(
     """
     # i/(n-1) and not steps of a sum: a recall of 0.3 has to be the number that people write so
     levels = [interpolated_precision(b, recall=i / (points - 1), rule=rule) for i in range(points)]
-    return np.mean(levels, axis=0)
+    return sum(levels[1:], levels[0]) / len(levels)
 
 
 @measure("RprecAt", cite="buckley2005", formula="RprecAt = P@c,  c = ⌊times R + 0.9⌋")
@@ -142,7 +142,7 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
     >>> cf.parse("Unjudged@4")([1, None, 0])
     0.25
     """
-    return (np.minimum(b.length, k) - (b.judged * b.mean_over(count, k)).sum(axis=1)) / k
+    return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
 
 
 @measure(
@@ -192,7 +192,7 @@ def binary_gain(b: Batch) -> Floats:
     above = (b.start - b.above(b.relevant)).astype(np.int64)
     inside = (b.size - b.within(b.relevant)).astype(np.int64)
     worth = (LOG2(above + np.maximum(inside, 0) + 1) - LOG2(above)) / (np.maximum(inside, 0) + 1)
-    return ratio(np.where(b.relevant, worth, 0).sum(axis=1), b.R)
+    return ratio(summed(np.where(b.relevant, worth, 0)), b.R)
 
 
 @measure(
@@ -215,7 +215,7 @@ def normalised_gain(b: Batch) -> Floats:
     rank = b.start + 1
     paid = np.take_along_axis(cost, np.minimum(rank, depth) - 1, axis=1) + np.maximum(rank - depth, 0)
     lack = np.maximum(paid - np.cumsum(b.gain, axis=1), 0)
-    return ratio(np.where(b.relevant, b.gain / np.log2(2 + lack), 0).sum(axis=1), b.mass)
+    return ratio(summed(np.where(b.relevant, b.gain / np.log2(2 + lack), 0)), b.mass)
 
 
 @measure(
@@ -261,7 +261,7 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
     for level in np.unique(b.ideal[b.ideal > 0]):
         depth = (b.ideal >= level).sum(axis=1)
         there = (b.ideal == level).any(axis=1)
-        found = (b.gain * b.mean_over(LOG2, depth)).sum(axis=1)
+        found = summed(b.gain * b.mean_over(LOG2, depth))
         best = np.take_along_axis(ideal, np.maximum(depth - 1, 0)[:, None], axis=1)[:, 0]
         total += np.where(there, np.divide(found, best, out=np.zeros_like(found), where=there), 0)
         points += there
@@ -286,33 +286,35 @@ def normalised_discounted_cumulated_gain_at_relevant(b: Batch) -> Floats:
     0.592525
     """
     ideal = _ideal(b)
-    low, high = _inverse(ideal, b.start), _inverse(ideal, b.start + b.size)
+    depth = np.maximum((b.ideal > 0).sum(axis=1), 1)[:, None]
+    low, high = _inverse(ideal, depth, b.start), _inverse(ideal, depth, b.start + b.size)
     weight, own, before = (h - m for h, m in zip(high, low, strict=True))
     # At the x-th place of a tie, each of the others in it stands above with chance (x-1)/(n-1), anywhere above.
     others = (b.within(b.gain) - b.gain) / np.maximum(b.size - 1, 1)
     at = b.above(b.gain * b.mean_over(LOG2)) * weight + b.gain * own + others * (before - LOG2(b.start) * weight)
-    found = np.where(b.relevant, at / b.size, 0).sum(axis=1)
+    found = summed(np.where(b.relevant, at / b.size, 0))
     missed = (b.R - b.relevant.sum(axis=1)) * ratio(dcg(b, None, "log2", 2.0), ideal[:, -1])
     return ratio(found + missed, b.R)
 
 
-def _inverse(ideal: Floats, n: Integers) -> tuple[Floats, Floats, Floats]:
+def _inverse(ideal: Floats, depth: Integers, n: Integers) -> tuple[Floats, Floats, Floats]:
     """Running sums over ranks j of w(j), w(j) d(j) and w(j) D(j-1): w = 1/ideal DCG, d the discount, D its sum."""
-    depth = ideal.shape[1]
+    width = ideal.shape[1]
     w = np.divide(1, ideal, out=np.zeros_like(ideal), where=ideal > 0)
-    ranks = np.arange(max(depth, int(n.max(initial=0))) + 1)
+    last = np.take_along_axis(w, depth - 1, axis=1)
+    ranks = np.arange(max(width, int(n.max(initial=0))) + 1)
     running = LOG2(ranks), np.concatenate([[0], np.cumsum(LOG2(ranks[:-1]))])
     inside, beyond = np.minimum(n, depth), np.maximum(n - depth, 0)
 
-    def summed(step: Floats, tail: Floats) -> Floats:
+    def sums(step: Floats, tail: Floats) -> Floats:
         table = np.pad(np.cumsum(w * step, axis=1), ((0, 0), (1, 0)))
-        return np.take_along_axis(table, inside, axis=1) + w[:, -1:] * tail
+        return np.take_along_axis(table, inside, axis=1) + last * tail
 
-    # Below the pool a perfect ranking gains no more, and w stays what it is.
+    # Below its last gain a perfect ranking has no more, and w stays what it is.
     return (
-        summed(np.ones(depth), beyond),
-        summed(np.diff(running[0])[:depth], running[0][depth + beyond] - running[0][depth]),
-        summed(running[0][:depth], running[1][depth + beyond] - running[1][depth]),
+        sums(np.ones(width), beyond),
+        sums(np.diff(running[0])[:width], running[0][depth + beyond] - running[0][depth]),
+        sums(running[0][:width], running[1][depth + beyond] - running[1][depth]),
     )
 
 
@@ -332,7 +334,7 @@ def rank_biased_precision_by_query(b: Batch, *, p: Probability = 0.9) -> Floats:
     0.375
     """
     scale = np.maximum(b.ideal.max(axis=1, initial=0), 1)
-    return (b.gain * b.mean_over(geometric(p))).sum(axis=1) / scale
+    return summed(b.gain * b.mean_over(geometric(p))) / scale
 
 
 @measure(

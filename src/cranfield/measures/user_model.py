@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, Weights
+from cranfield.batch import CELLS, Batch, Weights, summed
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
@@ -22,12 +22,12 @@ from cranfield.views import fill
 def weighted(b: Batch, cumulative: Weights, k: int | None) -> Floats:
     """The gain met, by weights that sum to 1 down an endless list."""
     below = (1 if k is None else cumulative(np.array(k))) - cumulative(b.length)
-    return (b.gain * b.mean_over(cumulative, k)).sum(axis=1) + b.tail * np.maximum(below, 0)
+    return summed(b.gain * b.mean_over(cumulative, k)) + b.tail * np.maximum(below, 0)
 
 
 def unseen(b: Batch, cumulative: Weights, k: int | None) -> Floats:
     """The weight, out of 1, of everything but the judged documents of the first k."""
-    return 1 - (b.judged * b.mean_over(cumulative, k)).sum(axis=1)
+    return 1 - summed(b.judged * b.mean_over(cumulative, k))
 
 
 def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) -> Floats:
@@ -134,7 +134,7 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
     stretch = scale[:, :-1] * (zeta(2, reached[:, :-1] + before) - zeta(2, rank + before))
     left = reached[:, -1] + 2 * target - met[:, -1]
     tail = zeta(2, left) - (0 if horizon is None else zeta(2, left - reached[:, -1] + end))
-    return weight, np.where(counts, stretch, 0).sum(axis=1) + scale[:, -1] * tail
+    return weight, summed(np.where(counts, stretch, 0)) + scale[:, -1] * tail
 
 
 @measure(
@@ -162,7 +162,7 @@ def information_satisfied(
     0.723289
     """
     weight, whole = _examined(b, T, horizon)
-    return (b.gain * weight).sum(axis=1) / whole
+    return summed(b.gain * weight) / whole
 
 
 @measure(
@@ -192,7 +192,7 @@ def bejeweled_player_model(
     rank = np.where(b.relevant, b.start + 1, k)
     # a sum of gains that should reach T may fall short of it by rounding
     stop = np.minimum(np.where(b.relevant & (met >= T - 1e-9), rank, k).min(axis=1), k)
-    return np.where(b.start < stop[:, None], b.gain, 0).sum(axis=1) / stop
+    return summed(np.where(b.start < stop[:, None], b.gain, 0)) / stop
 
 
 def nearly(b: Batch, running: Weights, end: int | None) -> Floats:
@@ -207,9 +207,10 @@ def nearly(b: Batch, running: Weights, end: int | None) -> Floats:
     rank = np.maximum.accumulate(np.pad(np.where(counts, b.start + 1, 0), ((0, 0), (1, 0))), axis=1)
     # Up to each document, and after the last one, all ranks share what the documents above have left.
     until = running(np.column_stack([rank[:, 1:], np.full(len(rank), last)]))
-    whole = (left * (until - running(rank))).sum(axis=1)
+    share = left * (until - running(rank))
+    whole = summed(share[:, :-1]) + share[:, -1]
     own = running.at(np.maximum(rank[:, 1:], 1))
-    return (gain * left[:, :-1] * own).sum(axis=1) / whole
+    return summed(gain * left[:, :-1] * own) / whole
 
 
 NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
@@ -319,7 +320,7 @@ def cascade_of(b: Batch, stop: Floats, k: int | None) -> Floats:
     m = b.seen(k)
     # Alone in its tie a document may be anywhere in it, each rank as likely.
     several = b.within(stop > 0) > 1
-    value = np.where(several, 0, reach * stop * b.mean_over(harmonic, k)).sum(axis=1)
+    value = summed(np.where(several, 0, reach * stop * b.mean_over(harmonic, k)))
     row, column = np.nonzero((b.order == 0) & several & (m > 0))
     for part in np.array_split(np.arange(len(row)), 1 + int(m.max(initial=0)) * len(row) // CELLS):
         q, j = row[part], column[part]
@@ -335,4 +336,4 @@ def _satisfied(b: Batch, stop: Floats, q: Integers, j: Integers, m: Integers) ->
     keep = -np.sort(-np.where(same, 1 - stop[q], 1), axis=1)
     s = survival(b.size[q, j], keep, int(m.max()))
     x = np.arange(1, s.shape[1])
-    return np.where(x <= m[:, None], (s[:, :-1] - s[:, 1:]) / (b.start[q, j][:, None] + x), 0).sum(axis=1)
+    return summed(np.where(x <= m[:, None], (s[:, :-1] - s[:, 1:]) / (b.start[q, j][:, None] + x), 0))
