@@ -1,0 +1,248 @@
+"""Tests of all pairs at once, against the same tests written out."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import cranfield as cf
+from cranfield.statistics import resampling
+from cranfield.statistics.resampling import (
+    Signs,
+    bootstrap,
+    discriminate,
+    draw_signs,
+    draw_topics,
+    pairs,
+    randomisation,
+    tukey,
+)
+
+CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]}
+CASE = CASES["C4-bootstrap"]
+
+
+def t(values: np.ndarray) -> float:
+    """Mean over standard error, 0/0 = 0 and x/0 infinite; below 1e-12 there is no difference."""
+    n = len(values)
+    mean = values.mean()
+    if abs(mean) <= 1e-12:
+        return 0.0
+    return math.inf if np.ptp(values) <= 1e-12 else float(abs(mean) / (values.std(ddof=1) / math.sqrt(n)))
+
+
+def written_out(x: np.ndarray, topics: np.ndarray, alpha: float) -> tuple[list[float], list[float]]:
+    """The bootstrap test of pair after pair and draw after draw."""
+    levels, required = [], []
+    for i, j in itertools.combinations(range(len(x)), 2):
+        z = x[i] - x[j]
+        w = z - z.mean()
+        drawn = [t(w[draw]) for draw in topics]
+        levels.append(sum(one >= t(z) * (1 - 1e-9) for one in drawn) / len(topics))
+        rank = math.ceil(len(topics) * alpha)
+        edge = sorted(drawn, reverse=True)[rank - 1]
+        before = sum(one > edge * (1 + 1e-9) for one in drawn)
+        same = [b for b, one in enumerate(drawn) if edge * (1 - 1e-9) <= one <= edge * (1 + 1e-9)]
+        required.append(abs(w[topics[same[rank - before - 1]]].mean()))
+    return levels, required
+
+
+def test_golden() -> None:
+    x, expected = np.array(CASE["scores"]), CASE["expected"]
+    topics, alpha = np.array(CASE["params"]["indices"]), CASE["params"]["alpha"]
+    found = bootstrap(x, topics, alpha)
+    assert found.p == pytest.approx(list(expected["ASL"].values()), abs=CASE["tol"])
+    assert found.power == pytest.approx(expected["disc_power"], abs=CASE["tol"])
+    assert found.required == pytest.approx(expected["diff_per_pair"], abs=CASE["tol"])
+    assert found.difference_required == pytest.approx(expected["diff_required"], abs=CASE["tol"])
+    first, second = pairs(3)
+    own = resampling._own_squared_t(x[first] - x[second])
+    assert np.sqrt(own * 3) == pytest.approx(list(expected["t"].values()), abs=CASE["tol"])
+    every = np.array(list(itertools.product(range(4), repeat=4)))
+    exact = bootstrap(x, every, alpha)
+    assert exact.p == pytest.approx(list(expected["ASL_exact_enumeration"].values()), abs=CASE["tol"])
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> np.ndarray:
+    """Scores with many ties: of systems that are equal, differ by a constant, or agree on most topics."""
+    systems, topics = draw(st.integers(2, 4)), draw(st.integers(2, 7))
+    grain = draw(st.sampled_from([1, 2, 3, 10]))
+    rows = st.lists(st.integers(0, grain), min_size=topics, max_size=topics)
+    x = np.array(draw(st.lists(rows, min_size=systems, max_size=systems))) / grain
+    kind = draw(st.sampled_from(["any", "equal", "constant", "close"]))
+    if kind == "equal":
+        x[1] = x[0]
+    elif kind == "constant":
+        x[1] = x[0] + 0.1
+    elif kind == "close":
+        x[1] = x[0] + np.arange(topics) * 1e-7
+    return x
+
+
+@settings(deadline=None, max_examples=150)
+@given(samples(), st.integers(0, 5), st.sampled_from([0.05, 0.25, 0.5]))
+def test_bootstrap_written_out(x: np.ndarray, seed: int, alpha: float) -> None:
+    topics = draw_topics(x.shape[1], 40, seed)
+    found = bootstrap(x, topics, alpha)
+    levels, required = written_out(x, topics, alpha)
+    assert found.p == pytest.approx(levels, abs=1e-12)
+    assert found.required == pytest.approx(required, abs=1e-9)
+
+
+def test_bootstrap_of_continuous_scores_written_out() -> None:
+    x = np.random.default_rng(5).random((5, 30))
+    topics = draw_topics(30, 200, 1)
+    found = bootstrap(x, topics)
+    levels, required = written_out(x, topics, 0.05)
+    assert found.p.tolist() == levels
+    assert found.required == pytest.approx(required, abs=1e-12)
+
+
+def test_equal_systems_and_constant_differences() -> None:
+    """Rounding must not pass for a difference: thirds and tenths, added and taken off again."""
+    x = np.random.default_rng(1).integers(0, 4, 50) / 3
+    scores = np.stack([x, x.copy(), x + 0.1, (x + 0.2) - 0.1, x - 1 / 3])
+    found = bootstrap(scores, draw_topics(50, 1000))
+    expected = dict.fromkeys(itertools.combinations(range(5), 2), 0.0) | {(0, 1): 1.0, (2, 3): 1.0}
+    assert dict(zip(itertools.combinations(range(5), 2), found.p.tolist(), strict=True)) == expected
+    assert found.required.tolist() == pytest.approx([0.0] * 10, abs=1e-12)
+
+
+def test_one_topic_makes_the_difference() -> None:
+    """A third of the draws miss it, have a constant difference, and so an infinite t."""
+    x = np.random.default_rng(2).random(40)
+    y = x.copy()
+    y[7] -= 0.3
+    topics = draw_topics(40, 2000)
+    missed = (topics != 7).all(axis=1).mean()
+    found = bootstrap(np.stack([x, y]), topics)
+    levels, required = written_out(np.stack([x, y]), topics, 0.05)
+    assert found.p.tolist() == levels
+    assert found.p[0] >= missed > 0.3
+    assert found.required == pytest.approx(required)
+
+
+@pytest.mark.parametrize("cells", [1, 1000, 10**7])
+def test_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    x = np.round(np.random.default_rng(3).random((12, 20)), 1)
+    before = {test: discriminate(x, test, b=300, seed=4) for test in resampling.TESTS}
+    monkeypatch.setattr(resampling, "CELLS", cells)
+    monkeypatch.setattr(resampling, "LEAST", 1)
+    for test, one in before.items():
+        again = discriminate(x, test, b=300, seed=4)
+        assert again.p.tolist() == one.p.tolist()
+        assert again.required == pytest.approx(one.required, abs=1e-15)
+
+
+def test_the_seed_decides() -> None:
+    x = np.random.default_rng(3).random((4, 20))
+    for test in resampling.TESTS:
+        one, same, other = (discriminate(x, test, b=200, seed=seed) for seed in (1, 1, 2))
+        assert one.p.tolist() == same.p.tolist()
+        assert one.p.tolist() != other.p.tolist()
+
+
+@pytest.mark.parametrize("test", resampling.TESTS)
+def test_false_positives_under_the_null(test: str) -> None:
+    """Systems that differ by chance alone are found different as often as alpha says, give or take chance."""
+    rng = np.random.default_rng(11)
+    trials, alpha = 800, 0.1
+    hits = 0
+    for seed in range(trials):
+        hits += bool(discriminate(rng.normal(size=(2, 25)), test, b=199, alpha=alpha, seed=seed).significant[0])
+    low, high = stats.binom.interval(0.999, trials, alpha)
+    assert low <= hits <= high
+
+
+def test_randomisation_written_out() -> None:
+    x = np.array([[0.1, 0.5, 0.3, 0.7], [0.2, 0.2, 0.2, 0.2], [0.1, 0.5, 0.3, 0.7]])
+    signs = draw_signs(4, 16)
+    assert signs.exact
+    assert len(set(map(tuple, signs.values.tolist()))) == 16
+    found = randomisation(x, signs)
+    for p, (i, j) in zip(found.p, itertools.combinations(range(3), 2), strict=True):
+        z = x[i] - x[j]
+        ways = [abs(np.dot(z, one)) for one in itertools.product((1, -1), repeat=4)]
+        assert p == pytest.approx(np.mean(np.array(ways) >= abs(z.sum()) - 1e-9))
+    assert found.p[1] == 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(samples())
+def test_randomisation_is_exact_where_topics_are_few(x: np.ndarray) -> None:
+    found = discriminate(x, "randomisation", b=2**7)
+    for p, (i, j) in zip(found.p, itertools.combinations(range(len(x)), 2), strict=True):
+        z = x[i] - x[j]
+        ways = np.array([abs(np.dot(z, one)) for one in itertools.product((1, -1), repeat=len(z))])
+        assert p == pytest.approx(np.mean(ways >= abs(z.sum()) - 1e-9))
+
+
+def test_randomisation_against_scipy() -> None:
+    x = np.random.default_rng(8).random((2, 12))
+    exact = stats.permutation_test(
+        (x[0], x[1]), lambda a, b: (a - b).mean(), permutation_type="samples", n_resamples=np.inf
+    )
+    assert discriminate(x, "randomisation", b=2**12).p[0] == pytest.approx(exact.pvalue)
+    assert discriminate(x, "randomisation", b=4000).p[0] == pytest.approx(exact.pvalue, abs=0.04)
+
+
+def test_the_data_count_as_one_toss() -> None:
+    tosses = np.array([[1, -1, 1], [1, 1, -1]], np.int8)
+    found = randomisation([[1, 1, 1], [0, 0, 0]], Signs(tosses, exact=False))
+    assert found.p.tolist() == [1 / 3]
+
+
+def test_tukey_written_out() -> None:
+    """All ways to deal out the scores, against many random ones."""
+    x = np.array([[0.9, 0.8, 0.7], [0.4, 0.5, 0.1], [0.3, 0.1, 0.2]])
+    orders = list(itertools.permutations(range(3)))
+    ranges = [
+        np.ptp(np.mean([x[list(order), topic] for topic, order in enumerate(deal)], axis=0))
+        for deal in itertools.product(orders, repeat=3)
+    ]
+    found = tukey(x, b=40_000)
+    exact = [np.mean(np.array(ranges) >= abs(d) - 1e-9) for d in found.difference]
+    assert found.p == pytest.approx(exact, abs=0.01)
+    assert len(set(found.required)) == 1
+
+
+def test_tukey_is_the_most_careful() -> None:
+    x = np.random.default_rng(9).random((6, 25)) + np.arange(6)[:, None] / 25
+    each = discriminate(x, "randomisation", b=2000)
+    together = discriminate(x, "tukey", b=2000)
+    assert together.power < each.power
+    assert together.difference_required >= each.required.max()
+
+
+@pytest.mark.parametrize(
+    ("scores", "how", "message"),
+    [
+        ([[1, 2]], {}, "a test needs the scores of at least two systems: an array of systems by topics"),
+        ([[1], [2]], {}, "a test needs at least two topics, and there is one"),
+        ([[1, np.nan], [1, 2]], {}, "1 of the scores to test is undefined"),
+        ([[1, 2], [2, 1]], {"alpha": 1.0}, "alpha must be between 0 and 1, not 1"),
+        ([[1, 2], [2, 1]], {"b": 0}, "b must be a whole number of at least 1, not 0"),
+        ([[1, 2], [2, 1]], {"test": "t"}, "test must be one of bootstrap, randomisation, tukey; not 't'"),
+    ],
+)
+def test_bad_input(scores: list, how: dict, message: str) -> None:
+    with pytest.raises(cf.CranfieldError) as error:
+        discriminate(scores, **how)
+    assert error.value.message == message
+
+
+def test_resamplings_of_other_topics() -> None:
+    x = np.zeros((2, 3))
+    with pytest.raises(cf.CranfieldError, match="topics were drawn from 4, and there are scores for 3"):
+        bootstrap(x, draw_topics(4, 10))
+    with pytest.raises(cf.CranfieldError, match="signs were drawn for 4 topics, and there are scores for 3"):
+        randomisation(x, draw_signs(4, 10))
