@@ -93,7 +93,7 @@ def discriminate(
     >>> found.p.tolist(), found.significant.tolist()
     ([1.0, 0.0, 0.0], [False, True, True])
     """
-    x = _checked(scores)
+    x = checked(scores)
     if test == "bootstrap":
         return bootstrap(x, draw_topics(x.shape[1], b, seed), alpha)
     if test == "randomisation":
@@ -110,7 +110,7 @@ def bootstrap(scores: npt.ArrayLike, topics: Integers, alpha: float = 0.05) -> T
     t is taken of each draw: mean over its standard error, where 0/0 is 0 and x/0 infinite. ``required`` is the mean
     difference of the draw with the ⌈Bα⌉-th largest |t|; of draws with the same one, the earlier comes first.
     """
-    x, alpha = _checked(scores), _level(alpha)
+    x, alpha = checked(scores), _level(alpha)
     b, n = topics.shape
     if n != x.shape[1]:
         raise UsageError(f"topics were drawn from {n}, and there are scores for {x.shape[1]}")
@@ -132,7 +132,7 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> T
     ``signs`` are drawn by `draw_signs`. The data themselves count as one of the tosses, p = (c + 1) / (B + 1), unless
     all tosses there are were made.
     """
-    x, alpha = _checked(scores), _level(alpha)
+    x, alpha = checked(scores), _level(alpha)
     b, n = signs.values.shape
     if n != x.shape[1]:
         raise UsageError(f"signs were drawn for {n} topics, and there are scores for {x.shape[1]}")
@@ -154,7 +154,7 @@ def tukey(scores: npt.ArrayLike, *, b: int = 1000, alpha: float = 0.05, seed: in
     of systems that chance alone made differ by as much seldom. p = (c + 1) / (B + 1). What is required of one pair is
     required of all.
     """
-    x, alpha = _checked(scores), _level(alpha)
+    x, alpha = checked(scores), _level(alpha)
     systems, n = x.shape
     rng = np.random.default_rng(seed)
     rows = max(1, CELLS // x.size)
@@ -168,7 +168,7 @@ def tukey(scores: npt.ArrayLike, *, b: int = 1000, alpha: float = 0.05, seed: in
     return Tested(difference, (reached + 1) / (b + 1), np.full(len(difference), required), alpha)
 
 
-def _checked(scores: npt.ArrayLike) -> Floats:
+def checked(scores: npt.ArrayLike) -> Floats:
     """Scores of at least two systems on at least two topics, all defined."""
     x = np.asarray(scores, np.float64)
     if x.ndim != 2 or x.shape[0] < 2:
