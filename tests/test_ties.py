@@ -111,6 +111,23 @@ def test_expected_is_the_mean_over_orders(name: str, ranking: list, missed: list
     assert same(found, expected)
 
 
+SCORES = st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from([1.0, 1.0, 2.0, 3.0]), max_size=6)
+JUDGED = st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from([-1, 0, 1, 1, 1, 2]), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize("names", [NAMES[i::8] for i in range(8)])
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.tuples(SCORES, JUDGED), min_size=2, max_size=12))
+def test_queries_together_score_as_they_do_alone(names: list[str], queries: list) -> None:
+    # What one query's ties cost is shared with those that are alike; no value may be shared with those that are not.
+    run = {f"q{i}": scores for i, (scores, _) in enumerate(queries)}
+    judged = {f"q{i}": grades | {"top": 3} for i, (_, grades) in enumerate(queries)}
+    together = cf.evaluate(run, judged, names, ties="expected").values[0]
+    for i, q in enumerate(judged):
+        alone = cf.evaluate({q: run[q]}, {q: judged[q]}, names, ties="expected", queries="judged").values[0]
+        np.testing.assert_allclose(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-12, err_msg=str(names))
+
+
 # Neither order of gains is an end for these: they fall where a better document comes first, or do not look at gains.
 UNENDING = ("Accuracy", "NERR", "SN_", "infAP", "IPrec", "INST", "BPM", "G", "nDCG_rel", "Unjudged", "RBPres")
 
@@ -139,12 +156,12 @@ def test_condensed_is_the_ranking_without_unjudged(name: str, ranking: list, mis
 def test_a_sample_of_orders_is_near_the_mean_and_says_how_near() -> None:
     documents = {f"d{i:02}": 1.0 for i in range(14)}
     judged = {"q": {f"d{i:02}": i % 4 for i in range(12)}}
-    scores = cf.evaluate({"q": documents}, judged, ["IPrec@0.2[ties=expected]", "IPrec@0.2"])
+    scores = cf.evaluate({"q": documents}, judged, ["INST[ties=expected]", "INST"])
     note = next(n for n in scores.notes if "sampled" in n)
     assert "standard error" in note
     rng = np.random.default_rng(1)
     grades = [i % 4 for i in range(12)] + [None, None]
-    plain = cf.parse("IPrec@0.2")
+    plain = cf.parse("INST")
     brute = np.mean([plain([grades[i] for i in rng.permutation(14)]) for _ in range(3000)])
     assert scores.values[0, 0, 0] == pytest.approx(brute, abs=0.03)
 

@@ -3,6 +3,9 @@
 A query with open ties is replaced by rows in which they are settled; a measure scores those rows, and
 the mean of each query's rows is the expectation. Few possibilities are all taken, so the mean is exact;
 many are sampled with a fixed seed, and the standard error says how far off the mean may be.
+
+A row may leave one document open, as likely at each of several places. Rows that differ in nothing but which places
+these are share the scores of those they have in common, and many do: most queries have one relevant document.
 """
 
 from __future__ import annotations
@@ -12,10 +15,13 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from cranfield.batch import CELLS, Batch, ragged
+from cranfield.batch import CELLS, COLUMNS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken
@@ -35,16 +41,27 @@ Scorer = Callable[[Batch], Estimate]
 
 def over_orders(kernel: Scorer, batch: Batch, *, seed: int = 0) -> Estimate:
     """The mean of a measure over all orders of tied documents."""
-    loose = (batch.size > 1) & ~np.isnan(batch.grade)
-    alone = (loose.sum(axis=1) == 1) & (np.where(loose, batch.size, 0).max(axis=1) <= EXACT)
-    row, column = np.nonzero(loose & alone[:, None])
-    # One document in one tie, by far the most common case: it has every place of it in turn.
-    owner, place = ragged(batch.size[row, column])
-    start = batch.start[row[owner]]
-    start[np.arange(len(owner)), column[owner]] += place
-    easy = Settled(row[owner], start, np.ones_like(start), 1 / batch.size[row, column][owner])
-    hard = np.flatnonzero(loose.any(axis=1) & ~alone)
-    return _expected(kernel, batch, [easy, *(_orders(batch, q, seed) for q in hard.tolist())])
+    ties = Ties.of(batch)
+    if not ties.loose.any():
+        return kernel(batch)
+    many = np.minimum(ties.ways, SAMPLES + EXACT) * ties.loose.shape[1]
+    chunk = (np.cumsum(many) // (4 * CELLS)).astype(np.int64)
+    value, error = np.zeros((2, len(batch.length)))
+    for number in range(chunk[-1] + 1):
+        rows = np.flatnonzero(chunk == number)
+        found = _over_orders(kernel, ties if len(rows) == len(value) else Ties.of(batch.rows(rows)), seed)
+        value[rows], error[rows] = found.value, 0 if found.error is None else found.error
+    return Estimate(value, error if error.any() else None)
+
+
+def _over_orders(kernel: Scorer, ties: Ties, seed: int) -> Estimate:
+    loose = ties.loose.sum(axis=1)
+    few = ties.ways <= EXACT
+    every = [
+        _every(ties, np.flatnonzero(few & (loose == many)), int(many)) for many in np.unique(loose[few & (loose > 0)])
+    ]
+    drawn = [_drawn(ties, q, seed) for q in np.flatnonzero(~few).tolist()]
+    return _expected(kernel, ties.batch, [*every, *drawn])
 
 
 def over_cuts(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
@@ -60,51 +77,238 @@ def over_cuts(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimat
     which = np.arange(len(twice)), np.concatenate([column, column])
     start[which] = np.concatenate([batch.start[row, column], end[row, 0]])
     length[which] = np.concatenate([slots, size - slots])
-    easy = Settled(twice, start, length, np.concatenate([slots / size, 1 - slots / size]))
+    easy = Settled.all(twice, start, length, np.concatenate([slots / size, 1 - slots / size]))
     hard = np.flatnonzero(loose.any(axis=1) & ~alone)
     return _expected(kernel, batch, [easy, *(_cuts(batch, q, k, seed) for q in hard.tolist())])
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Possibilities of some queries: whose they are, positions and spans (possibility, column), and their chances."""
+    """Possibilities of some queries: whose they are, positions and spans (possibility, column), and their chances.
+
+    The document in ``column`` is as likely at each of ``places`` positions, from its own on.
+    """
 
     query: Integers
     start: Integers
     size: Integers
     chance: Floats
-    sampled: bool = False
+    column: Integers
+    places: Integers
+    sampled: Booleans
+
+    @staticmethod
+    def all(query: Integers, start: Integers, size: Integers, chance: Floats, *, sampled: bool = False) -> Settled:
+        """Possibilities that leave nothing open."""
+        none = np.zeros_like(query)
+        return Settled(query, start, size, chance, none, none + 1, np.full(len(query), sampled))
+
+    @staticmethod
+    def together(parts: Sequence[Settled]) -> Settled:
+        names = "query", "start", "size", "chance", "column", "places", "sampled"
+        return Settled(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _expected(kernel: Scorer, batch: Batch, settled: Sequence[Settled]) -> Estimate:
-    query = np.concatenate([s.query for s in settled])
-    if not len(query):
+def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimate:
+    opened = np.zeros(len(batch.length), bool)
+    for part in parts:
+        opened[part.query] = True
+    if not opened.any():
         return kernel(batch)
-    chance = np.concatenate([s.chance for s in settled])
-    start, size = np.concatenate([s.start for s in settled]), np.concatenate([s.size for s in settled])
-    value, error = np.zeros((2, len(batch.length)))
-    closed = np.setdiff1d(np.arange(len(value)), query)
-    if len(closed):
-        known = kernel(batch.rows(closed))
-        value[closed], error[closed] = known.value, 0 if known.error is None else known.error
-    scores, within = np.zeros((2, len(query)))
-    for i in range(0, len(query), step := max(1, CELLS // start.shape[1])):
-        part = slice(i, i + step)
-        rows = replace(batch.rows(query[part]), start=start[part], size=size[part])
-        found = kernel(rows.only(~np.isnan(rows.grade) & (rows.start < rows.length[:, None])))
-        scores[part], within[part] = found.value, 0 if found.error is None else found.error
+    closed = np.flatnonzero(~opened)
+    settled = Settled.together(
+        [Settled.all(closed, batch.start[closed], batch.size[closed], np.ones(len(closed))), *parts]
+    )
+    query, chance, places = settled.query, settled.chance, settled.places
+    row, place, first = _cells(batch, settled)
+    scores, within = np.zeros((2, len(row)))
+    # Rows of like width go together.
+    width = np.frexp(np.maximum((~np.isnan(batch.grade)).sum(axis=1), 1) - 0.5)[1][query[row]]
+    for bits in np.unique(width):
+        alike = np.flatnonzero(width == bits)
+        columns = min(1 << int(bits), settled.start.shape[1])
+        for i in range(0, len(alike), step := max(1, CELLS // columns)):
+            cell = alike[i : i + step]
+            one = row[cell]
+            start, size = (np.take(x[:, :columns], one, axis=0) for x in (settled.start, settled.size))
+            start[np.arange(len(one)), settled.column[one]] = place[cell]
+            found = kernel(_laid(batch, query[one], start, size))
+            scores[cell], within[cell] = found.value, 0 if found.error is None else found.error
     # An order in which the measure is undefined has found nothing: it counts 0 among others that have.
-    defined = np.bincount(query, ~np.isnan(scores), len(value)) > 0
-    scores = np.nan_to_num(scores)
-    mean = np.bincount(query, scores * chance, len(value))
-    spread = np.sqrt(np.bincount(query, (within * chance) ** 2, len(value)))
-    opened = np.unique(query)
-    value[opened], error[opened] = np.where(defined, mean, np.nan)[opened], spread[opened]
-    for s in settled:
-        if s.sampled:
-            own = scores[query == s.query[0]]
-            error[s.query[0]] = max(error[s.query[0]], own.std(ddof=1) / math.sqrt(len(own)))
-    return Estimate(value, error if error.any() else None)
+    undefined = np.isnan(scores)
+    many = len(opened)
+    mean_of_row = _sums(np.where(undefined, 0, scores), first, places) / places
+    value = np.bincount(query, mean_of_row * chance, many).astype(np.float64)
+    if undefined.any():
+        defined = np.bincount(query, _sums(~undefined, first, places), many) > 0
+        value[~defined] = np.nan
+    variance = np.zeros(many)
+    if within.any():
+        variance += np.bincount(query, _sums(within**2, first, places) * (chance / places) ** 2, many)
+    if settled.sampled.any():
+        drawn = np.flatnonzero(settled.sampled)
+        off = mean_of_row[drawn] - np.nan_to_num(value)[query[drawn]]
+        variance = np.maximum(variance, np.bincount(query[drawn], off**2, many) / (SAMPLES - 1) / SAMPLES)
+    return Estimate(value, np.sqrt(variance) if variance.any() else None)
+
+
+def _sums(x: npt.NDArray[Any], first: Integers, places: Integers) -> Floats:
+    """Sums of x over runs of it."""
+    x = np.append(x, 0.0)
+    if (places == 1).all():
+        return x[first]
+    # From the last run to the first: what reduceat makes of what lies between two of them is then a single number.
+    order = np.argsort(-first)
+    edges = np.stack([first, first + places], axis=1)[order]
+    total = np.empty(len(first))
+    total[order] = np.add.reduceat(x, edges.ravel())[::2]
+    return total
+
+
+def _cells(batch: Batch, s: Settled) -> tuple[Integers, Integers, Integers]:
+    """What has to be scored: rows and the place of their open document, each once; and where a row's first is."""
+    settled, open_ = np.flatnonzero(s.places == 1), np.flatnonzero(s.places > 1)
+    at = s.start[np.arange(len(s.query)), s.column]
+    if not len(open_):
+        return settled, at, settled
+    column, start, many = s.column[open_], s.start[open_], s.places[open_]
+    start[np.arange(len(start)), column] = 0
+    kind, one = _alike(_same_queries(batch)[s.query[open_], None], column[:, None], start)
+    low, high = np.full(len(one), np.iinfo(np.int64).max), np.zeros(len(one), np.int64)
+    np.minimum.at(low, kind, at[open_])
+    np.maximum.at(high, kind, at[open_] + many)
+    base = np.cumsum(high - low) - (high - low)
+    run = base[kind] + at[open_] - low[kind]
+    total = int((high - low).sum())
+    needed = np.cumsum(np.bincount(run, minlength=total + 1) - np.bincount(run + many, minlength=total + 1))[:-1] > 0
+    cell = np.flatnonzero(needed)
+    owner = np.repeat(np.arange(len(one)), high - low)[cell]
+    first = np.empty_like(s.query)
+    first[settled], first[open_] = np.arange(len(settled)), len(settled) + (np.cumsum(needed) - 1)[run]
+    place = cell - base[owner] + low[owner]
+    return np.concatenate([settled, open_[one[owner]]]), np.concatenate([at[settled], place]), first
+
+
+def _alike(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+    """A number for each row, the same for rows that are equal in all tables; and one row for each number."""
+    raw = np.concatenate([t.reshape(len(t), -1).astype(np.float64) for t in tables], axis=1).view(np.uint64)
+    mixed = (raw ^ (raw >> np.uint64(29))) * np.random.default_rng(0).integers(
+        1 << 63, size=raw.shape[1], dtype=np.uint64
+    )
+    _, one, number = np.unique(mixed.sum(axis=1), return_index=True, return_inverse=True)
+    if (raw != raw[one[number]]).any():  # rows that differ and have the same hash
+        _, one, number = np.unique(raw, axis=0, return_index=True, return_inverse=True)
+    return number, one
+
+
+def _same_queries(b: Batch) -> Integers:
+    """A number for each query, the same for those between which no measure sees a difference but positions."""
+    if b.subtopics is not None:
+        return np.arange(len(b.length))
+    state = np.where(np.isnan(b.grade), 2, b.judged)
+    parts = (b.gain, state, b.nil, b.length, b.ideal, b.R, b.N, b.mass, b.tail, b.nil_grade)
+    return _alike(*parts)[0]
+
+
+def _laid(batch: Batch, query: Integers, start: Integers, size: Integers) -> Batch:
+    """Rankings of some queries with their documents elsewhere."""
+    nothing = np.broadcast_to(0, start.shape)
+    fields: dict[str, Any] = {"start": start, "size": size, "by_id": nothing, "by_input": nothing}
+    # What no document of this batch has is not moved, nor is the pool: gains were made of it already.
+    fields |= {} if batch.nil.any() else {"nil": nothing > 0}
+    fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.subtopics is None else {}
+    fields |= {"pool": np.broadcast_to(np.nan, (len(query), 1)), "pooled": {}}
+    for name in COLUMNS.keys() - fields.keys():
+        fields[name] = np.take(getattr(batch, name)[:, : start.shape[1]], query, axis=0)
+    for name in ("length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"):
+        fields[name] = np.take(getattr(batch, name), query, axis=0)
+    rows = replace(batch, **fields)
+    inside = np.isnan(rows.grade) | (start < rows.length[:, None])
+    return rows.sorted() if inside.all() else rows.only(~np.isnan(rows.grade) & inside)
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The ties of a batch whose documents are in order of their kind within each; arrays are (query, column).
+
+    ``loose``: the document's place is open. ``kin``: how many of its kind and tie come before it, of ``alike`` in all.
+    ``earlier``: documents of other kinds of its tie that come before it. ``pure``: there is one kind in its tie.
+    """
+
+    batch: Batch
+    loose: Booleans
+    kin: Integers
+    alike: Integers
+    earlier: Integers
+    pure: Booleans
+
+    @staticmethod
+    def of(batch: Batch) -> Ties:
+        kind = _kinds(batch)
+        loose = (batch.size > 1) & ~np.isnan(batch.grade)
+        tied = (batch.start[:, 1:] == batch.start[:, :-1]) & loose[:, 1:] & loose[:, :-1]
+        if (tied & (kind[:, 1:] < kind[:, :-1])).any():
+            key = np.where(np.isnan(batch.grade), np.iinfo(np.int64).max, batch.start)
+            return Ties.of(batch.columns(np.lexsort((kind, key), axis=1)))
+        kept = tied & (kind[:, 1:] == kind[:, :-1])
+        head, tail = _runs(tied)
+        lead, last = _runs(kept)
+        columns = np.arange(loose.shape[1])
+        return Ties(batch, loose, columns - lead, last - lead + 1, lead - head, (lead == head) & (last == tail))
+
+    @cached_property
+    def ways(self) -> Floats:
+        """In how many ways the documents of each query can be arranged, those of one kind being alike."""
+        factor = (self.batch.size - self.earlier - self.kin) / (self.kin + 1)
+        with np.errstate(over="ignore"):
+            return np.rint(np.where(self.loose, factor, 1).prod(axis=1))
+
+
+def _runs(same: Booleans) -> tuple[Integers, Integers]:
+    """The first and last column of the run that each column is in; ``same`` says which go with the one before."""
+    first = np.pad(~same, ((0, 0), (1, 0)), constant_values=True)
+    last = np.pad(~same, ((0, 0), (0, 1)), constant_values=True)
+    columns = np.arange(first.shape[1])
+    until = np.where(last, columns, columns[-1])[:, ::-1]
+    return np.maximum.accumulate(np.where(first, columns, 0), axis=1), np.minimum.accumulate(until, axis=1)[:, ::-1]
+
+
+def _kinds(batch: Batch) -> Floats:
+    """Numbers for documents, the same for those between which measures see no difference."""
+    if batch.subtopics is not None:
+        return batch.document.astype(np.float64)
+    return np.where(batch.nil, np.inf, np.where(batch.judged, batch.gain, -np.inf))
+
+
+def _every(ties: Ties, query: Integers, many: int) -> Settled:
+    """Every arrangement of queries in which so many places are open; the widest tie of one kind leaves its last so."""
+    batch, width = ties.batch, ties.loose.shape[1]
+    loose, first = ties.loose[query], batch.start[query]
+    widest = np.where(loose & ties.pure[query], batch.size[query], 0)
+    opens = widest.max(axis=1) > 1
+    chosen = loose & opens[:, None] & (first == np.take_along_axis(first, widest.argmax(axis=1)[:, None], axis=1))
+    column = np.argsort(np.arange(width) + width * (loose + 1 * chosen), axis=1)[:, -many:]
+    kin, earlier, alike, size = (x[query[:, None], column] for x in (ties.kin, ties.earlier, ties.alike, batch.size))
+    # A place is counted among those that documents of earlier kinds leave; documents of one kind are in order.
+    end = size - earlier - alike + kin + 1
+    row = np.arange(len(query))
+    spot = np.zeros((len(query), many), np.int64)
+    for d in range(many):
+        low = np.where(kin[row, d] > 0, spot[:, d - 1] + 1, 0)
+        places = end[row, d] - low
+        left = np.where(opens[row], places, 1) if d == many - 1 else np.ones_like(row)
+        owner, step = ragged(places // left)
+        row, spot, left = row[owner], spot[owner], left[owner]
+        spot[:, d] = low[owner] + step
+    for d in np.flatnonzero(earlier.any(axis=0)).tolist():
+        before = np.arange(many) - d + kin[row, d][:, None]
+        taken = np.where((before < 0) & (before >= -earlier[row, d][:, None]), spot, np.iinfo(np.int64).max)
+        for other in np.sort(taken, axis=1).T[: earlier[:, d].max()]:
+            spot[:, d] += spot[:, d] >= other
+    start = first[row]
+    start[np.arange(len(row))[:, None], column[row]] += spot
+    chance = left / np.bincount(row, left)[row]
+    return Settled(query[row], start, np.ones_like(start), chance, column[row, -1], left, np.zeros(len(row), bool))
 
 
 def _generator(batch: Batch, seed: int) -> np.random.Generator:
@@ -121,58 +325,21 @@ def _groups(batch: Batch) -> Iterator[tuple[Integers, int, int]]:
             yield columns, int(batch.start[0, columns[0]]), int(batch.size[0, columns[0]])
 
 
-def _kinds(batch: Batch, columns: Integers) -> Integers:
-    """Numbers for the documents at these columns, the same for those that are alike: of one grade."""
-    grade = np.where(batch.nil[0, columns], -np.inf, batch.grade[0, columns])
-    return np.unique(grade, return_inverse=True)[1]
-
-
-def _orders(batch: Batch, query: int, seed: int) -> Settled:
-    batch = batch.rows(np.array([query]))
+def _drawn(ties: Ties, query: int, seed: int) -> Settled:
+    """Some arrangements of a query."""
+    batch = ties.batch.rows(np.array([query]))
     rng = _generator(batch, seed)
-    groups = list(_groups(batch))
-    kinds = [_kinds(batch, columns) for columns, _, _ in groups]
-    total = math.prod(_arrangements(np.bincount(kind), size) for kind, (_, _, size) in zip(kinds, groups, strict=True))
-    sampled = total > EXACT
-    if sampled:
-        places = [_sample(len(columns), size, rng) for columns, _, size in groups]
-    else:
-        every = [_every(kind, size) for kind, (_, _, size) in zip(kinds, groups, strict=True)]
-        which = np.array(list(itertools.product(*(range(len(places)) for places in every))), np.int64)
-        places = [places[which[:, g]] for g, places in enumerate(every)]
-    start = np.repeat(batch.start, len(places[0]), axis=0)
-    for (columns, _, _), place in zip(groups, places, strict=True):
-        start[:, columns] += place
-    chance = np.full(len(start), 1 / len(start))
-    return Settled(np.full(len(start), query), start, np.ones_like(start), chance, sampled)
-
-
-def _arrangements(counts: Integers, size: int) -> int:
-    """In how many ways documents of these kinds and anonymous others fill a group."""
-    ways, left = 1, size
-    for count in counts.tolist():
-        ways *= math.comb(left, count)
-        left -= count
-    return ways
-
-
-def _every(kind: Integers, size: int) -> Integers:
-    """All places (arrangement, document) in a group of documents of which those of one kind are alike."""
-    partial: list[dict[int, int]] = [{}]
-    for k in range(kind.max() + 1):
-        members = np.flatnonzero(kind == k).tolist()
-        partial = [
-            taken | dict(zip(members, spots, strict=True))
-            for taken in partial
-            for spots in itertools.combinations(sorted(set(range(size)) - set(taken.values())), len(members))
-        ]
-    return np.array([[taken[d] for d in range(len(kind))] for taken in partial], np.int64)
+    start = np.repeat(batch.start, SAMPLES, axis=0)
+    for columns, _, size in _groups(batch):
+        start[:, columns] += _sample(len(columns), size, rng)
+    own = np.full(SAMPLES, query)
+    return Settled.all(own, start, np.ones_like(start), np.full(SAMPLES, 1 / SAMPLES), sampled=True)
 
 
 def _sample(documents: int, size: int, rng: np.random.Generator) -> Integers:
     """Places (sample, document) drawn without two documents in one."""
     if documents**2 > size:
-        return np.array([rng.permutation(size)[:documents] for _ in range(SAMPLES)], np.int64)
+        return rng.permuted(np.tile(np.arange(size), (SAMPLES, 1)), axis=1)[:, :documents]
     places = rng.integers(0, size, (SAMPLES, documents))
     while len(again := np.flatnonzero((np.diff(np.sort(places, axis=1), axis=1) == 0).any(axis=1))):
         places[again] = rng.integers(0, size, (len(again), documents))
@@ -185,8 +352,8 @@ def _cuts(batch: Batch, query: int, k: int, seed: int) -> Settled:
     end = int(min(batch.length[0], k))
     columns, first, size = next((c, t, n) for c, t, n in _groups(batch) if t < end < t + n)
     slots = end - first
-    kind = _kinds(batch, columns)
-    # Documents of one grade are alike, so an outcome is how many of each made it; last, those nobody judged.
+    # Documents of one kind are alike, so an outcome is how many of each made it; last, those nobody judged.
+    kind = np.unique(_kinds(batch)[0, columns], return_inverse=True)[1]
     have = np.append(np.bincount(kind), size - len(columns))
     sampled = math.prod((have + 1).tolist()) > 20 * EXACT
     if sampled:
@@ -209,4 +376,4 @@ def _cuts(batch: Batch, query: int, k: int, seed: int) -> Settled:
     start, length = np.repeat(batch.start, len(drawn), axis=0), np.repeat(batch.size, len(drawn), axis=0)
     start[:, columns] = np.where(inside, first, end)
     length[:, columns] = np.where(inside, slots, size - slots)
-    return Settled(np.full(len(start), query), start, length, chance, sampled)
+    return Settled.all(np.full(len(start), query), start, length, chance, sampled=sampled)
