@@ -93,6 +93,10 @@ ALIASES = {
     "INST(T=1.5, min_rel=0, max_rel=3)": "INST(T=1.5, max=3)", "SetP(relative=True)": "SetRelP", "P(cutoff=5)": "P@5",
     "SetP(rel=2, relative=True)": "SetRelP(rel=2)", "IPrec(recall=0.1)": "IPrec@0.1", "α_nDCG@20": "alpha_nDCG@20", "MAP_IA": "AP_IA", "NumRet(rel=1)": "NumRelRet",
     "SDCG(min_rel=1, max_rel=3)@5": "SDCG(max=3, min=1)@5", "AP(rel=2)@100": "AP(rel=2)@100",
+    # ndeval and NTCIR
+    "alpha-nDCG@20": "alpha_nDCG@20", "ERR-IA@20": "ERR_IA@20", "MAP-IA": "AP_IA", "strec@10": "StRecall@10", "I-rec@10": "StRecall@10",
+    "I_rec@10": "StRecall@10", "D-nDCG@10": "D_nDCG@10", "D#-nDCG@10": "Dsharp_nDCG@10", "nDCG-IA@10": "nDCG_IA@10",
+    "D#-nDCG(gamma=0.3)@10[condensed]": "Dsharp_nDCG(gamma=0.3)@10[condensed]",
     # ranx
     "ndcg@10": "nDCG@10", "mrr": "RR", "precision@10": "P@10", "recall@10": "R@10", "f1@10": "F1@10",
     "r-precision": "Rprec", "hit_rate@10": "Success@10", "rbp.95": "RBP(p=0.95)", "map@100-l2": "AP(rel=2)@100",

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import random
+from pathlib import Path
 
 import numpy as np
 import pyndeval
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cranfield as cf
 
-CUTOFFS = (5, 10, 20)
-NDEVAL = {
-    **{f"alpha-DCG@{k}": f"alpha_DCG@{k}" for k in CUTOFFS},
-    **{f"alpha-nDCG@{k}": f"alpha_nDCG@{k}" for k in CUTOFFS},
-    **{f"ERR-IA@{k}": f"ERR_IA@{k}" for k in CUTOFFS},
-    **{f"nERR-IA@{k}": f"nERR_IA@{k}" for k in CUTOFFS},
-    **{f"P-IA@{k}": f"P_IA@{k}" for k in CUTOFFS},
-    **{f"strec@{k}": f"StRecall@{k}" for k in CUTOFFS},
-    "NRBP": "NRBP",
-    "nNRBP": "nNRBP",
-    "MAP-IA": "AP_IA",
-}
+CUT = {"alpha-DCG": "alpha_DCG", "alpha-nDCG": "alpha_nDCG", "ERR-IA": "ERR_IA", "nERR-IA": "nERR_IA", "P-IA": "P_IA",
+       "strec": "StRecall"}  # fmt: skip
+NDEVAL = {f"{theirs}@{k}": f"{ours}@{k}" for theirs, ours in CUT.items() for k in range(1, 21)}
+NDEVAL |= {"NRBP": "NRBP", "nNRBP": "nNRBP", "MAP-IA": "AP_IA"}
+# ndeval begins to divide by the gain of a perfect list at rank 2, so that these are M times too large.
+UNDIVIDED = ("alpha-DCG@1", "ERR-IA@1")
 
 
 def topic(rng: random.Random, documents: int = 30, subtopics: int = 4) -> tuple[dict, dict]:
@@ -34,34 +32,70 @@ def topic(rng: random.Random, documents: int = 30, subtopics: int = 4) -> tuple[
     return run, qrels
 
 
+def ndeval(runs: dict, judgments: dict, measures: list[str], **parameters: float) -> dict:
+    lines = [(q, s, d, g) for q, docs in judgments.items() for d, labels in docs.items() for s, g in labels.items()]
+    ranking = [(q, d, s) for q, docs in runs.items() for d, s in docs.items()]
+    return pyndeval.ndeval(lines, ranking, measures=measures, **parameters)
+
+
 def test_ndeval() -> None:
+    """Every measure and cut-off that it has, on topics with grades up to 3, which it takes for 1."""
     rng = random.Random(4)
     runs, judgments = {}, {}
     for q in range(500):
-        runs[f"{q}"], judgments[f"{q}"] = topic(rng)
-    theirs = pyndeval.ndeval(
-        [(q, s, d, g) for q, docs in judgments.items() for d, labels in docs.items() for s, g in labels.items()],
-        [(q, d, s) for q, docs in runs.items() for d, s in docs.items()],
-        measures=list(NDEVAL),
-    )
+        runs[f"{q}"], labels = topic(rng)
+        judgments[f"{q}"] = {
+            d: {s: g * rng.choice([1, 1, 2, 3]) for s, g in about.items()} for d, about in labels.items()
+        }
+    theirs = ndeval(runs, judgments, list(NDEVAL))
     ours = cf.evaluate(runs, judgments, list(NDEVAL.values()))
+    covered = {q: {s for labels in docs.values() for s, g in labels.items() if g} for q, docs in judgments.items()}
     for q, name in enumerate(ours.queries):
         for m, peer in enumerate(NDEVAL):
-            assert ours.values[0, m, q] == pytest.approx(theirs[name][peer], abs=1e-6), (name, peer)
+            value = ours.values[0, m, q] * (len(covered[name]) if peer in UNDIVIDED else 1)
+            assert value == pytest.approx(theirs[name][peer], abs=1e-6), (name, peer)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.2, 0.8), (0.9, 0.3)])
+def test_ndeval_with_other_parameters(alpha: float, beta: float) -> None:
+    rng = random.Random(alpha)
+    run, judgments = zip(*[topic(rng) for _ in range(50)], strict=True)
+    runs, qrels = (
+        dict(zip(map(str, range(50)), run, strict=True)),
+        dict(zip(map(str, range(50)), judgments, strict=True)),
+    )
+    peers = {
+        "alpha-nDCG@10": f"alpha_nDCG(alpha={alpha})@10",
+        "nERR-IA@10": f"nERR_IA(alpha={alpha})@10",
+        "NRBP": f"NRBP(alpha={alpha}, beta={beta})",
+        "nNRBP": f"nNRBP(alpha={alpha}, beta={beta})",
+    }
+    theirs = ndeval(runs, qrels, list(peers), alpha=alpha, beta=beta)
+    ours = cf.evaluate(runs, qrels, list(peers.values()))
+    for q, name in enumerate(ours.queries):
+        assert ours.values[0, :, q] == pytest.approx([theirs[name][peer] for peer in peers], abs=1e-6)
+
+
+def test_ties_of_ndeval_are_settled_by_ascending_id() -> None:
+    qrels, run = {"q": {"a": {"1": 1}, "b": {"1": 0}}}, {"q": {"a": 1.0, "b": 1.0}}
+    assert ndeval(run, qrels, ["ERR-IA@5"])["q"]["ERR-IA@5"] > cf.evaluate(run, qrels, "ERR_IA@5").summary(0, 0)
 
 
 VARIANTS = ["alpha_DCG@3", "alpha_DCG(alpha=1)@4", "alpha_DCG(alpha=0)", "alpha_nDCG@2", "alpha_nDCG", "ERR_IA@3", "ERR_IA(norm='paper')",
             "ERR_IA(norm='paper', max=2)@2", "nERR_IA@3", "NRBP", "NRBP(beta=0.8)@3", "nNRBP", "AP_IA", "AP_IA@2", "P_IA@2", "StRecall@2",
-            "alpha_nDCG(rel=2)@3"]  # fmt: skip
+            "alpha_nDCG(rel=2)@3", "nDCG_IA@2", "nDCG_IA(gain='exp')", "nDCG_IA(rel=2)@3", "D_nDCG@2", "D_nDCG(discount='jk')",
+            "D_nDCG(gain={1: 3, 2: 0})@3", "Dsharp_nDCG@2", "Dsharp_nDCG(gamma=0.2, gain='exp')@3"]  # fmt: skip
 
 
+@pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_expected_is_the_mean_over_orders(name: str) -> None:
+def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
     rng = random.Random(name)
     for _ in range(12):
         documents = [f"d{i}" for i in range(rng.randint(1, 6))]
         qrels = {d: {s: rng.choice([0, 0, 1, 2]) for s in "xyz"} for d in [*documents, "missed"] if rng.random() < 0.8}
         qrels["always"] = {"x": 2, "y": 0, "z": 0}
+        intents = {"q": {"x": 1, "y": rng.choice([0, 2, 0.3]), "z": 0.5}} if weighed else None
         scores = {d: float(rng.choice([1, 1, 2])) for d in documents}
         groups = [[d for d in documents if scores[d] == s] for s in (2.0, 1.0)]
         orders = [
@@ -70,11 +104,38 @@ def test_expected_is_the_mean_over_orders(name: str) -> None:
             for b in map(list, itertools.permutations(groups[1]))
         ]
         each = [
-            cf.evaluate({"q": {d: -i for i, d in enumerate(order)}}, {"q": qrels}, name).summary(0, 0)
+            cf.evaluate({"q": {d: -i for i, d in enumerate(order)}}, {"q": qrels}, name, intents=intents).summary(0, 0)
             for order in orders
         ]
-        found = cf.evaluate({"q": scores}, {"q": qrels}, f"{name}[ties=expected]").summary(0, 0)
+        tied = cf.evaluate({"q": scores}, {"q": qrels}, f"{name}[ties=expected]", intents=intents)
+        found = tied.summary(0, 0)
         assert found == pytest.approx(np.mean(each), abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_scores_do_not_depend_on_company(name: str) -> None:
+    """Alone or with wider queries, rows in this order or another, a query scores the same to the last bit."""
+    rng = random.Random(name)
+    run, qrels, intents = {}, {}, {}
+    for q in range(6):
+        documents = [f"d{i}" for i in range(rng.choice([5, 20, 60]))]
+        run[f"q{q}"] = {d: float(rng.randint(0, 12)) for d in documents}
+        judged = rng.sample(documents, 4) if q else documents
+        subtopics = "bcadefghijk"[: rng.randint(2, 11)] if q else "abcdefghijk"
+        qrels[f"q{q}"] = {d: {s: rng.choice([0, 0, 1, 2]) for s in subtopics} for d in judged} | {"sure": {"a": 3}}
+        intents[f"q{q}"] = {s: rng.random() for s in subtopics} | {"a": 1.0}
+    asked = [f"{name}[ties=expected]", f"{name}[condensed]"]
+
+    def values(run: dict, qrels: dict, intents: dict) -> dict[str, list[float]]:
+        scores = cf.evaluate(run, qrels, asked, intents=intents)
+        return {query: scores.values[0, :, q].tolist() for q, query in enumerate(scores.queries)}
+
+    together = values(run, qrels, intents)
+    for q in run:
+        assert np.array_equal(values({q: run[q]}, {q: qrels[q]}, {q: intents[q]})[q], together[q], equal_nan=True), q
+    turned = [{q: dict(reversed(of.items())) for q, of in reversed(part.items())} for part in (run, qrels, intents)]
+    again = values(*turned)
+    assert all(np.array_equal(again[q], together[q], equal_nan=True) for q in run)
 
 
 def test_every_measure_is_tried() -> None:
@@ -86,9 +147,21 @@ def test_the_greedy_ideal_can_be_beaten_and_the_exact_one_cannot() -> None:
     run = {"q": {"d1": 2.0, "d2": 1.0}}
     assert cf.evaluate(run, qrels, "alpha_nDCG@2").summary(0, 0) == pytest.approx(1.107068101)
     assert cf.evaluate(run, qrels, "alpha_nDCG(ideal='exact')@2").summary(0, 0) == pytest.approx(1.0)
-    many = {"q": {f"d{i}": {"1": 1, str(i): 1} for i in range(12)}}
-    with pytest.raises(cf.MeasureError, match="ideal='exact' tries every order, and 12 documents have 5e"):
+    many = {"q": {f"d{i}": {"1": 1, str(i): 1} for i in range(20)}}
+    with pytest.raises(cf.MeasureError, match="tries every set of relevant documents, and 20 of them have 1e"):
         cf.evaluate(run, many, "alpha_nDCG(ideal='exact')@2")
+
+
+@pytest.mark.parametrize("name", ["alpha_nDCG", "alpha_nDCG@2", "nERR_IA@3", "nNRBP(beta=0.8)", "nNRBP(alpha=0.9)@2"])
+def test_the_exact_ideal_is_the_best_of_all_orders(name: str) -> None:
+    measure = cf.parse(name)
+    exact = str(cf.Measure(measure.symbol, (*measure.parameters, ("ideal", "exact")), measure.cutoff))
+    rng = random.Random(name)
+    for _ in range(4):
+        qrels = {"q": {f"d{i}": {s: int(rng.random() < 0.5) for s in "wxyz"} for i in range(4)} | {"sure": {"w": 1}}}
+        intents = {"q": {"w": 1, "x": 2, "y": 0.3, "z": 1}}
+        orders = [{"q": {d: -i for i, d in enumerate(order)}} for order in itertools.permutations(qrels["q"])]
+        assert cf.evaluate(orders, qrels, exact, intents=intents).means.max() == pytest.approx(1)
 
 
 def test_nothing_relevant_is_undefined_where_ndeval_says_nan() -> None:
@@ -127,3 +200,256 @@ def test_queries_that_nobody_judged_are_no_trouble() -> None:
     assert cf.evaluate(run, qrels, measures).means[0].tolist() == [1, 1, 1]
     scores = cf.evaluate(run, qrels, measures, queries="run")
     assert np.isnan(scores.values[0, :, 1]).all()
+
+
+# The definitions once more, written down without a thought for speed.
+
+
+def naive(
+    name: str, ranking: list[str], judged: dict[str, dict[str, float]], weights: dict[str, float] | None, k: int
+) -> float:
+    subtopics = sorted({s for labels in judged.values() for s, g in labels.items() if g > 0})
+    weights = dict.fromkeys(subtopics, 1.0) if weights is None else {s: weights.get(s, 0.0) for s in subtopics}
+    subtopics = [s for s in subtopics if weights[s] > 0]
+    p = {s: weights[s] / sum(weights[t] for t in subtopics) for s in subtopics}
+    grade = {s: [judged.get(d, {}).get(s, 0) for d in ranking] for s in subtopics}
+
+    def dcg(gains: list[float]) -> float:
+        return sum(g / np.log2(r + 2) for r, g in enumerate(gains[:k]))
+
+    def ndcg(gain: list[float], pool: list[float]) -> float:
+        return dcg(gain) / dcg(sorted(pool, reverse=True))
+
+    def cascade(discount: list[float], order: list[str]) -> float:
+        total = 0.0
+        for s in subtopics:
+            reach = 1.0
+            for d, step in zip(order[:k], discount, strict=False):
+                if judged.get(d, {}).get(s, 0) > 0:
+                    total += p[s] * step * reach
+                    reach *= 0.5
+        return total
+
+    recall = np.mean([any(grade[s][:k]) for s in subtopics])
+    overall = ndcg(
+        [sum(p[s] * grade[s][r] for s in subtopics) for r in range(len(ranking))],
+        [sum(p[s] * labels.get(s, 0) for s in subtopics) for labels in judged.values()],
+    )
+    top = max(g for labels in judged.values() for g in labels.values())
+
+    def err(grades: list[float]) -> float:
+        reach, total = 1.0, 0.0
+        for r, g in enumerate(grades[:k], 1):
+            stop = (2**g - 1) / 2**top
+            total += reach * stop / r
+            reach *= 1 - stop
+        return total
+
+    log, harmonic = [1 / np.log2(r + 1) for r in range(1, 99)], [1 / r for r in range(1, 99)]
+    power = [0.5 ** (r - 1) for r in range(1, 99)]
+    orders = [list(order) for order in itertools.permutations(judged)]
+    return {
+        "nDCG_IA": lambda: sum(p[s] * ndcg(grade[s], [x.get(s, 0) for x in judged.values()]) for s in subtopics),
+        "D_nDCG": lambda: overall,
+        "I_rec": lambda: recall,
+        "Dsharp_nDCG": lambda: (recall + overall) / 2,
+        "P_IA": lambda: sum(p[s] * sum(g > 0 for g in grade[s][:k]) / k for s in subtopics),
+        "ERR_IA(norm='paper')": lambda: sum(p[s] * err(grade[s]) for s in subtopics),
+        "ERR_IA": lambda: cascade(harmonic, ranking) / sum(0.5**r * harmonic[r] for r in range(k)),
+        "alpha_DCG": lambda: cascade(log, ranking) / sum(0.5**r * log[r] for r in range(k)),
+        "NRBP": lambda: 0.75 * cascade(power, ranking),
+        "alpha_nDCG(ideal='exact')": lambda: cascade(log, ranking) / max(cascade(log, order) for order in orders),
+        "nERR_IA(ideal='exact')": lambda: cascade(harmonic, ranking) / max(cascade(harmonic, o) for o in orders),
+    }[name]()
+
+
+NAIVE = ("nDCG_IA", "D_nDCG", "I_rec", "Dsharp_nDCG", "P_IA", "ERR_IA(norm='paper')", "ERR_IA", "alpha_DCG", "NRBP",
+         "alpha_nDCG(ideal='exact')", "nERR_IA(ideal='exact')")  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("abcde"), st.dictionaries(st.sampled_from("xyz"), st.integers(0, 3)), max_size=4),
+    st.permutations("abcdefg"),
+    st.none() | st.dictionaries(st.sampled_from("xyz"), st.floats(0.125, 4), min_size=1),
+    st.integers(1, 6),
+)
+def test_definitions(judged: dict, order: list[str], weights: dict | None, k: int) -> None:
+    judged = {d: labels for d, labels in judged.items() if labels} | {"sure": {"x": 1, "y": 0, "z": 2}}
+    weights = weights and weights | {"x": 1.0}
+    names = [f"{name}@{k}" for name in NAIVE]
+    scores = cf.evaluate(
+        {"q": {d: -i for i, d in enumerate(order)}}, {"q": judged}, names, intents=weights and {"q": weights}
+    )
+    expected = [naive(name, order, judged, weights, k) for name in NAIVE]
+    assert scores.values[0, :, 0] == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations("abcdefg"), st.sampled_from(VARIANTS))
+def test_condensed_is_the_ranking_without_unjudged(order: list[str], name: str) -> None:
+    judged = {"a": {"x": 1}, "c": {"x": 0, "y": 2}, "d": {"y": 0}, "f": {"x": 2, "y": 1}}
+    run = {d: -i // 2 for i, d in enumerate(order)}
+    views = "[ties=expected, condensed]"
+    whole = cf.evaluate({"q": run}, {"q": judged}, name + views).summary(0, 0)
+    short = cf.evaluate({"q": {d: s for d, s in run.items() if d in judged}}, {"q": judged}, name + views).summary(0, 0)
+    assert whole == pytest.approx(short)
+
+
+def test_graded_by_hand() -> None:
+    """Two subtopics, three in four readers want the first; grades are gains."""
+    qrels = {"q": {"a": {"1": 2, "2": 0}, "b": {"1": 0, "2": 3}, "c": {"1": 1, "2": 1}}}
+    run, intents = {"q": {"b": 3.0, "c": 2.0}}, {"q": {"1": 3, "2": 1}}
+    names = ["D_nDCG@2", "I-rec@1", "D#-nDCG@1", "nDCG_IA@1", "P_IA@2", "ERR_IA(norm='paper')@2"]
+    scores = cf.evaluate(run, qrels, names, intents=intents)
+    step = 1 / np.log2(3)
+    assert scores.values[0, :, 0] == pytest.approx(
+        [
+            (0.75 + step) / (1.5 + step),  # gains: a 1.5, b 0.75, c 1
+            0.5,
+            (0.5 + 0.75 / 1.5) / 2,
+            0.25,
+            0.75 / 2 + 0.25,
+            0.75 * 1 / 8 / 2 + 0.25 * (7 / 8 + 1 / 8 * 1 / 8 / 2),
+        ]
+    )
+
+
+def test_graded_judgments_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q 1 a 3\nq 2 a 1\nq 1 b 0\nq 2 b 2\n")
+    (tmp_path / "run").write_text("q Q0 b 1 2.0 x\nq Q0 a 2 1.0 x\n")
+    names = ["ERR_IA(norm='paper')@2", "ERR_IA(norm='paper', max=4)@1", "alpha_DCG(rel=2)@1", "D_nDCG(gain='exp')@1"]
+    scores = cf.evaluate(tmp_path / "run", tmp_path / "qrels", names)
+    assert scores.values[0, :, 0] == pytest.approx([(7 / 8 / 2 + 3 / 8 + 5 / 8 / 8 / 2) / 2, 3 / 16 / 2, 0.5, 3 / 8])
+
+
+# Intents.
+
+SUBTOPICS = {"q": {"a": {"1": 1, "2": 0, "3": 0}, "b": {"1": 0, "2": 1, "3": 0}}, "r": {"a": {"1": 1}}}
+
+
+def test_weights_from_a_file_and_notes(tmp_path: Path) -> None:
+    (tmp_path / "weights.txt").write_text("# query subtopic weight\nq 1 0.75\n\nq 3 1\ns 1 1\n")
+    (tmp_path / "weights.json").write_text('{"q": {"1": 0.75, "3": 1}, "s": {"1": 1}}')
+    run = {"q": {"b": 1.0}, "r": {"a": 1.0}}
+    for name in ("weights.txt", "weights.json"):
+        scores = cf.evaluate(run, SUBTOPICS, "P_IA@1", intents=tmp_path / name)
+        assert scores.values[0, 0].tolist() == [0, 1]
+        place = tmp_path / name
+        assert [n for n in scores.notes if "weights" in n.split(": ")[0]] == [
+            f"{place} has no weights for 1 query (r): all subtopics alike",
+            f"{place} has weights for 1 query (s) that nobody judged: not used",
+            f"{place} gives no weight to 1 subtopics with relevant documents (2 of q): not counted",
+        ]
+
+
+def test_equal_weights_change_nothing() -> None:
+    rng = random.Random(1)
+    run, qrels = topic(rng)
+    names = [name for name in VARIANTS if "{" not in name]
+    intents = {"q": dict.fromkeys("1234", 0.1)}
+    a, b = (cf.evaluate({"q": run}, {"q": qrels}, names, intents=given).values for given in (None, intents))
+    assert np.array_equal(a, b, equal_nan=True)
+
+
+WRONG = {
+    "q 1\n": ['W:1: expected 3 columns (query subtopic weight), found 2: "q 1"'],
+    "q 1 much\nq 2 nan\nq 3 -1": [
+        'W:1: the weight is not a finite number: "much"',
+        'W:2: the weight is not a finite number: "nan"',
+        "W:3: the weight is negative: -1",
+    ],
+    "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` has a weight already, from W:1"],
+    "q 1 1\nq 7 1\nr 2 1\n": [
+        "W:2: nobody judged a document for subtopic `7` of query `q`",
+        "W:3: nobody judged a document for subtopic `2` of query `r`",
+    ],
+    "q 1 1\nr 1 0\n": ["W:2: all weights of query `r` are 0"],
+    "x 1 1\n": ["W: none of its queries is judged (for example `x`)"],
+    "[{}]": ["W: expected {query: {subtopic: weight}}, found rows"],
+    '{"q": {"1": "x"}}': ['W: query `q`, subtopic `1`: the weight is not a finite number: "x"'],
+    '{"q": {"1": 1}, "r": 2}': ["W: query `r`: expected {subtopic: weight}, found int"],
+}
+
+
+@pytest.mark.parametrize(("text", "faults"), WRONG.items())
+def test_wrong_weights(text: str, faults: list[str], tmp_path: Path) -> None:
+    place = tmp_path / "weights"
+    place.write_text(text)
+    with pytest.raises(cf.InputError) as caught:
+        cf.evaluate({"q": {"a": 1.0}}, SUBTOPICS, "P_IA@1", intents=place)
+    assert list(caught.value.faults) == [fault.replace("W:", f"{place}:") for fault in faults]
+
+
+def test_weights_without_subtopics() -> None:
+    with pytest.raises(
+        cf.InputError, match="qrels: weights of intents need judgments by subtopic, and these have none"
+    ):
+        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "AP", intents={"q": {"1": 1}})
+    with pytest.raises(cf.CranfieldError, match="cannot read intents from int"):
+        cf.evaluate({"q": {"a": 1.0}}, SUBTOPICS, "AP", intents=3)
+
+
+# What is done where judgments are by subtopic.
+
+
+@pytest.mark.parametrize(
+    ("judged", "subtopics"),
+    [
+        ({"a": {"1": 1, "2": 1}}, True),
+        ({"a": {"1": 1}, "b": {"2": 1}, "c": {"3": 2}}, True),
+        ({"a": {"0": 1}, "b": {"1": 1}}, False),  # two rounds of judging
+        ({"a": {"1": 1, "2": 0}}, False),
+        ({"a": 1, "b": 1}, False),
+    ],
+)
+def test_plain_measures_say_what_they_see(judged: dict, subtopics: bool) -> None:
+    notes = cf.evaluate({"q": {"a": 1.0}}, {"q": judged}, ["AP", "P@1"]).notes
+    expected = "qrels has judgments by subtopic: to AP, P@1 a document's highest grade counts"
+    assert (expected in notes) == subtopics
+
+
+def test_the_range_of_ties_holds_the_score() -> None:
+    """By grade alone neither order of a tie is the worst: what is reported is one, too."""
+    judged = {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}
+    qrels, run = {"q": judged}, {"q": {"c": 1.0, "b": 1.0, "a": 1.0}}
+    for rule in ("trec", "input"):
+        scores = cf.evaluate(run, qrels, f"StRecall@2[ties={rule}]")
+        notes = [note for note in scores.notes if "between" in note]
+        for note in notes:
+            low, high = map(float, note.rpartition("between ")[2].split(" and "))
+            assert low <= scores.summary(0, 0) <= high
+    assert notes or scores.summary(0, 0) == 1
+
+
+WEB = Path(__file__).parents[2] / "shared" / "data" / "web2012"
+
+
+@pytest.mark.skipif(not WEB.exists(), reason="the data is not here")
+def test_web_track() -> None:
+    """All measures on all runs of the TREC 2012 Web Track that are here, beside ndeval."""
+    names = [*NDEVAL.values(), "nDCG_IA@20", "D_nDCG@20", "I-rec@20", "D#-nDCG@20", "ERR_IA(norm='paper')@20", "AP"]
+    paths = sorted(map(str, (WEB / "runs").iterdir()))
+    judgments = cf.read_qrels(WEB / "qrels.diversity.txt.gz")
+    scores = cf.evaluate(paths, judgments, names)
+    assert np.isfinite(scores.means).all()
+    assert (scores.means >= 0).all()
+    assert (scores.means[:, [names.index("D#-nDCG@20")]] <= 1).all()
+    labels = judgments.labels
+    assert labels is not None
+    of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
+    queries, documents, subtopics = list(judgments.queries), list(judgments.documents), list(labels.names)
+    lines = [
+        (queries[q], subtopics[s], documents[d], int(g))
+        for q, s, d, g in zip(of_query, labels.subtopic, labels.document, labels.grade, strict=True)
+    ]
+    with gzip.open(paths[0], "rt") as file:
+        rows = [line.split() for line in file]
+    # In the order of trec_eval, for ndeval's own rule for ties is another one.
+    rows.sort(key=lambda row: (row[0], float(row[4]), row[2]), reverse=True)
+    ranking = [(row[0], row[2], -float(i)) for i, row in enumerate(rows)]
+    theirs = pyndeval.ndeval(lines, ranking, measures=list(NDEVAL))
+    for q, query in enumerate(scores.queries):
+        for m, peer in enumerate(NDEVAL):
+            if peer not in UNDIVIDED and not np.isnan(scores.values[0, m, q]):
+                assert scores.values[0, m, q] == pytest.approx(theirs[query][peer], abs=1e-6), (query, peer)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cranfield import core, formats
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
-from cranfield.subtopics import Subtopics
+from cranfield.subtopics import Subtopics, Worth
 
 Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]
@@ -51,6 +51,7 @@ class Batch:
     ``nil`` (q, j): the document is none, but says that there is no answer; ``nil_grade`` (q,): how that is judged.
     ``query`` (q,), ``document`` (q, j): their rows in the judgments, -1 for none; ``subtopics``: what these are about.
     ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
+    ``worth``: how the measure at hand turns grades into gains, for those that have grades by subtopic.
     """
 
     grade: Floats
@@ -73,6 +74,7 @@ class Batch:
     document: Integers
     subtopics: Subtopics | None
     pooled: dict[Any, tuple[Floats, Floats, Floats, Floats]]
+    worth: Worth | None = None
 
     @cached_property
     def memo(self) -> dict[Any, Any]:

@@ -66,11 +66,23 @@ class Labels:
 
 
 @dataclass(frozen=True, eq=False)
+class Intents:
+    """How many readers want what: row i says that subtopic ``subtopic[i]`` of query ``query[i]`` has a weight.
+
+    Both count rows of the `Judgments` that hold these intents: its queries, and the names of its labels.
+    """
+
+    query: Integers
+    subtopic: Integers
+    weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Who judged what: for every query its documents, each once, with a grade.
 
     The documents of query q are rows ``begin[q]:begin[q + 1]``. With subtopics a document's grade
-    is its highest over them, and ``labels`` has the details.
+    is its highest over them, and ``labels`` has the details; ``intents`` says which of them readers want, where known.
     """
 
     name: str
@@ -80,6 +92,7 @@ class Judgments:
     grade: Floats
     labels: Labels | None = None
     repeated: int = 0  # judgments given twice with the same grade
+    intents: Intents | None = None
 
 
 @dataclass(frozen=True, eq=False)

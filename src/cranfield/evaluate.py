@@ -12,9 +12,10 @@ from cranfield import formats
 from cranfield.batch import Aligner
 from cranfield.data import Run
 from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.intents import with_intents
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
-from cranfield.notes import about, about_run
+from cranfield.notes import about, about_run, by_subtopic
 from cranfield.scored import Column, Scored, aligned, in_common, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
 from cranfield.views import TIES, Ties, Views
@@ -40,6 +41,7 @@ def evaluate(
     bounds: bool = False,
     nil: str | None = None,
     full_length: int | None = None,
+    intents: Any = None,
     names: Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -55,6 +57,8 @@ def evaluate(
     ``nil`` is a document id that means "no answer": right, and worth full gain, where no document is relevant; in
     terminal measures it ends the list. ``full_length``: terminal measures take a list of this length for one that
     the system did not end, and score it without a terminal document.
+    ``intents`` says how many readers want which subtopic: ``{query: {subtopic: weight}}``, or a file with lines
+    ``query subtopic weight``; without it all subtopics that have a relevant document are alike.
     ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were
     relevant; ``bounds`` the lowest and highest value that the unjudged documents retrieved leave possible.
 
@@ -79,10 +83,13 @@ def evaluate(
     judgments, rows = formats.read_qrels(qrels), None
     if not len(judgments.queries):
         raise InputError([f"{judgments.name}: there is no judgment in it"])
+    scored, notes = [], by_subtopic(judgments, columns)
+    if intents is not None:
+        judgments, said = with_intents(judgments, intents)
+        notes += said
     if nil is not None:
         judgments, rows = with_nil(judgments, nil)
     aligner = Aligner(judgments, negative, rows)
-    scored, notes = [], []
     for i, (one, alignments) in enumerate(zip(runs, aligned(runs, aligner, columns), strict=True)):
         if queries != "run":
             in_common(one, next(iter(alignments.values())))

@@ -9,9 +9,10 @@ import numpy as np
 
 from cranfield.batch import Batch, Booleans, Key
 from cranfield.bounds import bounds
-from cranfield.data import Integers
+from cranfield.data import Integers, Judgments
 from cranfield.scored import Column, Scored
 from cranfield.scores import Scores
+from cranfield.subtopics import diverse
 
 COUNTED = {
     "judged": "means are over all judged queries: {n}",
@@ -24,6 +25,14 @@ POLICY = {"skip": "left out of means", "zero": "counted 0", "one": "counted 1", 
 def about(scores: Scores, columns: Sequence[Column], queries: str) -> list[str]:
     """What holds for all runs."""
     return [COUNTED[queries].format(n=int(scores.counted[:1].sum())), *_undefined(scores, columns)]
+
+
+def by_subtopic(judgments: Judgments, columns: Sequence[Column]) -> list[str]:
+    """What measures of single documents make of judgments by subtopic."""
+    plain = [c.label for c in columns if c.part == "value" and not c.measure.definition.subtopics]
+    if not plain or not diverse(judgments):
+        return []
+    return [f"{judgments.name} has judgments by subtopic: to {', '.join(plain)} a document's highest grade counts"]
 
 
 def about_run(scores: Scores, one: Scored, columns: Sequence[Column], queries: str) -> list[str]:
@@ -101,16 +110,17 @@ def _ties(scores: Scores, one: Scored, columns: Sequence[Column]) -> Iterator[st
     for m, column in enumerate(columns):
         if column.part != "value" or not tied[column.measure.views.key]:
             continue
-        ends = []
+        # What is reported is possible, too, where neither order by gain is an end.
+        ends = [scores.summary(0, m)]
         for rule in ("worst", "best"):
             settled = replace(column.measure, views=replace(column.measure.views, ties=rule))
             values = scores.values[0, m].copy()
             for rows, batch in tied[column.measure.views.key]:
                 values[rows] = settled.values(batch).value
             ends.append(scores.summary(0, m, instead=values))
-        if abs(ends[1] - ends[0]) >= 0.00005:
+        if max(ends) - min(ends) >= 0.00005:
             moved.append(f"{column.label} between {min(ends):.4f} and {max(ends):.4f}")
-        elif ends[0] != ends[1]:
+        elif min(ends) != max(ends):
             barely.append(column.label)
     if moved:
         yield f"{one.run.name}: tied scores could put {', '.join(moved)}"

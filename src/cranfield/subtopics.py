@@ -1,68 +1,155 @@
 """Judgments by subtopic, made ready for measures of diversity: which document is about what, and the best order.
 
-Subtopics are those with at least one relevant document; others cannot be covered by anybody.
+Subtopics are those with at least one relevant document; others cannot be covered by anybody. Where intents have
+weights, a subtopic without one is none either.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import MeasureError
 
-EXACT = 9  # relevant documents up to which every order of them is tried for the best
+EXACT = 16  # relevant documents up to which every set of them is tried for the best order
+Worth = Callable[[Floats], Floats]  # what grades are worth to a measure; equal ones are equal
+
+
+def diverse(judgments: Judgments) -> bool:
+    """Whether these are beyond doubt judgments by subtopic.
+
+    The second column of judgments has held rounds of judging, too: a document is then judged in one of them, and there
+    are not many.
+    """
+    labels = judgments.labels
+    if labels is None:
+        return False
+    of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
+    relevant = labels.grade > 0
+    pairs = np.unique(np.stack([of_query[relevant], labels.subtopic[relevant]], axis=1), axis=0)
+    most = np.bincount(pairs[:, 0]).max(initial=0)
+    return bool(most > 2 or (most > 1 and len(labels.document) > len(judgments.documents)))
+
+
+@dataclass(frozen=True, eq=False)
+class Aspects:
+    """What documents are about, as one way of seeing grades has it; subtopics are numbered within their query.
+
+    ``gain``, ``grade`` (document, subtopic): 0 where not relevant, with a last row for no document.
+    ``many`` (query,): M, the number of subtopics. ``weight`` (query, subtopic): M times the share of readers who want
+    it, so that it is 1 where all are alike; 0 beyond the query's subtopics.
+    """
+
+    gain: Floats
+    grade: Floats
+    many: Integers
+    weight: Floats
 
 
 class Subtopics:
-    """For each lowest relevant grade: a table (document, subtopic), subtopics numbered within their query."""
+    """The labels of judgments, laid out once for each way of seeing grades, for all runs."""
 
     def __init__(self, judgments: Judgments) -> None:
         self.judgments = judgments
-        self.known: dict[float, tuple[Floats, Integers]] = {}
-        self.orders: dict[tuple[int, float, float, str], Integers] = {}
+        # By name: in what order rows came does not move a last bit of a sum over subtopics.
+        assert judgments.labels is not None
+        named = [name.encode("utf-8", "surrogateescape") for name in judgments.labels.names]
+        self.rank = np.argsort(sorted(range(len(named)), key=named.__getitem__))
+        self.known: dict[Worth, Aspects] = {}
+        self.orders: dict[tuple[int, Worth, float], Integers] = {}
+        self.bests: dict[tuple[int, Worth, float, tuple[float, ...]], float] = {}
 
-    def grades(self, rel: float) -> tuple[Floats, Integers]:
-        """Grades by (document, subtopic), 0 where not relevant, with a last row for no document; and M by query."""
-        if rel not in self.known:
+    @property
+    def top(self) -> float:
+        """The highest grade that any document has for any subtopic, of the whole collection."""
+        labels = self.judgments.labels
+        assert labels is not None
+        return float(labels.grade.max(initial=1))
+
+    def seen(self, worth: Worth) -> Aspects:
+        """What documents are about where grades are worth this."""
+        if worth not in self.known:
             labels = self.judgments.labels
             assert labels is not None
-            begin = self.judgments.begin
+            begin, names = self.judgments.begin, len(labels.names) + 1
             of_query = np.searchsorted(begin, labels.document, side="right") - 1
-            kept = labels.grade >= rel
-            name = of_query[kept] * (len(labels.names) + 1) + labels.subtopic[kept]
-            distinct, code = np.unique(name, return_inverse=True)
-            query = distinct // (len(labels.names) + 1)
+            name, gain = of_query * names + self.rank[labels.subtopic], worth(labels.grade)
+            weighed = _weights(self.judgments, self.rank)
+            kept = gain > 0
+            if weighed is not None:
+                kept &= np.isin(name, list(weighed))
+            distinct, code = np.unique(name[kept], return_inverse=True)
+            query = distinct // names
             first = np.searchsorted(query, np.arange(len(begin)))
             many = np.diff(first)
             place = np.arange(len(distinct)) - first[query]
-            table = np.zeros((len(self.judgments.documents) + 1, max(int(many.max(initial=0)), 1)))
-            np.maximum.at(table, (labels.document[kept], place[code]), labels.grade[kept])
-            self.known[rel] = table, many
-        return self.known[rel]
+            gains, grades = np.zeros((2, len(self.judgments.documents) + 1, max(int(many.max(initial=0)), 1)))
+            at = labels.document[kept], place[code]
+            np.maximum.at(gains, at, gain[kept])
+            np.maximum.at(grades, at, labels.grade[kept])
+            weight = np.zeros((len(many), gains.shape[1]))
+            weight[query, place] = 1.0
+            if weighed is not None:
+                given = np.array([weighed[key] for key in distinct.tolist()])
+                total = np.bincount(query, given, len(many))
+                # Alike means exactly 1: the greedy order is settled by exact equality.
+                alike = np.bincount(query, given != given[first[query]], len(many)) == 0
+                weight[query, place] = np.where(alike[query], 1.0, given * many[query] / total[query])
+            self.known[worth] = Aspects(gains, grades, many, weight)
+        return self.known[worth]
 
-    def order(self, query: int, alpha: float, rel: float, ideal: str) -> Integers:
-        """The relevant documents of a query in the order that a cascade of readers would like best.
+    def best(self, query: int, worth: Worth, alpha: float, ideal: str, discount: Floats) -> float:
+        """The discounted gain of the best order of a query's relevant documents, as far as the discounts reach."""
+        key = query, worth, alpha, tuple(discount.tolist())
+        seen = self.seen(worth)
+        many = int(seen.many[query])  # no wider than this query needs: not a bit depends on others
+        gain, weight = seen.gain[:, :many], seen.weight[query, :many]
+        if ideal == "exact":
+            if key not in self.bests:
+                begin, end = self.judgments.begin[query : query + 2]
+                about = np.sign(gain[begin:end])
+                self.bests[key] = _exact(about[about.any(axis=1)], weight, alpha, discount)
+            return self.bests[key]
+        about = np.sign(gain[self._order(query, worth, alpha)[: len(discount)]])
+        above = np.cumsum(about, axis=0) - about
+        return float(((about * (1 - alpha) ** above) @ weight) @ discount[: len(about)])
 
-        Greedy, as ndeval has it: next comes the document that adds most, of equal ones the one with the greatest id.
-        It is not always the best there is; ``exact`` tries every order.
+    def _order(self, query: int, worth: Worth, alpha: float) -> Integers:
+        """Greedy, as ndeval has it: next comes the document that adds most, of equal ones the one with the greatest id.
+
+        It is not always the best order there is.
         """
-        key = query, alpha, rel, ideal
+        key = query, worth, alpha
         if key not in self.orders:
-            about = self.grades(rel)[0] > 0
+            seen = self.seen(worth)
+            many = int(seen.many[query])
             begin, end = self.judgments.begin[query : query + 2]
-            rows = np.arange(begin, end)[about[begin:end].any(axis=1)]
+            rows = np.arange(begin, end)[seen.gain[begin:end].any(axis=1)]
             ids = [self.judgments.documents[int(row)].encode("utf-8", "surrogateescape") for row in rows]
             rows = rows[np.array(sorted(range(len(rows)), key=ids.__getitem__, reverse=True), np.int64)]
-            make = _greedy if ideal == "greedy" else _exact
-            self.orders[key] = rows[make(about[rows].astype(np.float64), alpha)]
+            self.orders[key] = rows[_greedy(np.sign(seen.gain[rows, :many]), seen.weight[query, :many], alpha)]
         return self.orders[key]
 
 
-def _greedy(about: Floats, alpha: float) -> Integers:
-    worth = np.ones(about.shape[1])
+def _weights(judgments: Judgments, rank: Integers) -> dict[int, float] | None:
+    """The weight of every (query, subtopic) that has one above 0; None where all subtopics are alike."""
+    labels, intents = judgments.labels, judgments.intents
+    if labels is None or intents is None:
+        return None
+    # A query whose intents nobody weighed has all its subtopics alike.
+    of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
+    plain, names = ~np.isin(of_query, intents.query), len(rank) + 1
+    weighed = dict.fromkeys((of_query * names + rank[labels.subtopic])[plain].tolist(), 1.0)
+    given = intents.weight > 0
+    keys = (intents.query * names + rank[intents.subtopic])[given]
+    return weighed | dict(zip(keys.tolist(), intents.weight[given].tolist(), strict=True))
+
+
+def _greedy(about: Floats, weight: Floats, alpha: float) -> Integers:
+    worth = weight.copy()
     left = np.ones(len(about), bool)
     order = []
     for _ in range(len(about)):
@@ -73,15 +160,25 @@ def _greedy(about: Floats, alpha: float) -> Integers:
     return np.array(order, np.int64)
 
 
-def _exact(about: Floats, alpha: float) -> Integers:
-    """The order with the greatest discounted gain at every rank that counts, found by trying all."""
-    if len(about) > EXACT:
+def _exact(about: Floats, weight: Floats, alpha: float, discount: Floats) -> float:
+    """The greatest discounted gain of any order, by way of the best order of every set of documents.
+
+    What a document adds depends on which are above it, not on their order: 2^n sets stand for n! orders.
+    """
+    n = len(about)
+    if n > EXACT:
         raise MeasureError(
-            f"ideal='exact' tries every order, and {len(about)} documents have {math.factorial(len(about)):.0e}",
+            f"ideal='exact' tries every set of relevant documents, and {n} of them have {2.0**n:.0e}",
             hint=f"it is for queries with up to {EXACT} of them; the default is ideal='greedy'",
         )
-    orders = np.array(list(itertools.permutations(range(len(about)))), np.int64)
-    seen = np.cumsum(about[orders], axis=1) - about[orders]
-    gain = (about[orders] * (1 - alpha) ** seen).sum(axis=2)
-    discount = 1 / np.log2(np.arange(2, len(about) + 2))
-    return orders[int(np.argmax(gain @ discount))]
+    sets = np.arange(1 << n)
+    inside = (sets[:, None] >> np.arange(n)) & 1
+    adds = (1 - alpha) ** (inside @ about) * weight @ about.T  # (set above, document)
+    best = np.zeros(1 << n)
+    size = inside.sum(axis=1)
+    for rank in range(min(n, len(discount))):
+        for document in range(n):
+            above = sets[(size == rank) & (inside[:, document] == 0)]
+            reached = above | (1 << document)
+            best[reached] = np.maximum(best[reached], best[above] + discount[rank] * adds[above, document])
+    return float(best[size == min(n, len(discount))].max())

@@ -63,7 +63,19 @@ class Gains:
         ideal, relevant, nonrelevant, mass = batch.pooled[self]
         gain = self.of(batch.grade, batch.top)
         top = float(self.of(np.array([batch.top]), batch.top)[0])
-        return replace(batch, gain=gain, ideal=ideal, R=relevant, N=nonrelevant, mass=mass, top=top)
+        fields: dict[str, Any] = {"gain": gain, "ideal": ideal, "R": relevant, "N": nonrelevant, "mass": mass}
+        return replace(batch, **fields, top=top, worth=_Worth(self, batch.top))
+
+
+@dataclass(frozen=True)
+class _Worth:
+    """Gains, once the collection's top grade is known."""
+
+    gains: Gains
+    top: float
+
+    def __call__(self, grade: Floats) -> Floats:
+        return self.gains.of(grade, self.top)
 
 
 @dataclass(frozen=True)

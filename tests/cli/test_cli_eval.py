@@ -11,7 +11,8 @@ import pytest
 from cli_samples import BM25, DENSE, LLM, QRELS, QUIET, RUNS, Call
 
 import cranfield as cf
-from cranfield.cli.options import DEFAULT_MEASURES, split
+from cranfield import example
+from cranfield.cli.options import DEFAULT_MEASURES, DIVERSITY_MEASURES, split
 from cranfield.report import FORMATS
 
 
@@ -144,3 +145,22 @@ def test_ids_leave_as_they_came(call: Call, tmp_path: Path) -> None:
 )
 def test_measures_are_split_outside_of_brackets(text: str, names: list[str]) -> None:
     assert list(split(text)) == names
+
+
+def test_judgments_by_subtopic_are_recognised(call: Call, tmp_path: Path) -> None:
+    diversity = example.path(example.DIVERSITY)
+    result = call("eval", diversity, BM25)
+    assert [line.split()[0] for line in result.stdout.splitlines()[2:8]] == list(DIVERSITY_MEASURES)
+    note = (
+        "note: qrels.diversity has judgments by subtopic, so that these are measures of diversity; -m asks for others"
+    )
+    assert result.stderr.splitlines()[0] == note
+    asked = call("eval", diversity, BM25, "-m", "AP")
+    assert "note: qrels.diversity has judgments by subtopic: to AP a document's highest grade counts" in asked.stderr
+    assert note not in asked.stderr
+    weights = tmp_path / "weights"
+    weights.write_text("q1 nothing 1\n")
+    result = call("eval", diversity, BM25, "--intents", weights)
+    assert result.exit_code == 1
+    assert f"error: {weights}:1: nobody judged a document for subtopic `nothing` of query `q1`" in result.stderr
+    assert "hint: query `q1`, say, has subtopics " in result.stderr

@@ -18,12 +18,15 @@ INTERVALS = {
     "t": "95 % confidence intervals of the mean over queries: Student's t",
 }
 
+DIVERSE = "{name} has judgments by subtopic, so that these are measures of diversity; -m asks for others"
+
 
 @click.command(short_help="Score runs against judgments.")
 @options.inputs
 @options.measures
 @options.views
 @options.policies
+@options.intents
 @click.option("-q", "--per-query", is_flag=True, help="Show every query, then the means.")
 @click.option("--residual", is_flag=True, help="Show how much higher scores could be if the unjudged were relevant.")
 @click.option(
@@ -55,23 +58,33 @@ def command(
     """Score RUNs against the judgments in QRELS.
 
     Both may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input. Without -m these are shown:
-    AP, nDCG@10, RR, P@10, R@1000 and bpref. `cranfield measures` lists all.
+    AP, nDCG@10, RR, P@10, R@1000 and bpref; and where the second column of QRELS is clearly a subtopic,
+    measures of diversity. `cranfield measures` lists all.
 
     \b
     cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"
     cranfield eval qrels.txt llm.run -m nDCG@10 --ties expected -q
     """
-    from cranfield import evaluate, report
+    from cranfield import evaluate, read_qrels, report
+    from cranfield.subtopics import diverse
 
-    if how["terminal"] and measures == list(options.DEFAULT_MEASURES):
-        measures = list(options.TERMINAL_MEASURES)
+    judged: Any = qrels
+    said: list[str] = []
+    if measures == list(options.DEFAULT_MEASURES):
+        judged = read_qrels(qrels)
+        if how["terminal"]:
+            measures = list(options.TERMINAL_MEASURES)
+        elif diverse(judged):
+            measures = list(options.DIVERSITY_MEASURES)
+            said = [DIVERSE.format(name=judged.name)]
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
     with progress("scoring") as step:
         how |= {"residuals": residual, "bounds": bounds, "seed": seed, "progress": step}
-        scores = evaluate(list(runs), qrels, measures, **how)
+        scores = evaluate(list(runs), judged, measures, **how)
     look: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
     emit(report.write(scores, format, **look, width=width(), colour=colour(output)), output)
+    note(said)
     if format != "json":
         note(scores.notes)
         note([INTERVALS[limits].format(seed=seed)] if limits else [])

@@ -17,6 +17,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # What is reported when no measure is asked for: two views of the whole ranking, one of its first
 # useful document, one of its first page, one of how much was found at all, and one that unjudged documents spare.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
+# The same where judgments are by subtopic: what TREC and NTCIR report, and how many subtopics were reached.
+DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
 # The same where the end of a list is an answer, which not every measure can see.
 TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 
@@ -88,6 +90,13 @@ measures = click.option(
 )
 
 nil = click.option("--nil", metavar="ID", help="The document id that means: there is no answer.")
+
+intents = click.option(
+    "--intents",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="How many readers want which subtopic: lines `query subtopic weight`.  [default: all alike]",
+)
 
 full_length = click.option(
     "--full-length",

@@ -1,4 +1,4 @@
-"""The names that trec_eval, ir_measures and ranx give to measures, each translated to ours."""
+"""The names that trec_eval, ir_measures, ranx, ndeval and NTCIR give to measures, each translated to ours."""
 
 from __future__ import annotations
 
@@ -42,6 +42,17 @@ NAMES = {
     "num_rel_ret": "NumRelRet",
     "iprec": "IPrec",
     "map_ia": "AP_IA",
+    "alpha_dcg": "alpha_DCG",
+    "alpha_ndcg": "alpha_nDCG",
+    "err_ia": "ERR_IA",
+    "nerr_ia": "nERR_IA",
+    "ap_ia": "AP_IA",
+    "p_ia": "P_IA",
+    "ndcg_ia": "nDCG_IA",
+    "strec": "StRecall",
+    "i_rec": "StRecall",
+    "d_ndcg": "D_nDCG",
+    "d#_ndcg": "Dsharp_nDCG",
     "α_dcg": "alpha_DCG",
     "α_ndcg": "alpha_nDCG",
     "set_relative_p": "SetRelP",
@@ -97,7 +108,7 @@ def translate(text: str) -> str | None:
         return f"{symbol}(rel={rel}){at}" if symbol and "(" not in symbol else None
     if bare := re.fullmatch(r"RPrec(\(.*\))?(\[.*\])?", text):
         return f"Rprec{bare[1] or ''}{bare[2] or ''}"
-    plain = re.fullmatch(r"(r-precision|[^\W\d]\w*)(\(.*\))?(@[^\[]+)?(\[.*\])?", text)
+    plain = re.fullmatch(r"([^\W\d][\w#-]*)(\(.*\))?(@[^\[]+)?(\[.*\])?", text)
     if plain is None:
         return None
     symbol = NAMES.get(plain[1].replace("-", "_").casefold())

@@ -1,10 +1,15 @@
-"""The cascade under ties: how likely a reader is still reading after some documents of a tie in random order."""
+"""The cascade: readers go down until they have enough, and tied documents meet them in random order."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.batch import Batch, Weights, summed
 from cranfield.data import Floats, Integers
+from cranfield.subtopics import Aspects
 
 
 def survival(n: Integers, keep: Floats, depth: int) -> Floats:
@@ -21,3 +26,62 @@ def survival(n: Integers, keep: Floats, depth: int) -> Floats:
         share = np.minimum(x / np.maximum(n - len(added) + i + 1, 1), 1)
         chance[:, 1:] = ((1 - share) * chance)[:, 1:] + share[:, 1:] * keep[:, column, None] * chance[:, :-1]
     return chance
+
+
+def aspects(b: Batch) -> Aspects:
+    """What the judged documents are about, in the gains of the measure at hand."""
+    assert b.subtopics is not None and b.worth is not None  # `scored` refuses judgments without
+    return b.subtopics.seen(b.worth)
+
+
+def of_queries(b: Batch, values: npt.NDArray[Any]) -> Floats:
+    """The rows of a table by query that belong to this batch; 0 for queries that nobody judged."""
+    rows = values[b.query].astype(np.float64)
+    rows[b.query < 0] = 0
+    return rows
+
+
+def novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
+    """Σ_r δ(r) Σ_i w_i J_i(r) (1-α)^C_i(r), expected over ties; w_i = 1 where all subtopics are alike."""
+    seen = aspects(b)
+    weights = of_queries(b, seen.weight)
+    relevant = seen.gain[b.document] > 0
+    total = np.zeros(len(b.length))
+    m, weight = b.seen(k), b.mean_over(discount, k)
+    for subtopic, share in zip(np.moveaxis(relevant, 2, 0), weights.T, strict=True):
+        reached = share[:, None] * (1 - alpha) ** b.above(subtopic)
+        inside = b.within(subtopic)
+        total += summed(np.where(subtopic & (inside == 1), reached * weight, 0))
+        # Several in one tie: at slot x each has been preceded by some of the r-1 others among the n-1 of the tie.
+        q, j = np.nonzero(subtopic & (inside > 1) & (m > 0))
+        if len(q):
+            r = inside[q, j].astype(np.int64)
+            keep = np.where(np.arange(r.max() - 1)[::-1] < (r - 1)[:, None], 1 - alpha, 1.0)
+            left = survival(b.size[q, j] - 1, keep, int(m[q, j].max()) - 1)
+            x = np.arange(left.shape[1])
+            start = b.start[q, j][:, None]
+            step = discount.at(start + x + 1)
+            value = summed(np.where(x < m[q, j][:, None], step * left, 0)) / b.size[q, j]
+            total += np.bincount(q, reached[q, j] * value, len(total))
+    return total
+
+
+def ideal_novelty(b: Batch, alpha: float, discount: Weights, k: int | None, ideal: str) -> Floats:
+    """The same for the best order of all relevant documents."""
+    assert b.subtopics is not None and b.worth is not None
+    judged = np.diff(b.subtopics.judgments.begin)
+    steps = discount.at(np.arange(1, (judged.max(initial=0) if k is None else k) + 1))
+    queries, row = np.unique(b.query, return_inverse=True)
+    value = np.zeros(len(queries))
+    for i, query in enumerate(queries.tolist()):
+        if query >= 0:
+            value[i] = b.subtopics.best(query, b.worth, alpha, ideal, steps[: judged[query]])
+    return value[row]
+
+
+def perfect_novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
+    """What each subtopic would gain from documents every one of which is about all of them."""
+    ends = b.length if k is None else np.full_like(b.length, k)
+    ranks = np.arange(int(ends.max(initial=0)))
+    gain = (1 - alpha) ** ranks.astype(np.float64) * discount.at(ranks + 1)
+    return np.concatenate([[0], np.cumsum(gain)])[ends]

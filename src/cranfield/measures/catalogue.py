@@ -305,7 +305,9 @@ class Measure:
 
     def values(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The score of every query of a batch, and the sampling error where orders had to be sampled."""
-        return self.scored(self.ordered(batch, whole=self.definition.judged), seed=seed)
+        # A document without gain by its highest grade may have some by another subtopic's.
+        whole = self.definition.judged or self.definition.subtopics
+        return self.scored(self.ordered(batch, whole=whole), seed=seed)
 
     def residual(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""

@@ -1,29 +1,29 @@
-"""Diversity: an ambiguous query has subtopics, and a document about one that was covered before is worth less.
+"""Diversity: an ambiguous query has subtopics, and readers differ in which of them they want.
 
-J_i(r) says whether the document at rank r is relevant to subtopic i, C_i(r) how many above it are, M is the number of
-subtopics with a relevant document. All but the last three weigh a document by (1-α)^C for each of its subtopics.
-Undefined where no document is relevant to anything.
+J_i(r) says whether the document at rank r is relevant to subtopic i, g_i(r) how much it gains there, C_i(r) how many
+above it are relevant to i. M is the number of subtopics with a relevant document, and p_i the share of readers who
+want subtopic i: 1/M, unless intents are given. Undefined where no document is relevant to anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, Weights
+from cranfield.batch import Batch, Weights, summed
 from cranfield.data import Floats
 from cranfield.measures.average_precision import average_precision
-from cranfield.measures.cascade import survival
-from cranfield.measures.catalogue import Positive, Probability, Range, Rank, Share, measure
+from cranfield.measures.cascade import aspects, ideal_novelty, novelty, of_queries, perfect_novelty
+from cranfield.measures.catalogue import Positive, Probability, Rank, Share, measure
+from cranfield.measures.gain import Base, Discount, dcg, ideal_dcg
 from cranfield.measures.precision import hits, success
 from cranfield.measures.ratio import ratio
 from cranfield.measures.user_model import cascade_of
 from cranfield.measures.weights import harmonic, log_discount
 
-Level = Annotated[float, Range(0, closed="(]")]
 Ideal = Literal["greedy", "exact"]
 
 LOG = log_discount("log2", 2)
@@ -38,68 +38,55 @@ def power(beta: float) -> Weights:
     )
 
 
-def about(b: Batch, rel: float) -> tuple[Floats, Floats]:
-    """Grades by (query, document, subtopic), 0 where not relevant; and M, the number of subtopics."""
-    assert b.subtopics is not None  # `scored` refuses judgments without
-    table, many = b.subtopics.grades(rel)
-    return table[b.document], np.where(b.query < 0, 0, many[b.query]).astype(np.float64)
+def subtopics(b: Batch) -> Floats:
+    """M of every query."""
+    return of_queries(b, aspects(b).many)
 
 
-def cascade(b: Batch, rel: float, alpha: float, discount: Weights, k: int | None) -> Floats:
-    """Σ_r δ(r) Σ_i J_i(r) (1-α)^C_i(r), expected over ties."""
-    relevant = about(b, rel)[0] > 0
-    total = np.zeros(len(b.length))
-    m, weight = b.seen(k), b.mean_over(discount, k)
-    for subtopic in np.moveaxis(relevant, 2, 0):
-        reached = (1 - alpha) ** b.above(subtopic)
-        inside = b.within(subtopic)
-        total += np.where(subtopic & (inside == 1), reached * weight, 0).sum(axis=1)
-        # Several in one tie: at slot x each has been preceded by some of the r-1 others among the n-1 of the tie.
-        q, j = np.nonzero(subtopic & (inside > 1) & (m > 0))
-        if len(q):
-            r = inside[q, j].astype(np.int64)
-            keep = np.where(np.arange(r.max() - 1)[::-1] < (r - 1)[:, None], 1 - alpha, 1.0)
-            left = survival(b.size[q, j] - 1, keep, int(m[q, j].max()) - 1)
-            x = np.arange(left.shape[1])
-            start = b.start[q, j][:, None]
-            step = discount.at(start + x + 1)
-            value = np.where(x < m[q, j][:, None], step * left, 0).sum(axis=1) / b.size[q, j]
-            total += np.bincount(q, reached[q, j] * value, len(total))
-    return total
-
-
-def ideal_cascade(b: Batch, rel: float, alpha: float, discount: Weights, k: int | None, ideal: str) -> Floats:
-    """The same for the best order of all relevant documents."""
+def pools(b: Batch) -> Floats:
+    """The gains of all that is judged for each query, (query, judged document, subtopic)."""
     assert b.subtopics is not None
-    queries, row = np.unique(b.query, return_inverse=True)
-    value = np.zeros(len(queries))
-    grades = b.subtopics.grades(rel)[0]
-    for i, query in enumerate(queries.tolist()):
-        if query < 0:
-            continue
-        order = b.subtopics.order(query, alpha, rel, ideal)[:k]
-        seen = (grades[order] > 0).astype(np.float64)
-        gain = (seen * (1 - alpha) ** (np.cumsum(seen, axis=0) - seen)).sum(axis=1)
-        ranks = np.arange(len(order))
-        value[i] = gain @ discount.at(ranks + 1)
-    return value[row]
+    begin = b.subtopics.judgments.begin
+    judged = np.where(b.query < 0, 0, np.diff(begin)[b.query])
+    place = np.arange(int(judged.max(initial=0)))
+    return aspects(b).gain[np.where(place < judged[:, None], begin[b.query][:, None] + place, -1)]
 
 
-def perfect(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
-    """What each subtopic would gain from documents every one of which is about all of them."""
-    ends = b.length if k is None else np.full_like(b.length, k)
-    ranks = np.arange(int(ends.max(initial=0)))
-    gain = (1 - alpha) ** ranks.astype(np.float64) * discount.at(ranks + 1)
-    return np.concatenate([[0], np.cumsum(gain)])[ends]
+def for_pool(b: Batch, gain: Floats, pool: Floats) -> Batch:
+    """The batch with other gains, those of its documents and those of all that is judged."""
+    ideal = -np.sort(-pool, axis=1)
+    return replace(b, gain=gain, ideal=ideal, R=(ideal > 0).sum(axis=1).astype(np.float64), mass=summed(ideal))
+
+
+def over_subtopics(b: Batch, score: Callable[[Batch], Floats], *, alike: bool = False) -> Floats:
+    """The mean over subtopics of a measure of the documents relevant to one, weighted by how many readers want it."""
+    seen = aspects(b)
+    weights = of_queries(b, seen.weight)
+    if alike:
+        weights = np.sign(weights)
+    total = np.zeros(len(b.length))
+    for gain, pool, weight in zip(
+        np.moveaxis(seen.gain[b.document], 2, 0), np.moveaxis(pools(b), 2, 0), weights.T, strict=True
+    ):
+        total += weight * np.nan_to_num(score(for_pool(b, gain, pool)))
+    return ratio(total, subtopics(b))
+
+
+def global_gain(b: Batch) -> Batch:
+    """The batch in which a document gains Σ_i p_i g_i, times M."""
+    weights = of_queries(b, aspects(b).weight)[:, None, :]
+    # One after the other: how many subtopics other queries have does not move a last bit.
+    gain, pool = (np.cumsum(gains * weights, axis=2)[..., -1] for gains in (aspects(b).gain[b.document], pools(b)))
+    return for_pool(b, gain, pool)
 
 
 @measure(
     "alpha_DCG",
-    cite="clarke2008",
-    formula="α-DCG@k = Σ_{r≤k} D(r) Σ_i J_i(r) (1-α)^{C_i(r)} / (M Σ_{r≤k} D(r) (1-α)^{r-1})",
+    cite="clarke2008 clarke2011",
+    formula="α-DCG@k = Σ_{r≤k} D(r) Σ_i p_i J_i(r) (1-α)^{C_i(r)} / Σ_{r≤k} D(r) (1-α)^{r-1}",
     subtopics=True,
 )
-def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, rel: Level = 1.0) -> Floats:
+def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: Share = 0.5) -> Floats:
     """Discounted gain in which every further document about a subtopic is worth less, scaled as ndeval does.
 
     >>> import cranfield as cf
@@ -107,19 +94,18 @@ def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: S
     >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "alpha_DCG@1").summary(0, 0)
     0.5
     """
-    scale = about(b, rel)[1] * perfect(b, alpha, LOG, k)
-    return ratio(cascade(b, rel, alpha, LOG, k), scale)
+    return ratio(novelty(b, alpha, LOG, k), subtopics(b) * perfect_novelty(b, alpha, LOG, k))
 
 
 @measure(
     "alpha_nDCG",
-    cite="clarke2008",
+    cite="clarke2008 clarke2011",
     formula="α-nDCG@k = raw α-DCG@k / that of the best order, found greedily",
     bounds=(0, inf),
     subtopics=True,
 )
 def alpha_normalised_discounted_cumulated_gain(
-    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy", rel: Level = 1.0
+    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
     """How much of the best possible diverse gain the ranking reaches.
 
@@ -130,13 +116,13 @@ def alpha_normalised_discounted_cumulated_gain(
     >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "alpha_nDCG@2").summary(0, 0)
     1.0
     """
-    return ratio(cascade(b, rel, alpha, LOG, k), ideal_cascade(b, rel, alpha, LOG, k, ideal))
+    return ratio(novelty(b, alpha, LOG, k), ideal_novelty(b, alpha, LOG, k, ideal))
 
 
 @measure(
     "ERR_IA",
-    cite="chapelle2011",
-    formula="ERR-IA@k = Σ_{r≤k} (1/r) Σ_i J_i(r) (1-α)^{C_i(r)} / (M Σ_{r≤k} (1/r) (1-α)^{r-1})",
+    cite="chapelle2011 clarke2011",
+    formula="ERR-IA@k = Σ_{r≤k} (1/r) Σ_i p_i J_i(r) (1-α)^{C_i(r)} / Σ_{r≤k} (1/r) (1-α)^{r-1}",
     subtopics=True,
 )
 def intent_aware_expected_reciprocal_rank(
@@ -146,35 +132,38 @@ def intent_aware_expected_reciprocal_rank(
     alpha: Share = 0.5,
     norm: Literal["ndeval", "paper"] = "ndeval",
     max: Positive | None = None,
-    rel: Level = 1.0,
 ) -> Floats:
-    """One over the rank at which a reader is satisfied, for readers interested in each subtopic alike.
+    """One over the rank at which a reader is satisfied, for readers who want one subtopic each.
 
-    ``norm='paper'`` is the mean of ERR over subtopics, graded by (2^grade - 1) / 2^max, not scaled further.
+    ``norm='paper'`` is the mean of ERR over subtopics: R = (2^grade - 1) / 2^max, not scaled further.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "ERR_IA@1").summary(0, 0)
     0.5
     """
-    grades, many = about(b, rel)
-    assert b.subtopics is not None
     if norm == "ndeval":
-        return ratio(cascade(b, rel, alpha, harmonic, k), many * perfect(b, alpha, harmonic, k))
-    top = np.exp2(b.subtopics.grades(rel)[0].max(initial=1) if max is None else max)
-    stop = np.minimum((np.exp2(grades) - 1) / top, 1)
-    return ratio(sum((cascade_of(b, s, k) for s in np.moveaxis(stop, 2, 0)), np.zeros(len(many))), many)
+        return ratio(novelty(b, alpha, harmonic, k), subtopics(b) * perfect_novelty(b, alpha, harmonic, k))
+    seen = aspects(b)
+    assert b.subtopics is not None
+    top = np.exp2(b.subtopics.top if max is None else max)
+    stop = np.minimum((np.exp2(seen.grade[b.document]) - 1) / top, 1)
+    weights = of_queries(b, seen.weight)
+    total = np.zeros(len(b.length))
+    for chance, weight in zip(np.moveaxis(stop, 2, 0), weights.T, strict=True):
+        total += weight * cascade_of(b, chance, k)
+    return ratio(total, subtopics(b))
 
 
 @measure(
     "nERR_IA",
-    cite="chapelle2011",
+    cite="chapelle2011 clarke2011",
     formula="nERR-IA@k = raw ERR-IA@k / that of the best order, found greedily",
     bounds=(0, inf),
     subtopics=True,
 )
 def normalised_intent_aware_expected_reciprocal_rank(
-    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy", rel: Level = 1.0
+    b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
     """ERR-IA relative to the best that these documents allow.
 
@@ -183,13 +172,13 @@ def normalised_intent_aware_expected_reciprocal_rank(
     >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "nERR_IA@2").summary(0, 0)
     1.0
     """
-    return ratio(cascade(b, rel, alpha, harmonic, k), ideal_cascade(b, rel, alpha, harmonic, k, ideal))
+    return ratio(novelty(b, alpha, harmonic, k), ideal_novelty(b, alpha, harmonic, k, ideal))
 
 
 @measure(
     "NRBP",
-    cite="clarke2009",
-    formula="NRBP = (1 - (1-α)β) / M Σ_r β^{r-1} Σ_i J_i(r) (1-α)^{C_i(r)}",
+    cite="clarke2009 clarke2011",
+    formula="NRBP = (1 - (1-α)β) Σ_r β^{r-1} Σ_i p_i J_i(r) (1-α)^{C_i(r)}",
     subtopics=True,
 )
 def novelty_and_rank_biased_precision(
@@ -198,7 +187,6 @@ def novelty_and_rank_biased_precision(
     k: Rank | None = None,
     alpha: Share = 0.5,
     beta: Probability = 0.5,
-    rel: Level = 1.0,
 ) -> Floats:
     """The novel gain per document of a reader who goes on with probability β.
 
@@ -207,12 +195,12 @@ def novelty_and_rank_biased_precision(
     >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "NRBP").summary(0, 0)
     0.65625
     """
-    return ratio((1 - (1 - alpha) * beta) * cascade(b, rel, alpha, power(beta), k), about(b, rel)[1])
+    return ratio((1 - (1 - alpha) * beta) * novelty(b, alpha, power(beta), k), subtopics(b))
 
 
 @measure(
     "nNRBP",
-    cite="clarke2009",
+    cite="clarke2009 clarke2011",
     formula="nNRBP = NRBP / that of the best order, found greedily",
     bounds=(0, inf),
     subtopics=True,
@@ -224,7 +212,6 @@ def normalised_novelty_and_rank_biased_precision(
     alpha: Share = 0.5,
     beta: Probability = 0.5,
     ideal: Ideal = "greedy",
-    rel: Level = 1.0,
 ) -> Floats:
     """NRBP relative to the best that these documents allow.
 
@@ -233,31 +220,16 @@ def normalised_novelty_and_rank_biased_precision(
     >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "nNRBP").summary(0, 0)
     1.0
     """
-    return ratio(cascade(b, rel, alpha, power(beta), k), ideal_cascade(b, rel, alpha, power(beta), k, ideal))
-
-
-def over_subtopics(b: Batch, rel: float, score: Callable[[Batch], Floats]) -> Floats:
-    """The mean over subtopics of a measure of documents that are relevant to one or not."""
-    grades, many = about(b, rel)
-    assert b.subtopics is not None
-    table, begin = b.subtopics.grades(rel)[0] > 0, b.subtopics.judgments.begin
-    totals = np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(table, axis=0)])
-    everything = np.where(b.query[:, None] < 0, 0, totals[begin[b.query + 1]] - totals[begin[b.query]])
-    total = np.zeros(len(many))
-    for s, subtopic in enumerate(np.moveaxis(grades > 0, 2, 0)):
-        found = everything[:, s]
-        one = replace(b, gain=subtopic.astype(np.float64), R=found, mass=found)
-        total += np.nan_to_num(score(one))
-    return ratio(total, many)
+    return ratio(novelty(b, alpha, power(beta), k), ideal_novelty(b, alpha, power(beta), k, ideal))
 
 
 @measure(
     "AP_IA",
     cite="agrawal2009",
-    formula="AP-IA = Σ_i AP_i / M",
+    formula="AP-IA = Σ_i p_i AP_i",
     subtopics=True,
 )
-def intent_aware_average_precision(b: Batch, *, k: Rank | None = None, rel: Level = 1.0) -> Floats:
+def intent_aware_average_precision(b: Batch, *, k: Rank | None = None) -> Floats:
     """The mean over subtopics of average precision.
 
     >>> import cranfield as cf
@@ -265,16 +237,16 @@ def intent_aware_average_precision(b: Batch, *, k: Rank | None = None, rel: Leve
     >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "AP_IA").summary(0, 0)
     0.75
     """
-    return over_subtopics(b, rel, lambda one: average_precision(one, k=k))
+    return over_subtopics(b, lambda one: average_precision(one, k=k))
 
 
 @measure(
     "P_IA",
     cite="agrawal2009",
-    formula="P-IA@k = Σ_i P_i@k / M",
+    formula="P-IA@k = Σ_i p_i P_i@k",
     subtopics=True,
 )
-def intent_aware_precision(b: Batch, *, k: Rank, rel: Level = 1.0) -> Floats:
+def intent_aware_precision(b: Batch, *, k: Rank) -> Floats:
     """The mean over subtopics of the share of relevant documents among the first k.
 
     >>> import cranfield as cf
@@ -282,21 +254,87 @@ def intent_aware_precision(b: Batch, *, k: Rank, rel: Level = 1.0) -> Floats:
     >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "P_IA@2").summary(0, 0)
     0.75
     """
-    return over_subtopics(b, rel, lambda one: hits(one, k) / k)
+    return over_subtopics(b, lambda one: hits(one, k) / k)
 
 
 @measure(
     "StRecall",
-    cite="zhai2003",
+    cite="zhai2003 sakai2011",
     formula="StRecall@k = subtopics covered by the first k / M",
     subtopics=True,
 )
-def subtopic_recall(b: Batch, *, k: Rank, rel: Level = 1.0) -> Floats:
+def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
     """The share of subtopics that the first k documents cover.
+
+    Also known as intent recall, `I-rec`. All subtopics count alike, whatever the weights of intents.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "StRecall@1").summary(0, 0)
     0.5
     """
-    return over_subtopics(b, rel, lambda one: success(one, k=k))
+    return over_subtopics(b, lambda one: success(one, k=k), alike=True)
+
+
+@measure(
+    "nDCG_IA",
+    cite="agrawal2009",
+    formula="nDCG-IA@k = Σ_i p_i nDCG_i@k",
+    gains="graded",
+    subtopics=True,
+)
+def intent_aware_normalised_discounted_cumulated_gain(
+    b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
+) -> Floats:
+    """The mean over subtopics of the share of the best possible discounted gain.
+
+    No one ranking is the best for every subtopic, so that few can reach 1.
+
+    >>> import cranfield as cf
+    >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
+    >>> round(cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "nDCG_IA@1").summary(0, 0), 6)
+    0.666667
+    """
+    return over_subtopics(b, lambda one: ratio(dcg(one, k, discount, base), ideal_dcg(one, k, discount, base)))
+
+
+@measure(
+    "D_nDCG",
+    cite="sakai2011",
+    formula="D-nDCG@k = Σ_{r≤k} D(r) Σ_i p_i g_i(r) / that of all judged documents in descending order of Σ_i p_i g_i",
+    gains="graded",
+    subtopics=True,
+)
+def diversified_normalised_discounted_cumulated_gain(
+    b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
+) -> Floats:
+    """How much of the best possible discounted gain the ranking reaches, gains being summed over subtopics.
+
+    >>> import cranfield as cf
+    >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
+    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "D_nDCG@1").summary(0, 0)
+    0.5
+    """
+    one = global_gain(b)
+    return ratio(dcg(one, k, discount, base), ideal_dcg(one, k, discount, base))
+
+
+@measure(
+    "Dsharp_nDCG",
+    cite="sakai2011",
+    formula="D#-nDCG@k = γ StRecall@k + (1-γ) D-nDCG@k",
+    gains="graded",
+    subtopics=True,
+)
+def diversified_gain_and_intent_recall(
+    b: Batch, *, k: Rank, gamma: Share = 0.5, discount: Discount = "log2", base: Base = 2.0
+) -> Floats:
+    """Overall gain and the share of subtopics covered, in one number: the D#-nDCG of NTCIR.
+
+    >>> import cranfield as cf
+    >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
+    >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "Dsharp_nDCG@1").summary(0, 0)
+    1.0
+    """
+    gain = diversified_normalised_discounted_cumulated_gain(b, k=k, discount=discount, base=base)
+    return gamma * subtopic_recall(b, k=k) + (1 - gamma) * gain

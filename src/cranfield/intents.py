@@ -1,0 +1,82 @@
+"""Which subtopics readers want, and how many of them each: weights that go with judgments by subtopic.
+
+They need not add up to 1: measures divide by the sum over the subtopics that have a relevant document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cranfield.data import Intents, Judgments
+from cranfield.errors import InputError
+from cranfield.formats.faults import shown
+from cranfield.formats.weighing import read_weights
+
+SHOWN = 5
+
+
+def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str]]:
+    """The judgments with weights for their subtopics; and notes on queries and subtopics that go without."""
+    if judgments.labels is None:
+        raise InputError(
+            [f"{judgments.name}: weights of intents need judgments by subtopic, and these have none"],
+            hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
+        )
+    name, weights = read_weights(source)
+    labels = judgments.labels
+    of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
+    relevant = labels.grade > 0
+    codes = np.stack([of_query, labels.subtopic], axis=1)
+    known, wanted = (set(map(tuple, np.unique(rows, axis=0).tolist())) for rows in (codes, codes[relevant]))
+    queries = {query: row for row, query in enumerate(judgments.queries)}
+    subtopics = {subtopic: row for row, subtopic in enumerate(labels.names)}
+
+    judged = [weight for weight in weights if weight.query in queries]
+    found = {(queries[w.query], subtopics.get(w.subtopic, -1)): w for w in judged}
+    faults = [
+        f"{w.place}: nobody judged a document for subtopic `{shown(w.subtopic)}` of query `{shown(w.query)}`"
+        for pair, w in found.items()
+        if pair not in known
+    ]
+    weighed = {query for query, _ in found}
+    nothing = weighed - {query for (query, _), w in found.items() if w.value > 0}
+    firsts = {queries[w.query]: w.place for w in reversed(judged)}
+    faults += [f"{firsts[q]}: all weights of query `{judgments.queries[q]}` are 0" for q in sorted(nothing)]
+    if faults:
+        example = next(iter(sorted(weighed)), 0)
+        names = [labels.names[s] for q, s in sorted(known) if q == example]
+        raise InputError(faults, hint=f"query `{judgments.queries[example]}`, say, has subtopics {_some(names)}")
+    if weights and not judged:
+        raise InputError(
+            [f"{name}: none of its queries is judged (for example `{shown(weights[0].query)}`)"],
+            hint=f"the judgments are for queries such as `{judgments.queries[0]}`; do the two belong together?",
+        )
+    rows = np.array(list(found), np.int64).reshape(-1, 2)
+    intents = Intents(rows[:, 0], rows[:, 1], np.array([w.value for w in found.values()], np.float64))
+
+    def notes() -> Iterator[str]:
+        plain = [judgments.queries[q] for q in range(len(judgments.queries)) if q not in weighed]
+        if plain:
+            yield f"{name} has no weights for {_queries(plain)}: all subtopics alike"
+        other = list(dict.fromkeys(w.query for w in weights if w.query not in queries))
+        if other:
+            yield f"{name} has weights for {_queries(other)} that nobody judged: not used"
+        positive = {pair for pair, w in found.items() if w.value > 0}
+        left = [pair for pair in sorted(wanted) if pair[0] in weighed and pair not in positive]
+        if left:
+            pairs = _some([f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left])
+            yield f"{name} gives no weight to {len(left)} subtopics with relevant documents ({pairs}): not counted"
+
+    return replace(judgments, intents=intents), list(notes())
+
+
+def _queries(names: Sequence[str]) -> str:
+    return f"{len(names)} quer{'y' if len(names) == 1 else 'ies'} ({_some(names)})"
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
