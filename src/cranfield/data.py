@@ -103,6 +103,8 @@ class Table:
     document: Strings
     score: Floats
     rank: Floats | None = None
+    numbered: bool = True  # whether a row's number means something to whoever gave the rows
+    score_from: str = ""  # what the column of scores was called, where error messages should say
 
 
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again

@@ -87,7 +87,7 @@ RUN_TEXTS = {
     "JSON score": (b'{"q": {"d": "1"}}', "run.txt: query `q`, document `d`: the score is not a number: '1'"),
     "JSON row without a score": (
         b'[{"qid": 1, "docid": 2, "score": 3}, {"qid": 1, "docid": 3}]',
-        "run.txt: row 2: the score is not a number: None",
+        "run.txt: row 2, query `1`: the score is not a number: None",
     ),
     "deep JSON": (
         b"[" + b'{"a":' * 100_000,
@@ -172,7 +172,7 @@ CSV = {
     "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "row 2: expected 3 fields as in the first line, found 2"),
     "score": (
         "qid,docid,score\nq,d,\nq,e,x\n",
-        "row 1: the score is not a number: ''\nrun.csv: row 2: the score is not a number: 'x'",
+        "row 1, query `q`: the score is not a number: ''\nrun.csv: row 2, query `q`: the score is not a number: 'x'",
     ),
     "duplicate": (
         "qid,docid,score\nq,d,1\nq,d,2\n",
@@ -219,20 +219,20 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     "shape": ({"q": ["d1", "d2"]}, "query `q`: expected {document: score}, found list"),
     "null id": (
         pd.DataFrame({"qid": ["q", None], "docno": ["d", "e"], "score": [1.0, 2.0]}),
-        "row 2: an id must be text, found null\n\nhint: turn ids into text before, as str() does",
+        "row 2: an id must be text, found null in column `qid`\n\nhint: turn ids into text before, as str() does",
     ),
     "float id": (
         pd.DataFrame({"qid": [1.0, 2.0], "docno": ["d", "e"], "score": [1.0, 2.0]}),
-        "row 1: an id must be text, found 1.0\nrow 2: an id must be text, found 2.0\n\n"
+        "row 1: an id must be text, found 1.0 in column `qid`\nrow 2: an id must be text, found 2.0 in column `qid`\n\n"
         "hint: turn ids into text before, as str() does",
     ),
     "table nan": (
         pd.DataFrame({"qid": ["q", "q"], "docno": ["d", "e"], "score": [1.0, NAN]}),
-        "row 2: the score is NaN\n\nhint: NaN has no place in an order; leave the document out, or give it a score",
+        "row 2, query `q`: the score is NaN\n\nhint: NaN has no place in an order; leave the document out, or give it a score",
     ),
     "text column": (
         pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": ["1"]}),
-        "row 1: the score is not a number: '1'",
+        "row 1, query `q`: the score is not a number: '1'",
     ),
     "table duplicate": (
         pd.DataFrame({"qid": ["q", "p", "q"], "docno": ["d", "d", "d"], "score": [1, 2, 3]}),
@@ -259,7 +259,7 @@ QRELS_OBJECTS: dict[str, tuple[Any, str]] = {
     ),
     "column": (
         pd.DataFrame({"qid": ["q"], "docno": ["d"], "label": [NAN]}),
-        "row 1: the grade is not a finite number: nan",
+        "row 1, query `q`: the grade is not a finite number: nan",
     ),
     "conflict": (
         pd.DataFrame({"qid": ["q", "q"], "docno": ["d", "d"], "label": [1, 2]}),

@@ -74,13 +74,15 @@ def test_frames_without_pyarrow(make: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_null_scores_of_every_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {"qid": ["q", "q"], "docno": ["d", "e"], "score": [1.5, None]}
-    expected = "row 2: the score is not a number: null"
+    expected = "row 2, query `q`: the score is not a number: null"
     assert str(formats.check_run(pa.table(columns))) == expected
     assert str(formats.check_run(pl.DataFrame(columns))) == expected
     # What is missing and what is NaN is the same to pandas.
-    assert str(formats.check_run(pd.DataFrame(columns).convert_dtypes())).startswith("row 2: the score is NaN\n")
+    assert str(formats.check_run(pd.DataFrame(columns).convert_dtypes())).startswith(
+        "row 2, query `q`: the score is NaN\n"
+    )
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert str(formats.check_run(pl.DataFrame(columns))) == "row 2: the score is not a number: None"
+    assert str(formats.check_run(pl.DataFrame(columns))) == "row 2, query `q`: the score is not a number: None"
 
 
 def test_arrow_ids_are_not_copied() -> None:
@@ -115,7 +117,7 @@ def test_a_table_with_ranks_only() -> None:
     assert isinstance(run.source, Table)
     assert run.source.score.tolist() == [-2, -1]
     error = formats.check_run(pd.DataFrame({"qid": ["q"], "docno": ["a"], "rank": ["first"]}))
-    assert str(error).splitlines()[0] == "row 1: the rank is not a number: 'first'"
+    assert str(error).splitlines()[0] == "row 1, query `q`: the rank is not a number: 'first'"
 
 
 def test_categories_and_lazy_frames_of_polars() -> None:

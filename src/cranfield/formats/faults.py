@@ -23,17 +23,16 @@ class Place:
     name: str  # the file; "" for objects in memory
     what: What
     unit: Unit = "line"
+    score_from: str = ""  # the column that scores or grades are in, where the name says something
 
     def at(self, line: int, query: bytes, document: str) -> str:
         """Where a fault is, as the beginning of its sentence."""
         if self.unit == "line":
             return f"{self.name}:{line}: " if line else f"{self.name}: "
-        if self.unit == "row":
-            where = f"row {line}: " if line else ""
-        else:
-            words = (("query", shown(query)), ("document", document))
-            where = ", ".join(f"{word} `{name}`" for word, name in words if name)
-            where += ": " if where else ""
+        words = (("query", shown(query)), ("document", document if self.unit == "entry" else ""))
+        parts = [f"row {line}"] if line and self.unit == "row" else []
+        where = ", ".join([*parts, *(f"{word} `{name}`" for word, name in words if name)])
+        where += ": " if where else ""
         return f"{self.name}: {where}" if self.name else where
 
 
@@ -54,11 +53,15 @@ def _columns(place: Place, fault: Fault) -> str:
 
 
 def _score(place: Place, fault: Fault) -> str:
-    return f"the score is not a number: {_value(place, fault)}"
+    return f"the score{_column(place)} is not a number: {_value(place, fault)}"
 
 
 def _grade(place: Place, fault: Fault) -> str:
-    return f"the grade is not a finite number: {_value(place, fault)}"
+    return f"the grade{_column(place)} is not a finite number: {_value(place, fault)}"
+
+
+def _column(place: Place) -> str:
+    return f" in column `{shown(place.score_from)}`" if place.score_from else ""
 
 
 def _rank(place: Place, fault: Fault) -> str:
@@ -71,7 +74,7 @@ def _value(place: Place, fault: Fault) -> str:
 
 
 def _nan(place: Place, fault: Fault) -> str:
-    return "the score is NaN"
+    return f"the score{_column(place)} is NaN"
 
 
 def _id(place: Place, fault: Fault) -> str:

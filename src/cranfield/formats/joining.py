@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,20 +21,20 @@ def join(run: Run, index: Any, key: str, by_id: bool) -> dict[str, Any]:
     if isinstance(source, Table):
         query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
         result = core.join_table(query, document, source.score, source.rank, index, key, by_id)
-        return _sound(result, Place(run.place, "run", "row"))
+        place = Place(run.place, "run", "row" if source.numbered else "entry", source.score_from)
+        return _sound(result, place, lambda row: source.document[row - 1])
     if isinstance(source, Mapping):
         result = core.join_dict(source, index, key, by_id)
-        return _sound(result, Place(run.place, "run", "entry"), source)
+        return _sound(result, Place(run.place, "run", "entry"), lambda entry: document_at(source, entry))
     result = _sound(core.join_text(source, index, key, by_id), Place(run.place, "run"))
     if result["lines"] == 0:
         raise _rowless(run.place)
     return result
 
 
-def _sound(result: dict[str, Any], place: Place, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _sound(result: dict[str, Any], place: Place, documents: Callable[[int], str] = lambda line: "") -> dict[str, Any]:
     if result["faults_total"]:
-        known = source if source is not None else {}
-        raise input_error(result["faults"], result["faults_total"], place, lambda entry: document_at(known, entry))
+        raise input_error(result["faults"], result["faults_total"], place, documents)
     return result
 
 

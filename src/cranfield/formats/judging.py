@@ -13,6 +13,7 @@ from cranfield.formats.faults import Fault, Place, input_error
 from cranfield.formats.repeats import first_rows
 
 FAULTS_KEPT = 20
+NO_SUBTOPIC = frozenset(("0", "Q0"))
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,19 @@ class Rows:
         )
 
 
-def judgments(name: str, rows: Rows, place: Place) -> Judgments:
+def judgments(name: str, rows: Rows, place: Place, *, subtopics: bool | None = None) -> Judgments:
     """Group by query, keep a document's highest grade, and its labels where there are subtopics.
 
-    The same judgment again is counted; the same again with another grade is a fault.
+    The same judgment again is counted; the same again with another grade is a fault. ``subtopics``: whether
+    iterations are that, where somebody has seen more than these rows.
     """
     if np.any(np.diff(rows.query_of) < 0):
         rows = rows.take(np.argsort(rows.query_of, kind="stable"))
     first = first_rows(rows.query_of, rows.documents)
     fresh = first == np.arange(len(first))
     # One value for all is no subtopic where it is what everybody writes who has none.
-    subtopics = len(rows.iterations) > 1 or not set(rows.iterations) <= {"0", "Q0"}
+    if subtopics is None:
+        subtopics = len(rows.iterations) > 1 or not set(rows.iterations) <= NO_SUBTOPIC
 
     if fresh.all():
         kept, grade = rows, rows.grade

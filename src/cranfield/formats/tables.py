@@ -76,14 +76,21 @@ class _Faults:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.by_row: dict[int, Fault] = {}
+        self.by_row: dict[int, tuple[str, str]] = {}
 
     def add(self, row: int, kind: str, text: str) -> None:
-        self.by_row.setdefault(row, (row, kind, b"", text.encode("utf-8", "backslashreplace")[:80], 0))
+        self.by_row.setdefault(row, (kind, text))
 
-    def settle(self) -> None:
-        if self.by_row:
-            raise input_error([self.by_row[row] for row in sorted(self.by_row)][:20], len(self.by_row), self.place)
+    def settle(self, query: Strings, document: Strings) -> None:
+        """An error where there is a fault, with the query and document that its row is about."""
+        if not self.by_row:
+            return
+        faults: list[Fault] = []
+        for row in sorted(self.by_row)[:20]:
+            kind, text = self.by_row[row]
+            name = query[row - 1].encode("utf-8", "surrogateescape")
+            faults.append((row, kind, name, text.encode("utf-8", "backslashreplace")[:80], 0))
+        raise input_error(faults, len(self.by_row), self.place, lambda row: document[row - 1])
 
 
 def is_frame(source: object) -> bool:
@@ -159,8 +166,7 @@ def run_table(frame: Frame, columns: Mapping[str, str] | None, place: Place) -> 
     """A run from a frame. Where there are only ranks, a document's score is its negative rank."""
     named = chosen(frame.names, RUN_COLUMNS, columns, place)
     faults = _Faults(place)
-    query = _ids(frame.column(named["query"]), faults)
-    document = _ids(frame.column(named["document"]), faults)
+    query, document = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
     rank = None
     if "rank" in named:
         # A rank that is no number matters only to those who order by rank; the join will say so.
@@ -169,37 +175,40 @@ def run_table(frame: Frame, columns: Mapping[str, str] | None, place: Place) -> 
         score = _numbers(frame, named["score"], "score", faults)
     elif rank is not None:
         score = -rank
-    faults.settle()
-    return Table(query, document, score, rank)
+    faults.settle(query, document)
+    return Table(query, document, score, rank, place.unit == "row", place.score_from)
 
 
-def qrels_table(frame: Frame, columns: Mapping[str, str] | None, name: str, place: Place) -> Judgments:
-    """Judgments from a frame."""
+def qrels_table(
+    frame: Frame, columns: Mapping[str, str] | None, name: str, place: Place, *, subtopics: bool | None = None
+) -> Judgments:
+    """Judgments from a frame; ``subtopics`` as in `judgments`."""
     named = chosen(frame.names, QRELS_COLUMNS, columns, place)
     faults = _Faults(place)
-    query = _ids(frame.column(named["query"]), faults)
-    documents = _ids(frame.column(named["document"]), faults)
-    iteration = _ids(frame.column(named["iteration"]), faults) if "iteration" in named else None
+    query, documents = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
+    iteration = _ids(frame, named["iteration"], faults) if "iteration" in named else None
     grade = _numbers(frame, named["grade"], "grade", faults)
     for row in np.flatnonzero(~np.isfinite(grade)).tolist():
         faults.add(row + 1, "grade", repr(float(grade[row])))
-    faults.settle()
+    faults.settle(query, documents)
     queries, query_of = codes_of(query)
     if iteration is None:
         iterations, iteration_of = Strings.of(["0"]), np.zeros(len(grade), np.int64)
     else:
         iterations, iteration_of = codes_of(iteration)
     line = np.arange(1, len(grade) + 1, dtype=np.int64)
-    return judgments(name, Rows(queries, query_of, iterations, iteration_of, documents, grade, line), place)
+    rows = Rows(queries, query_of, iterations, iteration_of, documents, grade, line)
+    return judgments(name, rows, place, subtopics=subtopics)
 
 
-def _ids(column: Any, faults: _Faults) -> Strings:
+def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
+    column = frame.column(name)
     pyarrow = None if isinstance(column, list) else available("pyarrow")
     if pyarrow is not None:
         array = _arrow(column, pyarrow)
         if array is not None and (target := _id_type(array.type, pyarrow)) is not None:
-            return _arrow_ids(array, target, faults)
-    return _listed_ids(_listed(column), faults)
+            return _arrow_ids(array, target, name, faults)
+    return _listed_ids(_listed(column), name, faults)
 
 
 def _listed(column: Any) -> list[Any]:
@@ -209,7 +218,7 @@ def _listed(column: Any) -> list[Any]:
     return list(column)
 
 
-def _listed_ids(values: list[Any], faults: _Faults) -> Strings:
+def _listed_ids(values: list[Any], name: str, faults: _Faults) -> Strings:
     texts = []
     for row, value in enumerate(values, 1):
         text = ""
@@ -218,7 +227,7 @@ def _listed_ids(values: list[Any], faults: _Faults) -> Strings:
         elif isinstance(value, int | np.integer) and not isinstance(value, bool):
             text = str(int(value))
         else:
-            faults.add(row, "id", repr(value))
+            faults.add(row, "id", f"{shown(repr(value))} in column `{shown(name)}`")
         texts.append(text)
     return Strings.of(texts)
 
@@ -263,10 +272,10 @@ def _one(array: Any) -> Any:
     return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
 
 
-def _arrow_ids(array: Any, target: Any, faults: _Faults) -> Strings:
+def _arrow_ids(array: Any, target: Any, name: str, faults: _Faults) -> Strings:
     array = _one(array.cast(target))
     for row in _null_rows(array):
-        faults.add(row, "id", "null")
+        faults.add(row, "id", f"null in column `{shown(name)}`")
     _, offsets, data = array.buffers()
     if len(array) == 0 or offsets is None:
         return Strings(np.zeros(1, np.int64), np.empty(0, np.uint8))
