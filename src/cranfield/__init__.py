@@ -13,6 +13,7 @@ from cranfield.scores import Score, Scores
 
 if TYPE_CHECKING:
     from cranfield.auditing import Audit, audit
+    from cranfield.comparing import Comparison, compare
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
 
@@ -22,6 +23,7 @@ __all__ = [
     "MEASURES",
     "Agreement",
     "Audit",
+    "Comparison",
     "CranfieldError",
     "InputError",
     "Judgments",
@@ -32,6 +34,7 @@ __all__ = [
     "Score",
     "Scores",
     "audit",
+    "compare",
     "evaluate",
     "kendall",
     "parse",
@@ -48,6 +51,7 @@ __all__ = [
 # What few people need on every start is loaded when it is asked for.
 LATER = {
     "auditing": ("Audit", "audit"),
+    "comparing": ("Comparison", "compare"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
     "statistics.overlap": ("Overlap", "rbo"),
 }

@@ -18,11 +18,12 @@ RESIDUAL = " residual"  # how a label ends that says what a score leaves open
 
 @dataclass(frozen=True)
 class Cell:
-    """One number as it will be shown; ``aside`` is the interval, where there is one."""
+    """One number as it will be shown; ``aside`` is the interval, where there is one, or a superscript if ``raised``."""
 
     text: str
     best: bool = False
     aside: str = ""
+    raised: bool = False
 
 
 @dataclass(frozen=True)

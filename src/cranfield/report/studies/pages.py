@@ -103,6 +103,8 @@ def _pipe(text: str) -> str:
 
 def _starred(cell: Cell, bold: str) -> str:
     text = bold.format(cell.text) if cell.best else cell.text
+    if cell.raised and cell.aside:
+        return f"{text}<sup>{cell.aside}</sup>"
     return f"{text} {cell.aside}".rstrip()
 
 
@@ -113,6 +115,8 @@ def _typeset(text: str) -> str:
 def _set(cell: Cell) -> str:
     text = _typeset(cell.text)
     text = f"\\textbf{{{text}}}" if cell.best else text
+    if cell.raised and cell.aside:
+        return f"{text}\\textsuperscript{{{_typeset(cell.aside)}}}"
     return f"{text} {{\\scriptsize {_typeset(cell.aside)}}}" if cell.aside else text
 
 
