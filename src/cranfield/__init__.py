@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cranfield.comparing import Comparison, compare
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
+    from cranfield.studies.properties import Properties, properties
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ __all__ = [
     "Measure",
     "MeasureError",
     "Overlap",
+    "Properties",
     "Run",
     "Score",
     "Scores",
@@ -39,6 +41,7 @@ __all__ = [
     "kendall",
     "parse",
     "pearson",
+    "properties",
     "rbo",
     "read_qrels",
     "read_run",
@@ -52,6 +55,7 @@ __all__ = [
 LATER = {
     "auditing": ("Audit", "audit"),
     "comparing": ("Comparison", "compare"),
+    "studies.properties": ("Properties", "properties"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
     "statistics.overlap": ("Overlap", "rbo"),
 }

@@ -27,6 +27,7 @@ VERBS = (
     "cite",
     "check",
     "study",
+    "properties",
     "convert",
     "trec_eval",
     "demo",
