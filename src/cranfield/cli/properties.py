@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 import click
 
@@ -23,7 +23,11 @@ def _grades(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @click.command(short_help="Check what a measure can be relied on for.")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, type=options.MeasureName())
 @click.option(
-    "--file", "file", type=click.Path(dir_okay=False), metavar="FILE.py", help="Measures of your own; alone, all of them."
+    "--file",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE.py",
+    help="Measures of your own; alone, all of them.",
 )
 @click.option("--table2", is_flag=True, help="Print Table 2 of the paper, computed, instead.")
 @click.option(
@@ -63,15 +67,16 @@ def command(
     cranfield properties --table2
     """
     from cranfield.measures.loading import loaded
-    from cranfield.report.studies import pages, properties
+    from cranfield.report.studies import properties
     from cranfield.studies.properties import properties as check
 
     if table2:
         if measures or file or grades or format in ("json", "csv"):
             raise UsageError("--table2 is a table of its own: no measures, file or grades, and no json or csv")
-        emit(pages.write([properties.table2(documents)], {}, format, width=width(), colour=colour(output)), output)
+        emit(properties.table2(documents, format, width=width(), colour=colour(output)), output)
         return
-    with loaded(file) if file else nullcontext([]) as own, progress("checking") as step:
+    extra: AbstractContextManager[list[str]] = loaded(file) if file else nullcontext([])
+    with extra as own, progress("checking") as step:
         wanted = [name for text in measures for name in options.split(text)] or own
         found = check(wanted, documents=documents, grades=grades, progress=step)
     emit(properties.write(found, format, digits=digits, width=width(), colour=colour(output)), output)

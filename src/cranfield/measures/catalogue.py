@@ -230,6 +230,8 @@ def _parameters(function: Kernel) -> dict[str, Parameter]:
     for name, argument in inspect.signature(function).parameters.items():
         if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
+        if name not in hints:
+            raise ValueError(f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`")
         default = ... if argument.default is inspect.Parameter.empty else argument.default
         alternatives = [hints[name], *get_args(hints[name])]
         limit = next((a for t in alternatives if get_origin(t) is Annotated for a in get_args(t)[1:]), None)

@@ -1,4 +1,4 @@
-"""The checks behind `properties`: one measure on all small rankings, and the smallest that speaks against each property."""
+"""One measure on all small rankings, property by property, and the smallest ranking that speaks against each."""
 
 from __future__ import annotations
 
@@ -164,16 +164,21 @@ class Checks:
         if worst is not None:
             row, k = worst
             return Verdict(False, self.case([row], [k], high if self.scores[row, k - 1] > high else low))
-        if not self.measure.definition.subtopics:
+        if self.longest > self.worlds.documents:
             judged = [k for k, kind in enumerate(self.worlds.kinds) if kind.is_judged()]
             for kind in (judged[-1], judged[0]):
-                long = worlds.alike(kind, self.worlds.kinds, LONG)
+                long = worlds.alike(kind, self.worlds.kinds, self.longest)
                 for k in DEPTHS:
                     score = float(self.at(long, k)[0])
                     if score > high + SAME or score < low - SAME:
-                        text = f"{LONG} times {self.worlds.kinds[kind].mark}"
+                        text = f"{self.longest} times {self.worlds.kinds[kind].mark}"
                         return Verdict(False, Case((text,), (k,), (score,), high if score > high else low))
         return _verdict(~np.isnan(self.scores), None)
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest ranking tried; an ideal order of subtopics is not for many documents."""
+        return self.worlds.documents if self.measure.definition.subtopics else LONG
 
     def monotone(self) -> Verdict:
         """A longer look at a ranking never lowers its score."""
@@ -189,9 +194,7 @@ class Checks:
     def top_weighted(self) -> Verdict:
         """A better document of the first k that changes places with one above it raises the score."""
         spans, ks = self.worlds, np.arange(1, self.worlds.documents + 1)
-        return self._swaps(
-            lambda i, j: (spans.end[:, i] <= spans.start[:, j])[:, None] & (spans.end[:, j, None] <= ks)
-        )
+        return self._swaps(lambda i, j: (spans.end[:, i] <= spans.start[:, j])[:, None] & (spans.end[:, j, None] <= ks))
 
     def _swaps(self, allowed: Callable[[int, int], Booleans]) -> Verdict:
         kind, size = self.worlds.kind, self.worlds.size
@@ -247,7 +250,9 @@ class Checks:
         best = np.full((documents + 1, documents + 1, documents), -np.inf)
         np.fmax.at(best, (size, found), np.where(np.isnan(self.scores), -np.inf, self.scores))
         within = self.bounded().holds is not False
-        highest = np.full_like(best, self.limits[1]) if within else np.broadcast_to(best.max(axis=1)[:, None], best.shape)
+        highest = (
+            np.full_like(best, self.limits[1]) if within else np.broadcast_to(best.max(axis=1)[:, None], best.shape)
+        )
         tested = np.isfinite(best)
         tested[:, 0] = False
         short = (best[size, found] < highest[size, found] - SAME) & tested[size, found]
@@ -323,8 +328,14 @@ class Checks:
                     if smallest is None or key < smallest[0]:
                         at = key[1] - 1
                         scores = tuple(float(t[r, at]) for t in (before, after) for r in (one, two))
-                        smallest = key, Case(
-                            (pairs.text(one, key[1]), pairs.text(two, key[1])), (key[1],) * 2, scores, judged=kind.mark
+                        smallest = (
+                            key,
+                            Case(
+                                (pairs.text(one, key[1]), pairs.text(two, key[1])),
+                                (key[1],) * 2,
+                                scores,
+                                judged=kind.mark,
+                            ),
                         )
         if smallest is None:
             return Verdict(True if tested else None)

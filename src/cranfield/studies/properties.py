@@ -31,12 +31,14 @@ OPEN_TIES = ("expected", "best", "worst")  # the other rules settle a tie before
 class Checked:
     """One measure with a verdict on every property, in the order of `PROPERTIES`, and the worlds they are about.
 
-    ``domain``: the rankings searched; ``paired``: those that were compared with each other (stable, neutral).
+    ``domain``: the rankings searched; ``paired``: those that were compared with each other (stable, neutral);
+    ``longest``: the documents, all of one kind, of the longest ranking that was tried for boundedness.
     """
 
     measure: str
     domain: str
     paired: str
+    longest: int
     verdicts: dict[str, Verdict]
 
     @property
@@ -59,6 +61,7 @@ class Properties:
                 "measure": one.measure,
                 "domain": one.domain,
                 "paired": one.paired,
+                "longest": one.longest,
                 "properties": {
                     name: {"holds": v.holds, "counterexample": v.case and v.case.to_dict()}
                     for name, v in one.verdicts.items()
@@ -104,7 +107,8 @@ def properties(
         worlds.accept(len(kinds), size, ties=ties)
         checks = Checks(measure, _every(kinds, size, ties))
         paired = domain((*filter(Kind.is_judged, kinds), UNJUDGED), checks.pairs.documents)
-        checked.append(Checked(name, domain(kinds, size, ties=ties), paired, dict(checks.verdicts())))
+        whole = domain(kinds, size, ties=ties)
+        checked.append(Checked(name, whole, paired, checks.longest, dict(checks.verdicts())))
         if progress is not None:
             progress(i + 1, len(wanted))
     return Properties(tuple(checked), tuple(_notes(asked)))
@@ -178,16 +182,18 @@ def alphabet(measure: Measure, grades: Sequence[float] | None) -> tuple[Kind, ..
 def domain(kinds: Sequence[Kind], documents: int, *, ties: bool = False) -> str:
     """The worlds in words."""
     judged = [kind for kind in kinds if kind.is_judged()]
+    marks = [kind.mark for kind in judged]
     if any(kind.about for kind in kinds):
-        what = f"about {', '.join(kind.mark for kind in judged[1:])} or nothing"
-    elif [kind.mark for kind in judged] == ["0", "1"]:
-        what = "relevant or not"
+        known = [f"about {', '.join(marks[1:])}", "about nothing"]
+    elif marks == ["0", "1"]:
+        known = ["relevant", "not relevant"]
     else:
-        what = f"of grade {', '.join(kind.mark for kind in judged[:-1])} or {judged[-1].mark}"
-    unjudged = ", or not judged" if len(judged) < len(kinds) else ""
+        known = [f"of grade {', '.join(marks[:-1])}", marks[-1]]
+    known += ["not judged"] if len(judged) < len(kinds) else []
+    what = f"{', '.join(known[:-1])} or {known[-1]}"
     tied = ", without ties and with each pair of neighbours tied" if ties else ""
     many = "1 document" if documents == 1 else f"1 to {documents} documents"
-    return f"all rankings of {many}, each {what}{unjudged}{tied}; every k"
+    return f"all rankings of {many}, each {what}{tied}; every k"
 
 
 def _notes(asked: Sequence[tuple[str, Measure]]) -> Iterator[str]:

@@ -6,35 +6,32 @@ import csv as comma
 import textwrap
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from typing import Literal
 
 from cranfield.errors import UsageError
 from cranfield.report.sheet import UNDEFINED, Cell
 from cranfield.report.studies import pages
 from cranfield.report.studies.pages import Page, sheet, shown
-from cranfield.report.table import BOLD, PLAIN
+from cranfield.report.table import BOLD, PLAIN, widths
 from cranfield.report.text import escaped, exact
-from cranfield.studies import saving
 from cranfield.studies.checks import LONG, PROPERTIES, SEVEN, Case
 from cranfield.studies.properties import Checked, Properties, properties
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
-HEADS = {
-    "bounded": "bound-\ned",
-    "monotone": "mono-\ntone",
-    "convergent": "conver-\ngent",
-    "top-weighted": "top-\nweighted",
-    "localized": "local-\nized",
-    "complete": "com-\nplete",
-    "realizable": "realiz-\nable",
-    "truncatable": "trunc-\natable",
-    "stable": "stable",
-    "neutral": "neu-\ntral",
+# Headings where there is little room; the first seven are those of the paper.
+SHORT = {
+    "monotone": "monoton.",
+    "convergent": "converg.",
+    "top-weighted": "top-wgt.",
+    "localized": "localiz.",
+    "realizable": "realizb.",
+    "truncatable": "truncat.",
 }
 MARKS = {True: "Y", False: "N", None: UNDEFINED}
 HEADING = "Smallest counterexamples; a bar is where the ranking is cut"
 
 # Table 2 of Moffat: each metric by its name there and here, the seven answers, and the notes on them.
-PRINTED = (
+PRINTED: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("DCG", "DCG", "NYYYYYN", {}),
     ("SP", "SP", "NYYYYYN", {}),
     ("RPrec", "RPrec", "YNNNNNY", {}),
@@ -54,6 +51,7 @@ PRINTED = (
     ("AP", "AP", "YYYYNNN", {"realizable": "f"}),
     ("RBP", "RBP", "YYYYYYN", {"monotone": "a", "convergent": "a", "localized": "a"}),
 )
+RAISED = dict(zip("abcdef", "ᵃᵇᶜᵈᵉᶠ", strict=True))
 NOTES = {
     "a": "RBP is a range, the score its lower end; deeper judgments only narrow it",
     "b": "the score never falls, but need not rise",
@@ -64,15 +62,13 @@ NOTES = {
 }
 
 
-def write(
-    result: Properties, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False
-) -> str:
+def write(result: Properties, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False) -> str:
     """The properties in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` matter to tables only."""
     if format == "csv":
         return csv(result)
     if format not in FORMATS:
         raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
-    text = pages.write(tables(result), result.to_dict(), format, width=width, colour=colour)
+    text = pages.write(list(tables(result, format, width)), result.to_dict(), format, width=width, colour=colour)
     said = [(one.measure, list(told(one, digits))) for one in result.checked]
     said = [(measure, lines) for measure, lines in said if lines]
     if format == "json" or not said:
@@ -80,23 +76,30 @@ def write(
     return text + "\n" + {"table": _screen, "markdown": _markdown, "latex": _latex}[format](said, width, colour)
 
 
-def tables(result: Properties) -> list[Page]:
-    """A table for each set of worlds."""
-    found = []
-    for domain in dict.fromkeys((one.domain, one.paired) for one in result.checked):
-        rows = [
-            ((one.measure,), [_cell(one.holds[name]) for name in PROPERTIES])
-            for one in result.checked
-            if (one.domain, one.paired) == domain
-        ]
-        title = f"Properties, on {domain[0]} (stable, neutral: on pairs of {domain[1].removeprefix('all ')})"
-        found.append(Page(title, sheet(("measure",), tuple(HEADS.values()), rows)))
-    return found
+def tables(result: Properties, format: str, width: int) -> Iterator[Page]:
+    """A table for each set of worlds; on a screen properties are the rows, unless there are too many measures."""
+    for worlds in dict.fromkeys((one.domain, one.paired, one.longest) for one in result.checked):
+        alike = [one for one in result.checked if (one.domain, one.paired, one.longest) == worlds]
+        domain, paired, longest = worlds
+        more = f"bounded: also on {longest:,} documents of one kind; " if longest == LONG else ""
+        more += f"stable, neutral: on pairs of {paired.removeprefix('all ')}"
+        upright = sheet(
+            ("measure",),
+            PROPERTIES if format != "table" else [SHORT.get(name, name) for name in PROPERTIES],
+            [((one.measure,), [_cell(one.holds[name]) for name in PROPERTIES]) for one in alike],
+        )
+        turned = sheet(
+            ("property",),
+            [one.measure for one in alike],
+            [((name,), [_cell(one.holds[name]) for one in alike]) for name in PROPERTIES],
+        )
+        fits = format == "table" and sum(widths(turned)) <= width
+        yield Page(f"Properties on {domain} ({more})", turned if fits else upright)
 
 
 def _cell(holds: bool | None, mark: str = "") -> Cell:
-    tone = "" if holds is None else "good" if holds else "bad"
-    return Cell(f"{MARKS[holds]}{mark}", tone=tone)
+    tone: Literal["", "good", "bad"] = "" if holds is None else "good" if holds else "bad"
+    return Cell(f"{MARKS[holds]}{RAISED.get(mark, '')}", tone=tone)
 
 
 def told(one: Checked, digits: int) -> Iterator[tuple[str, str]]:
@@ -110,10 +113,9 @@ def sentence(name: str, case: Case, digits: int = 4) -> str:
     """A counterexample in words.
 
     >>> sentence("monotone", Case(("1|0", "10"), (1, 2), (1.0, 0.5)))
-    '1|0 scores 1.0000 at k = 1, and 0.5000 at k = 2'
+    '“1|0” scores 1.0000 at k = 1, and 0.5000 at k = 2'
     """
-    one, *_ = case.rankings
-    other = case.rankings[-1]
+    one, other = (f"“{case.rankings[i]}”" for i in (0, -1))
     k, *_ = case.k
     scores = [shown(score, digits) for score in case.scores]
     limit = "" if case.limit is None else shown(case.limit, digits)
@@ -189,7 +191,7 @@ def csv(result: Properties) -> str:
     return out.getvalue()
 
 
-def table2(documents: int | None = None) -> Page:
+def table2(documents: int | None = None, format: str = "table", *, width: int = 80, colour: bool = False) -> str:
     """Table 2 of *Seven Numeric Properties of Effectiveness Metrics*, computed, with its notes."""
     found = properties([f"{ours}@k" for _, ours, *_ in PRINTED], documents=documents)
     rows = [
@@ -201,8 +203,15 @@ def table2(documents: int | None = None) -> Page:
         for (_, _, answers, _), one in zip(PRINTED, found.checked, strict=True)
         for name, answer in zip(SEVEN, answers, strict=True)
     )
-    domain = f"{found.checked[0].domain}, and {LONG} relevant documents"
+    domain = f"{found.checked[0].domain}, and {LONG:,} documents of one kind"
     title = f"Metrics and their properties (Moffat, AIRS 2013, Table 2), on {domain}"
-    notes = "; ".join(f"{letter}: {text}" for letter, text in NOTES.items())
-    total = len(PRINTED) * len(SEVEN)
-    return Page(f"{title}. {same} of {total} cells as printed. {notes}", sheet(("Metric",), [HEADS[n] for n in SEVEN], rows))
+    whole = Page(title, sheet(("Metric",), [SHORT.get(name, name) for name in SEVEN], rows))
+    text = pages.write([whole], {}, format, width=width, colour=colour)
+    notes = [f"{same} of {len(PRINTED) * len(SEVEN)} answers as printed"]
+    notes += [f"{letter}: {note}" for letter, note in NOTES.items()]
+    if format == "latex":
+        for plain, raised in RAISED.items():
+            text = text.replace(raised, f"$^{plain}$")
+        return text + "".join(f"% {line}\n" for line in notes)
+    bullet = "- " if format == "markdown" else ""
+    return f"{text}\n" + "".join(f"{bullet}{line}\n" for line in notes)
