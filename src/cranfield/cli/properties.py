@@ -71,8 +71,8 @@ def command(
     from cranfield.studies.properties import properties as check
 
     if table2:
-        if measures or file or grades or format in ("json", "csv"):
-            raise UsageError("--table2 is a table of its own: no measures, file or grades, and no json or csv")
+        if measures or file or grades or format == "json":
+            raise UsageError("--table2 is a table of its own: no measures, file or grades, and no json")
         emit(properties.table2(documents, format, width=width(), colour=colour(output)), output)
         return
     extra: AbstractContextManager[list[str]] = loaded(file) if file else nullcontext([])

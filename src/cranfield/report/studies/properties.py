@@ -212,6 +212,5 @@ def table2(documents: int | None = None, format: str = "table", *, width: int = 
     if format == "latex":
         for plain, raised in RAISED.items():
             text = text.replace(raised, f"$^{plain}$")
-        return text + "".join(f"% {line}\n" for line in notes)
-    bullet = "- " if format == "markdown" else ""
-    return f"{text}\n" + "".join(f"{bullet}{line}\n" for line in notes)
+    begin = {"latex": "% ", "csv": "# ", "markdown": "- "}.get(format, "")
+    return f"{text}\n" + "".join(f"{begin}{line}\n" for line in notes)
