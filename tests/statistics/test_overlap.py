@@ -15,7 +15,7 @@ from cranfield.statistics.overlap import Overlap, rbo
 P = 0.8
 FAR = 120  # ranks after which nothing is left of P
 
-rankings = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), min_size=1, max_size=5)
+rankings = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), min_size=1, max_size=4)
 
 
 def orders(ranking: dict[str, float]) -> list[tuple[str, ...]]:
@@ -53,7 +53,7 @@ def plain(x: tuple[str, ...], y: tuple[str, ...]) -> Overlap:
     return Overlap(ext, low, high)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(rankings, rankings)
 def test_mean_over_orders_of_ties(x: dict[str, float], y: dict[str, float]) -> None:
     every = [plain(a, b) for a in orders(x) for b in orders(y)]

@@ -84,7 +84,7 @@ def samples(draw: st.DrawFn) -> np.ndarray:
     elif kind == "constant":
         x[1] = x[0] + 0.1
     elif kind == "close":
-        x[1] = x[0] + np.arange(topics) * 1e-7
+        x[1] = x[0] + np.arange(topics) * 1e-5
     return x
 
 

@@ -115,6 +115,14 @@ views = several(
     full_length,
 )
 
+undefined = click.option(
+    "--undefined",
+    type=click.Choice(UNDEFINED),
+    default="skip",
+    show_default=True,
+    help="What a query without relevant documents counts where its score is undefined.",
+)
+
 policies = several(
     click.option(
         "--queries",
@@ -123,13 +131,7 @@ policies = several(
         show_default=True,
         help="Average over judged queries (unanswered ones count 0), those in both, or those of the run.",
     ),
-    click.option(
-        "--undefined",
-        type=click.Choice(UNDEFINED),
-        default="skip",
-        show_default=True,
-        help="What a query without relevant documents counts where its score is undefined.",
-    ),
+    undefined,
     click.option(
         "--negative",
         type=click.Choice(("unjudged", "nonrel")),

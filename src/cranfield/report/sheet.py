@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -19,16 +18,11 @@ RESIDUAL = " residual"  # how a label ends that says what a score leaves open
 
 @dataclass(frozen=True)
 class Cell:
-    """One number as it will be shown; ``aside`` is the interval, where there is one, or a superscript if ``raised``.
-
-    ``tone`` says whether an answer is a good one.
-    """
+    """One number as it will be shown; ``aside`` is the interval, where there is one."""
 
     text: str
     best: bool = False
     aside: str = ""
-    raised: bool = False
-    tone: Literal["", "good", "bad"] = ""
 
 
 @dataclass(frozen=True)

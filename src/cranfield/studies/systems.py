@@ -14,15 +14,16 @@ from cranfield.data import Floats
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluate import Negative, columns_of, named
 from cranfield.notes import some
+from cranfield.scores import Undefined
 from cranfield.studies.relabelling import Relabeller
 
 
 @dataclass(frozen=True, eq=False)
 class Systems:
-    """Runs that were read once, with what they are scored by; ``notes`` are what a reader has to know of them.
+    """Runs that were read once, with what they are scored by.
 
     ``values`` (run, measure, query): under all judgments, NaN where undefined; ``defined`` (measure, query): for
-    every run.
+    every run; ``unanswered``: what a reader has to know of runs that leave queries out.
     """
 
     relabeller: Relabeller
@@ -31,7 +32,12 @@ class Systems:
     queries: tuple[str, ...]
     values: Floats
     defined: Booleans
-    notes: tuple[str, ...]
+    unanswered: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of means that are taken measure by measure."""
+        return (*self.unanswered, *_undefined(self.measures, self.defined, self.queries))
 
     @property
     def means(self) -> Floats:
@@ -45,10 +51,14 @@ def systems(
     measures: Any,
     *,
     negative: Negative = "unjudged",
+    undefined: Undefined = "skip",
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Systems:
-    """Reads runs once, and refuses what has no order: one run, one topic, a measure that is hardly ever defined."""
+    """Reads runs once, and refuses what has no order: one run, one topic, a measure that is hardly ever defined.
+
+    ``undefined`` is what ``values`` have where a measure has none: nothing, 0, 1, or an error.
+    """
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     if len(given) < 2:
         raise UsageError(
@@ -72,7 +82,7 @@ def systems(
         named(given), judgments, [column.measure for column in columns], negative=negative, seed=seed, progress=progress
     )
     labels = tuple(column.label for column in columns)
-    values = relabeller.scores()
+    values = _settled(relabeller.scores(), undefined, labels, queries)
     defined = complete(values)
     for label, there in zip(labels, defined, strict=True):
         if there.sum() < 2:
@@ -81,8 +91,21 @@ def systems(
                 hint=f"leave {label} out, or the runs for which it is undefined",
             )
     names = tuple(run.name for run in relabeller.runs)
-    notes = (*_unanswered(relabeller, queries), *_undefined(labels, defined, queries))
-    return Systems(relabeller, names, labels, queries, values, defined, notes)
+    return Systems(relabeller, names, labels, queries, values, defined, tuple(_unanswered(relabeller, queries)))
+
+
+def _settled(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:
+    missing = np.isnan(values)
+    if undefined == "skip" or not missing.any():
+        return values
+    if undefined == "error":
+        measure = int(missing.any(axis=(0, 2)).argmax())
+        where = [queries[q] for q in np.flatnonzero(missing[:, measure].any(axis=0)).tolist()]
+        raise InputError(
+            [f"{labels[measure]} is undefined for {some(where)}"],
+            hint="no relevant document is judged for them; use undefined = skip, zero or one",
+        )
+    return np.where(missing, float(undefined == "one"), values)
 
 
 def complete(values: Floats) -> Booleans:

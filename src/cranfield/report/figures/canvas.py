@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which stay apart for the colour-blind; signs differ in shape or fill besides.
 BLUE, ORANGE, GREEN, SKY, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#999999", "#000000"
+PURPLE = "#CC79A7"
 COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
 FORMATS: dict[str, dict[str, Any]] = {  # no date in any: the same result gives the same files
     "pdf": {"CreationDate": None},
