@@ -13,6 +13,7 @@ from cranfield.scores import Score, Scores
 
 if TYPE_CHECKING:
     from cranfield.auditing import Audit, audit
+    from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
 
@@ -31,6 +32,7 @@ __all__ = [
     "Run",
     "Score",
     "Scores",
+    "Simulation",
     "audit",
     "evaluate",
     "kendall",
@@ -39,6 +41,7 @@ __all__ = [
     "rbo",
     "read_qrels",
     "read_run",
+    "simulate",
     "spearman",
     "swaps",
     "tau",
@@ -48,6 +51,7 @@ __all__ = [
 # What few people need on every start is loaded when it is asked for.
 LATER = {
     "auditing": ("Audit", "audit"),
+    "simulation": ("Simulation", "simulate"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
     "statistics.overlap": ("Overlap", "rbo"),
 }

@@ -18,7 +18,20 @@ from cranfield import __version__, core
 from cranfield.errors import CranfieldError, UsageError
 
 # In the order in which a newcomer needs them; each is a module of this package that holds a `command`.
-VERBS = ("eval", "audit", "measures", "show", "cite", "check", "study", "convert", "trec_eval", "demo", "completion")
+VERBS = (
+    "eval",
+    "audit",
+    "measures",
+    "show",
+    "cite",
+    "check",
+    "study",
+    "convert",
+    "simulate",
+    "trec_eval",
+    "demo",
+    "completion",
+)
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141  # what the shell reports of a program that ends by SIGPIPE
