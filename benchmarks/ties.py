@@ -23,7 +23,8 @@ BRIEF = 0.25  # seconds of a round that a short kernel is repeated for, at most
 
 def names() -> list[str]:
     """Every measure as it must be written: with a cut-off where it needs one."""
-    plain = [d for d in cranfield.MEASURES.values() if not d.subtopics]  # the judgments have no subtopics
+    # The judgments have no subtopics, and the documents no text.
+    plain = [d for d in cranfield.MEASURES.values() if not (d.subtopics or d.content)]
     return [d.symbol + CUTOFF.get(d.cutoff, "") for d in plain]
 
 

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from cranfield.cli.main import VERBS, cli
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition
-from cranfield.measures.orders import EXACT, SAMPLES
+from cranfield.measures.orders import EXACT, EXACT_EACH, SAMPLES, SAMPLES_EACH
 from cranfield.report import bibliography
 from cranfield.report.catalogue import CUTOFFS, MEANING, allowed
 
@@ -23,6 +23,8 @@ TIES = {
     f"or {SAMPLES:,} drawn where these are too many.",
     "all": f"the mean over all orders of tied documents; beyond {EXACT:,} orders of a query, "
     f"over {SAMPLES:,} drawn ones, and a note gives the standard error.",
+    "each": f"the mean over all orders of tied documents; beyond {EXACT_EACH:,} orders of a query, "
+    f"over {SAMPLES_EACH:,} drawn ones, and a note gives the standard error.",
 }
 GAINS = {
     "binary": "relevant or not: a grade of `rel` or more counts 1.",
@@ -32,6 +34,7 @@ GAINS = {
     "either": "relevant or not; with `graded=True` gains in [0, 1].",
     "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
 }
+READS = "what documents say, judged or not; it needs a corpus of them. See {doc}`/concepts/reading`."
 AGGREGATES = {"mean": "mean", "geometric": "geometric mean", "sum": "sum"}
 
 
@@ -78,7 +81,7 @@ def bounds(d: Definition) -> str:
 def barren(d: Definition) -> bool:
     """Whether a measure is undefined for a query without relevant documents, found out by asking it."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
-    return d.subtopics or math.isnan(parse(f"{d.symbol}{at}")([0]))
+    return d.subtopics or d.content or math.isnan(parse(f"{d.symbol}{at}")([0]))
 
 
 def entry(d: Definition) -> str:
@@ -87,7 +90,7 @@ def entry(d: Definition) -> str:
     lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
     lines += ["```text", d.usage, "", d.formula, "```", "", *parameters(d), ""]
     lines += [
-        f"- **Looks at:** {GAINS[d.gains]}",
+        f"- **Looks at:** {READS if d.content else GAINS[d.gains]}",
         f"- **Bounds:** {bounds(d)}.",
         *(["- **Where no document is relevant:** undefined."] if barren(d) else []),
         f"- **Over queries:** {AGGREGATES[d.aggregate]}.",

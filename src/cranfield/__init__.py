@@ -13,9 +13,11 @@ from cranfield.scores import Score, Scores
 
 if TYPE_CHECKING:
     from cranfield.auditing import Audit, audit
+    from cranfield.comparing import Comparison, compare
     from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
+    from cranfield.studies.properties import Properties, properties
 
 __version__ = "0.1.0"
 
@@ -23,21 +25,25 @@ __all__ = [
     "MEASURES",
     "Agreement",
     "Audit",
+    "Comparison",
     "CranfieldError",
     "InputError",
     "Judgments",
     "Measure",
     "MeasureError",
     "Overlap",
+    "Properties",
     "Run",
     "Score",
     "Scores",
     "Simulation",
     "audit",
+    "compare",
     "evaluate",
     "kendall",
     "parse",
     "pearson",
+    "properties",
     "rbo",
     "read_qrels",
     "read_run",
@@ -51,6 +57,8 @@ __all__ = [
 # What few people need on every start is loaded when it is asked for.
 LATER = {
     "auditing": ("Audit", "audit"),
+    "comparing": ("Comparison", "compare"),
+    "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
     "statistics.overlap": ("Overlap", "rbo"),

@@ -14,7 +14,7 @@ from cranfield import formats
 from cranfield.batch import Aligner, Alignment, Booleans, summed
 from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Run
-from cranfield.errors import UsageError
+from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluate import Negative, Queries, evaluate
 from cranfield.measures import Measure, parse
 from cranfield.measures.weights import count
@@ -196,6 +196,9 @@ def audit(
     """
     if interval not in get_args(Interval):
         raise UsageError(f"interval must be one of {', '.join(get_args(Interval))}; not {interval!r}")
+    for measure in map(parse, [measures] if isinstance(measures, (str, Measure)) else measures):
+        if measure.definition.content:
+            raise MeasureError(f"{measure} reads documents, and an audit is of what judgments leave open")
     runs = [formats.read_run(one) for one in (run if isinstance(run, (list, tuple)) else [run])]
     if not runs:
         raise UsageError("no run was given", hint="an audit takes one run or several")

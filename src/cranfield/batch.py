@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import numpy.typing as npt
 from cranfield import core, formats
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
 from cranfield.subtopics import Subtopics, Worth
+
+if TYPE_CHECKING:
+    from cranfield.content.judged import Reading
 
 Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]
@@ -49,7 +52,8 @@ class Batch:
     ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
     ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1.
     ``nil`` (q, j): the document is none, but says that there is no answer; ``nil_grade`` (q,): how that is judged.
-    ``query`` (q,), ``document`` (q, j): their rows in the judgments, -1 for none; ``subtopics``: what these are about.
+    ``query`` (q,), ``document`` (q, j): their rows in the judgments, -1 for none; ``subtopics``: what these are about,
+    ``reading``: what these say, for measures that read them.
     ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
     ``worth``: how the measure at hand turns grades into gains, for those that have grades by subtopic.
     """
@@ -75,11 +79,17 @@ class Batch:
     subtopics: Subtopics | None
     pooled: dict[Any, tuple[Floats, Floats, Floats, Floats]]
     worth: Worth | None = None
+    reading: Reading | None = None
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
         """What was made of this batch already: measures that ask for the same view share it."""
         return {}
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether nobody will ask which documents these are."""
+        return self.subtopics is None and self.reading is None
 
     @cached_property
     def judged(self) -> Booleans:
@@ -170,7 +180,7 @@ class Batch:
         place = ragged(counts)[1]
         # What no document of this batch has is not moved.
         idle = set() if self.tied.any() else {"size", "by_id", "by_input"}
-        idle |= (set() if self.nil.any() else {"nil"}) | ({"document"} if self.subtopics is None else set())
+        idle |= (set() if self.nil.any() else {"nil"}) | ({"document"} if self.anonymous else set())
         old, new = row * keep.shape[1] + column, row * width + place
         fields: dict[str, Any] = {}
         for name, empty in COLUMNS.items():
@@ -193,6 +203,7 @@ class Aligner:
         judgments: Judgments,
         negative: Literal["unjudged", "nonrel"] = "unjudged",
         nil: Integers | None = None,
+        reading: Reading | None = None,
     ) -> None:
         self.judgments = judgments
         self.grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
@@ -204,6 +215,7 @@ class Aligner:
         self.judged = np.diff(judgments.begin)
         self.pools: dict[int, tuple[Integers, Floats, dict[Any, Any]]] = {}  # the last one of each height
         self.subtopics = None if judgments.labels is None else Subtopics(judgments)
+        self.reading = reading
         self.nil = np.zeros(len(self.grade), bool)
         self.nil_grade = np.full(len(self.judged), np.nan)
         if nil is not None:
@@ -275,7 +287,7 @@ class Alignment:
         empty = np.zeros((n, 1), np.int64)
         nothing = np.full((n, 1), np.nan)
         batch = ungained(nothing, empty, empty + 1, empty, empty, self.other_length, nothing, self.aligner.top)
-        return replace(batch, subtopics=self.aligner.subtopics)
+        return replace(batch, subtopics=self.aligner.subtopics, reading=self.aligner.reading)
 
     def _batch(self, queries: Integers) -> Batch:
         aligner, rows = self.aligner, self.rows
@@ -315,9 +327,10 @@ class Alignment:
             nil=laid(aligner.nil[document], False) if aligner.nil.any() else batch.nil,
             nil_grade=aligner.nil_grade[queries],
             query=queries,
-            document=batch.document if aligner.subtopics is None else laid(document, -1),
+            document=laid(document, -1) if aligner.subtopics or aligner.reading else batch.document,
             subtopics=aligner.subtopics,
             pooled=pooled,
+            reading=aligner.reading,
         )
 
 

@@ -47,6 +47,8 @@ def bounds(measure: Measure, batch: Batch, *, seed: int = 0) -> Bounds:
     """The interval that the unjudged documents of each query leave open."""
     if measure.definition.subtopics:
         raise MeasureError(f"{measure} has no bounds: what documents that nobody judged are about is anybody's guess")
+    if measure.definition.content:
+        raise MeasureError(f"{measure} has no bounds: it reads what nobody judged")
     if (measure, "bounds", seed) not in batch.memo:
         batch.memo[measure, "bounds", seed] = _bounds(measure, batch, seed)
     return batch.memo[measure, "bounds", seed]

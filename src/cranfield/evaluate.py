@@ -10,13 +10,13 @@ import numpy as np
 
 from cranfield import formats
 from cranfield.batch import Aligner
-from cranfield.data import Run
+from cranfield.data import Judgments, Run
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.intents import with_intents
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
 from cranfield.notes import about, about_run, by_subtopic
-from cranfield.scored import Column, Scored, aligned, in_common, score
+from cranfield.scored import Aligners, Column, Scored, aligned, in_common, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
 from cranfield.views import TIES, Ties, Views
 
@@ -42,6 +42,7 @@ def evaluate(
     nil: str | None = None,
     full_length: int | None = None,
     intents: Any = None,
+    corpus: Any = None,
     names: Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -59,6 +60,7 @@ def evaluate(
     the system did not end, and score it without a terminal document.
     ``intents`` says how many readers want which subtopic: ``{query: {subtopic: weight}}``, or a file with lines
     ``query subtopic weight``; without it all subtopics that have a relevant document are alike.
+    ``corpus`` is what measures of contents read: a `Corpus`, a file of one, or ``{document: text}``.
     ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were
     relevant; ``bounds`` the lowest and highest value that the unjudged documents retrieved leave possible.
 
@@ -83,22 +85,33 @@ def evaluate(
     judgments, rows = formats.read_qrels(qrels), None
     if not len(judgments.queries):
         raise InputError([f"{judgments.name}: there is no judgment in it"])
+    reading = [c.measure for c in columns if c.measure.definition.content]
     scored, notes = [], by_subtopic(judgments, columns)
     if intents is not None:
         judgments, said = with_intents(judgments, intents)
         notes += said
+    if nil is not None and reading:
+        raise UsageError(f"{reading[0]} reads documents, and nil is none", hint="leave one of the two out")
     if nil is not None:
         judgments, rows = with_nil(judgments, nil)
-    aligner = Aligner(judgments, negative, rows)
-    for i, (one, alignments) in enumerate(zip(runs, aligned(runs, aligner, columns), strict=True)):
+    work = len(runs) * (2 if reading else 1)
+    aligners: Aligners = {}
+    if reading:
+        from cranfield.located import reader
+
+        tell = None if progress is None else lambda done: progress(done, work)
+        aligners[True] = reader(runs, judgments, reading, corpus, negative=negative, progress=tell)
+    if len(reading) < len(columns):
+        aligners[False] = Aligner(judgments, negative, rows)
+    for i, (one, alignments) in enumerate(zip(runs, aligned(runs, aligners, columns), strict=True)):
         if queries != "run":
             in_common(one, next(iter(alignments.values())))
         found = score(one, alignments, columns, seed)
-        notes += about_run(_cube([found], aligner, columns, queries, undefined), found, columns, queries)
+        notes += about_run(_cube([found], judgments, columns, queries, undefined), found, columns, queries)
         scored.append(found.released())
         if progress is not None:
-            progress(i + 1, len(runs))
-    scores = _cube(scored, aligner, columns, queries, undefined)
+            progress(work - len(runs) + i + 1, work)
+    scores = _cube(scored, judgments, columns, queries, undefined)
     if undefined == "error":
         _ = scores.means  # raises where one is undefined
     return replace(scores, notes=tuple(dict.fromkeys([*about(scores, columns, queries), *notes])))
@@ -159,9 +172,9 @@ def named(run: Any, names: Sequence[str] | None = None) -> list[Run]:
 
 
 def _cube(
-    scored: Sequence[Scored], aligner: Aligner, columns: Sequence[Column], queries: Queries, undefined: Undefined
+    scored: Sequence[Scored], judgments: Judgments, columns: Sequence[Column], queries: Queries, undefined: Undefined
 ) -> Scores:
-    names = list(aligner.judgments.queries)
+    names = list(judgments.queries)
     judged = len(names)
     place: dict[str, int] = {}
     if queries == "run":

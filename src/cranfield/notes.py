@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans, Key
+from cranfield.batch import Batch, Booleans
 from cranfield.bounds import bounds
 from cranfield.data import Integers, Judgments
-from cranfield.scored import Column, Scored
+from cranfield.scored import Column, Scored, Slot
 from cranfield.scores import Scores
 from cranfield.subtopics import diverse
+from cranfield.views import settled
 
 COUNTED = {
     "judged": "means are over all judged queries: {n}",
@@ -29,7 +30,11 @@ def about(scores: Scores, columns: Sequence[Column], queries: str) -> list[str]:
 
 def by_subtopic(judgments: Judgments, columns: Sequence[Column]) -> list[str]:
     """What measures of single documents make of judgments by subtopic."""
-    plain = [c.label for c in columns if c.part == "value" and not c.measure.definition.subtopics]
+    plain = [
+        c.label
+        for c in columns
+        if c.part == "value" and not c.measure.definition.subtopics | c.measure.definition.content
+    ]
     if not plain or not diverse(judgments):
         return []
     return [f"{judgments.name} has judgments by subtopic: to {', '.join(plain)} a document's highest grade counts"]
@@ -40,6 +45,7 @@ def about_run(scores: Scores, one: Scored, columns: Sequence[Column], queries: s
     return [
         *_answered(one, queries),
         *_unjudged(one, columns, scores.counted[0]),
+        *_read(one, columns, scores.counted[0]),
         *_ties(scores, one, columns),
         *_sampled(scores, one),
         *_ranges(one, columns),
@@ -98,25 +104,29 @@ def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iter
 
 def _ties(scores: Scores, one: Scored, columns: Sequence[Column]) -> Iterator[str]:
     """By how much another order of tied documents could move each mean."""
-    tied: dict[Key, list[tuple[Integers, Batch]]] = {}
-    for key, alignment in one.alignments.items():
-        tied[key] = []
+    tied: dict[Slot, list[tuple[Integers, Batch]]] = {}
+    for slot, alignment in one.alignments.items():
+        tied[slot] = []
         for rows, batch in alignment.batches:
             # Among documents without any gain the order changes nothing.
-            matters = np.flatnonzero(((batch.size > 1) & (batch.grade > 0)).any(axis=1))
+            matters = np.flatnonzero(((batch.size > 1) & (slot[0] | (batch.grade > 0))).any(axis=1))
             if len(matters):
-                tied[key].append((rows[matters], batch.rows(matters)))
-    moved, barely = [], []
+                tied[slot].append((rows[matters], batch.rows(matters)))
+    moved, barely, unknown = [], [], []
     for m, column in enumerate(columns):
-        if column.part != "value" or not tied[column.measure.views.key]:
+        if column.part != "value" or not tied[column.slot]:
+            continue
+        if column.measure.definition.content:
+            if column.measure.views.ties != "expected" and any(_open(column, b) for _, b in tied[column.slot]):
+                unknown.append(column.label)
             continue
         # What is reported is possible, too, where neither order by gain is an end.
         ends = [scores.summary(0, m)]
         for rule in ("worst", "best"):
-            settled = replace(column.measure, views=replace(column.measure.views, ties=rule))
+            ruled = replace(column.measure, views=replace(column.measure.views, ties=rule))
             values = scores.values[0, m].copy()
-            for rows, batch in tied[column.measure.views.key]:
-                values[rows] = settled.values(batch).value
+            for rows, batch in tied[column.slot]:
+                values[rows] = ruled.values(batch).value
             ends.append(scores.summary(0, m, instead=values))
         if max(ends) - min(ends) >= 0.00005:
             moved.append(f"{column.label} between {min(ends):.4f} and {max(ends):.4f}")
@@ -126,13 +136,50 @@ def _ties(scores: Scores, one: Scored, columns: Sequence[Column]) -> Iterator[st
         yield f"{one.run.name}: tied scores could put {', '.join(moved)}"
     if barely:
         yield f"{one.run.name}: tied scores could move {', '.join(barely)} by less than 0.0001"
+    if unknown:
+        yield f"{one.run.name}: tied scores could move {', '.join(unknown)}; ties=expected is the mean over all orders"
+
+
+def _open(column: Column, batch: Batch) -> bool:
+    """Whether the measure reads documents whose order is open."""
+    end = min(column.measure.cutoff or np.inf, column.measure.views.depth or np.inf)
+    return bool(((batch.size > 1) & (batch.start < end)).any())
+
+
+def _read(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:
+    """How much of what was to be read, and learnt from, the corpus does not have."""
+    told: dict[tuple[int, int], list[str]] = {}
+    for column in columns:
+        measure = column.measure
+        if not measure.definition.content:
+            continue
+        alignment = one.alignments[column.slot]
+        reading, chosen = alignment.aligner.reading, measure.chosen
+        assert reading is not None
+        absent = there = 0
+        for rows, batch in alignment.batches:
+            seen = settled(measure.ordered(batch), measure.views)
+            end = np.minimum(seen.length, measure.cutoff or np.inf)[:, None]
+            read = seen.document[~np.isnan(seen.grade) & (seen.start < end) & counted[rows][:, None]]
+            absent, there = absent + int((reading.document[read] < 0).sum()), there + len(read)
+        told.setdefault((absent, there), []).append(column.label)
+        view = chosen["rel"], chosen["whole"]
+        gone, relevant = reading.absent(view)
+        name = alignment.aligner.judgments.name
+        yield f"{name}: {gone:,} of {relevant:,} relevant documents are not in the corpus, and teach nothing"
+        silent, subtopics = reading.silent(view, chosen["mu"])
+        if silent and subtopics:
+            yield f"{name}: {silent:,} of {subtopics:,} subtopics have no model of what is relevant to them: left out"
+    for (absent, there), labels in told.items():
+        which = f" ({', '.join(labels)})" if len(told) > 1 else ""
+        yield f"{one.run.name}: {absent:,} of {there:,} documents read{which} are not in the corpus, and add nothing"
 
 
 def _ranges(one: Scored, columns: Sequence[Column]) -> Iterator[str]:
     """Which lowest and highest values are not bounds."""
     for column in columns:
         if column.part == "lowest":
-            batches = [batch for _, batch in one.alignments[column.measure.views.key].batches]
+            batches = [batch for _, batch in one.alignments[column.slot].batches]
             if not all(bounds(column.measure, batch).hold.all() for batch in batches):
                 yield f"{column.measure}: lowest and highest are of the judgments tried, and are not bounds"
 

@@ -11,11 +11,12 @@ import numpy as np
 from cranfield.batch import Aligner, Alignment, Batch, Key
 from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Run, Strings
-from cranfield.errors import InputError
+from cranfield.errors import InputError, MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.orders import Estimate
 
 Part = Literal["value", "residual", "lowest", "highest"]
+Slot = tuple[bool, Key]  # whether documents are read, and what orders them
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,11 @@ class Column:
     label: str
     measure: Measure
     part: Part = "value"
+
+    @property
+    def slot(self) -> Slot:
+        """Which alignment of a run this is computed from."""
+        return self.measure.definition.content, self.measure.views.key
 
     def of(self, batch: Batch, seed: int) -> Estimate:
         """This column's value for every query of a batch."""
@@ -36,6 +42,10 @@ class Column:
         return Estimate(found.low if self.part == "lowest" else found.high)
 
 
+# Judgments made ready for measures that read documents (True), and for all others (False).
+Aligners = dict[bool, Aligner]
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """One run's values by (column, query), with the queries beyond the judged ones last."""
@@ -45,52 +55,53 @@ class Scored:
     errors: Floats
     length: Integers  # of each judged query's ranking; -1 where there is none
     other: Strings  # queries of the run that nobody judged
-    alignments: dict[Key, Alignment]
+    alignments: dict[Slot, Alignment]
 
     def released(self) -> Scored:
         """The same without the rankings: nobody needs them once the notes are written."""
         return replace(self, alignments={})
 
 
-def align(run: Run, aligner: Aligner, columns: Sequence[Column]) -> dict[Key, Alignment]:
+def align(run: Run, aligners: Aligners, columns: Sequence[Column]) -> dict[Slot, Alignment]:
     """A run read once for each way of ordering that the columns ask for."""
-    keys = {c.measure.views.key for c in columns}
     by_id = {
-        c.measure.views.key
+        c.slot
         for c in columns
         if (c.measure.views.ties or "trec") in ("trec", "trec9") or c.measure.definition.subtopics
     }
-    return {key: aligner.align(run, key, by_id=key in by_id) for key in sorted(keys)}
+    slots = sorted({c.slot for c in columns})
+    return {slot: aligners[slot[0]].align(run, slot[1], by_id=slot in by_id) for slot in slots}
 
 
-def aligned(runs: Sequence[Run], aligner: Aligner, columns: Sequence[Column]) -> Iterator[dict[Key, Alignment]]:
+def aligned(runs: Sequence[Run], aligners: Aligners, columns: Sequence[Column]) -> Iterator[dict[Slot, Alignment]]:
     """All runs in turn, the next one being read while this one is measured."""
     if len(runs) == 1:
-        yield align(runs[0], aligner, columns)
+        yield align(runs[0], aligners, columns)
         return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as reader:
-        ahead = [reader.submit(align, run, aligner, columns) for run in runs[:2]]
+        ahead = [reader.submit(align, run, aligners, columns) for run in runs[:2]]
         for run in [*runs[2:], None, None]:
             yield ahead.pop(0).result()
             if run is not None:
-                ahead.append(reader.submit(align, run, aligner, columns))
+                ahead.append(reader.submit(align, run, aligners, columns))
 
 
-def score(run: Run, alignments: dict[Key, Alignment], columns: Sequence[Column], seed: int) -> Scored:
+def score(run: Run, alignments: dict[Slot, Alignment], columns: Sequence[Column], seed: int) -> Scored:
     """A run, aligned, and measured."""
     alignment = next(iter(alignments.values()))
     aligner = alignment.aligner
     judged, other = len(aligner.judgments.queries), len(alignment.other)
-    measurable(run, alignment, columns)
+    for slot, found in alignments.items():
+        measurable(run, found, [column for column in columns if column.slot == slot])
     values, errors = np.zeros((2, len(columns), judged + other))
-    for key, found in alignments.items():
+    for slot, found in alignments.items():
         batches = list(found.batches)
         if other:
             batches.append((np.arange(judged, judged + other), found.unjudged()))
         for c, column in enumerate(columns):
-            if column.measure.views.key == key:
+            if column.slot == slot:
                 for rows, batch in batches:
                     estimate = column.of(batch, seed)
                     values[c, rows] = estimate.value
@@ -103,6 +114,8 @@ def measurable(run: Run, alignment: Alignment, columns: Sequence[Column]) -> Non
     aligner = alignment.aligner
     for column in columns:
         _not_longer(run, alignment, column.measure)
+        if column.measure.definition.content and aligner.reading is None:
+            raise MeasureError(f"{column.measure} reads documents, and there is no corpus here to read them in")
         if column.measure.definition.subtopics and aligner.subtopics is None:
             raise InputError(
                 [f"{aligner.judgments.name}: {column.measure} needs judgments by subtopic, and these have none"],

@@ -20,12 +20,14 @@ from cranfield.errors import CranfieldError, UsageError
 # In the order in which a newcomer needs them; each is a module of this package that holds a `command`.
 VERBS = (
     "eval",
+    "compare",
     "audit",
     "measures",
     "show",
     "cite",
     "check",
     "study",
+    "properties",
     "convert",
     "simulate",
     "trec_eval",

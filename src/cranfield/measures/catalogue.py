@@ -12,15 +12,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from cranfield.batch import Batch, from_ranking
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
-from cranfield.measures.orders import Estimate, over_cuts, over_orders
+from cranfield.measures.orders import Estimate, over_cuts, over_each, over_orders
 from cranfield.views import Gains, Views, ordered, settled
 
 Kernel = Callable[..., Floats]
 Cutoff = Literal["none", "optional", "required", "recall"]
 GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal"]
 # How the expectation over tied documents is had: in closed form, or as a mean over which of them
-# reach the first k, or over all their orders.
-Orders = Literal["closed", "cuts", "all"]
+# reach the first k, over all their orders, or over those of documents of which no two are alike.
+Orders = Literal["closed", "cuts", "all", "each"]
 NO_CUT = 1 << 60  # below any ranking
 
 
@@ -150,6 +150,7 @@ class Definition:
     topward: bool = True  # a better document moved up never lowers it
     judged: bool = False  # looks at documents that are judged not relevant
     subtopics: bool = False  # needs judgments by subtopic
+    content: bool = False  # reads documents, and needs a corpus of them
 
     @property
     def title(self) -> str:
@@ -187,6 +188,7 @@ def measure(
     topward: bool = True,
     judged: bool = False,
     subtopics: bool = False,
+    content: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -218,6 +220,7 @@ def measure(
             topward,
             judged,
             subtopics,
+            content,
         )
         return function
 
@@ -230,6 +233,8 @@ def _parameters(function: Kernel) -> dict[str, Parameter]:
     for name, argument in inspect.signature(function).parameters.items():
         if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
+        if name not in hints:
+            raise ValueError(f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`")
         default = ... if argument.default is inspect.Parameter.empty else argument.default
         alternatives = [hints[name], *get_args(hints[name])]
         limit = next((a for t in alternatives if get_origin(t) is Annotated for a in get_args(t)[1:]), None)
@@ -260,6 +265,12 @@ class Measure:
             raise MeasureError(
                 f"{self.symbol}: with rel a document is relevant or not, and a gain has no use",
                 hint="give one of the two",
+            )
+        if self.definition.content and self.views.ties in ("best", "worst"):
+            raise MeasureError(
+                f"{self.symbol}: what a document earns depends on all that is read before it, and nobody knows the "
+                f"{self.views.ties} order",
+                hint="ties=expected is the mean over all orders",
             )
         if self.views.terminal and self.definition.terminal:
             able = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
@@ -337,6 +348,13 @@ class Measure:
                 return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, seed=seed)
             return plain(seen)
 
+        if self.definition.orders == "each":
+            k, depth = arguments["k"] or NO_CUT, self.views.depth
+            if depth is None:
+                return over_each(plain, settled(seen, self.views), k=k, seed=seed)
+            # What reaches the depth is decided before a list is condensed.
+            k = depth if self.views.condensed else min(k, depth)
+            return over_each(lambda b: plain(settled(b, self.views)), seen, k=k, seed=seed)
         if self.views.terminal and (seen.nil & (seen.size > 1)).any():
             # Where the list ends is a matter of order: every one is taken.
             return over_orders(score, seen, seed=seed)
@@ -351,7 +369,7 @@ class Measure:
         >>> round(cf.parse("RR[ties=expected]")([(1, 0, 0)]), 6)
         0.611111
         """
-        if self.definition.subtopics:
+        if self.definition.subtopics or self.definition.content:
             raise MeasureError(f"{self} needs to know what documents are about: grades alone do not say")
         return float(self.values(from_ranking(ranking, missed)).value[0])
 

@@ -26,6 +26,8 @@ from cranfield.data import Floats, Integers
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken
 SAMPLES = 2_000  # how many are drawn beyond that
+# The same where no two documents are alike, so that every order is to be read anew.
+EXACT_EACH, SAMPLES_EACH = 1_000, 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,14 @@ def over_cuts(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimat
     easy = Settled.all(twice, start, length, np.concatenate([slots / size, 1 - slots / size]))
     hard = np.flatnonzero(loose.any(axis=1) & ~alone)
     return _expected(kernel, batch, [easy, *(_cuts(batch, q, k, seed) for q in hard.tolist())])
+
+
+def over_each(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
+    """The mean of a measure of the first k over all orders of tied documents, of which no two are alike."""
+    end = np.minimum(batch.length, k)[:, None]
+    open_ties = ((batch.size > 1) & (batch.start < end) & ~np.isnan(batch.grade)).any(axis=1)
+    settled = [_each(batch, q, k, seed) for q in np.flatnonzero(open_ties).tolist()]
+    return _expected(kernel, batch, settled) if settled else kernel(batch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +158,8 @@ def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimat
     if settled.sampled.any():
         drawn = np.flatnonzero(settled.sampled)
         off = mean_of_row[drawn] - np.nan_to_num(value)[query[drawn]]
-        variance = np.maximum(variance, np.bincount(query[drawn], off**2, many) / (SAMPLES - 1) / SAMPLES)
+        size = np.maximum(np.bincount(query[drawn], minlength=many), 2)
+        variance = np.maximum(variance, np.bincount(query[drawn], off**2, many) / (size - 1) / size)
     return Estimate(value, np.sqrt(variance) if variance.any() else None)
 
 
@@ -203,7 +214,7 @@ def _alike(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
 
 def _same_queries(b: Batch) -> Integers:
     """A number for each query, the same for those between which no measure sees a difference but positions."""
-    if b.subtopics is not None:
+    if not b.anonymous:
         return np.arange(len(b.length))
     state = np.where(np.isnan(b.grade), 2, b.judged)
     parts = (b.gain, state, b.nil, b.length, b.ideal, b.R, b.N, b.mass, b.tail, b.nil_grade)
@@ -216,7 +227,7 @@ def _laid(batch: Batch, query: Integers, start: Integers, size: Integers) -> Bat
     fields: dict[str, Any] = {"start": start, "size": size, "by_id": nothing, "by_input": nothing}
     # What no document of this batch has is not moved, nor is the pool: gains were made of it already.
     fields |= {} if batch.nil.any() else {"nil": nothing > 0}
-    fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.subtopics is None else {}
+    fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.anonymous else {}
     fields |= {"pool": np.broadcast_to(np.nan, (len(query), 1)), "pooled": {}}
     for name in COLUMNS.keys() - fields.keys():
         fields[name] = np.take(getattr(batch, name)[:, : start.shape[1]], query, axis=0)
@@ -275,7 +286,7 @@ def _runs(same: Booleans) -> tuple[Integers, Integers]:
 
 def _kinds(batch: Batch) -> Floats:
     """Numbers for documents, the same for those between which measures see no difference."""
-    if batch.subtopics is not None:
+    if not batch.anonymous:
         return batch.document.astype(np.float64)
     return np.where(batch.nil, np.inf, np.where(batch.judged, batch.gain, -np.inf))
 
@@ -377,3 +388,33 @@ def _cuts(batch: Batch, query: int, k: int, seed: int) -> Settled:
     start[:, columns] = np.where(inside, first, end)
     length[:, columns] = np.where(inside, slots, size - slots)
     return Settled.all(np.full(len(start), query), start, length, chance, sampled=sampled)
+
+
+def _each(batch: Batch, query: int, k: int, seed: int) -> Settled:
+    batch = batch.rows(np.array([query]))
+    rng = _generator(batch, seed)
+    end = int(min(batch.length[0], k))
+    groups = [(columns, first, size) for columns, first, size in _groups(batch) if first < end]
+    # What does not reach the first k may be in any order, and only those that do are chosen.
+    slots = [min(size, end - first) for _, first, size in groups]
+    sampled = math.prod(math.perm(size, n) for (_, _, size), n in zip(groups, slots, strict=True)) > EXACT_EACH
+    chosen: list[Integers]
+    if sampled:
+        chosen = [
+            rng.permuted(np.tile(np.arange(size), (SAMPLES_EACH, 1)), axis=1)[:, :n]
+            for (_, _, size), n in zip(groups, slots, strict=True)
+        ]
+    else:
+        every = [
+            np.array(list(itertools.permutations(range(size), n)), np.int64)
+            for (_, _, size), n in zip(groups, slots, strict=True)
+        ]
+        which = np.array(list(itertools.product(*(range(len(orders)) for orders in every))), np.int64)
+        chosen = [orders[which[:, g]] for g, orders in enumerate(every)]
+    start = np.repeat(batch.start, len(chosen[0]), axis=0)
+    for (columns, first, size), members, n in zip(groups, chosen, slots, strict=True):
+        place = np.full((len(start), size), end - first)
+        np.put_along_axis(place, members, np.arange(n), axis=1)
+        start[:, columns] = first + place[:, : len(columns)]
+    chance = np.full(len(start), 1 / len(start))
+    return Settled.all(np.full(len(start), query), start, np.ones_like(start), chance, sampled=sampled)

@@ -34,12 +34,16 @@ MEANING = {
     "graded": "count gains in [0, 1] instead of relevant or not",
     "ideal": "the perfect ranking to compare with: as published, or one that cannot be beaten (bounded, exact)",
     "horizon": "the rank after which nothing counts",
+    "mu": "how many words of the collection smooth a model",
+    "theta": "the chance to go on to the next document",
+    "whole": "take the query as one subtopic",
     "rule": "how a share of the relevant documents is rounded to a number of them",
 }
 TIES = {
     "closed": "ties=expected is the exact mean over all orders of tied documents",
     "cuts": "ties=expected is the mean over which of the tied documents reach the first k, sampled where they are many",
     "all": "ties=expected is the mean over all orders of tied documents, sampled where they are many",
+    "each": "ties=expected is the mean over all orders of tied documents, sampled where they are many",
 }
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
 
@@ -52,6 +56,14 @@ VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]",
 DIVERSE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
 DIVERSE_QRELS = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "d": {"3": 1}}}
 DIVERSE_STORY = "documents about subtopic 1, then about 1 and 2 tied with an unjudged one, then about 3"
+# And for those that read them.
+READ_TEXTS = {"a": "lamp oil lamp", "b": "oil lamp wick", "c": "sea gull", "d": "wick trimmed at dusk", "e": "dusk sea"}
+READ_RUN = {"q": {"b": 3.0, "c": 2.0, "d": 2.0, "a": 1.0}}
+READ_QRELS = {"q": {"a": {"1": 1}, "d": {"2": 1}}}
+READ_STORY = (
+    "relevant are `lamp oil lamp` to subtopic 1, `wick trimmed at dusk` to 2; found are unjudged `oil lamp wick`, then "
+    "unjudged `sea gull` tied with the second, then the first; `dusk sea` is in the collection"
+)
 
 
 @dataclass(frozen=True)
@@ -186,7 +198,7 @@ def _example(found: Found, width: int, colour: bool) -> Iterator[str]:
     if not scored:
         return
     yield _bold("example", colour)
-    story = DIVERSE_STORY if d.subtopics else STORY
+    story = READ_STORY if d.content else DIVERSE_STORY if d.subtopics else STORY
     yield from textwrap.wrap(story, width, initial_indent="  ", subsequent_indent="  ")
     column = max(len(name) for name, _ in scored) + 2
     for name, value in scored:
@@ -196,7 +208,9 @@ def _example(found: Found, width: int, colour: bool) -> Iterator[str]:
 def _scored(name: str, d: Definition) -> float | None:
     """The score of the example, or None where the measure has no meaning for it."""
     try:
-        if d.subtopics:
+        if d.content:
+            value = evaluate(READ_RUN, READ_QRELS, name, corpus=READ_TEXTS).summary(0, 0)
+        elif d.subtopics:
             value = evaluate(DIVERSE_RUN, DIVERSE_QRELS, name).summary(0, 0)
         else:
             value = parse(name)(RANKING, MISSED)

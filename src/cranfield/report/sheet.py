@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -18,11 +19,16 @@ RESIDUAL = " residual"  # how a label ends that says what a score leaves open
 
 @dataclass(frozen=True)
 class Cell:
-    """One number as it will be shown; ``aside`` is the interval, where there is one."""
+    """One number as it will be shown; ``aside`` is the interval, where there is one, or a superscript if ``raised``.
+
+    ``tone`` says whether an answer is a good one.
+    """
 
     text: str
     best: bool = False
     aside: str = ""
+    raised: bool = False
+    tone: Literal["", "good", "bad"] = ""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from cranfield.report.sheet import RESIDUAL, Sheet
 
 GAP = 2
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+TONES = {"": "", "good": "\x1b[32m", "bad": "\x1b[31m"}
 
 
 def render(sheet: Sheet, *, width: int = 80, colour: bool = False) -> str:
@@ -44,7 +45,8 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
             yield line(names, texts, [BOLD if colour else ""] * len(texts))
         yield "─" * (sum(needed) + GAP * (len(needed) - 1)) + "\n"
         for row in sheet.rows:
-            yield line(row.names, [c.text for c in row.cells], [BOLD if colour and c.best else "" for c in row.cells])
+            styles = [(BOLD if c.best else "") + TONES[c.tone] if colour else "" for c in row.cells]
+            yield line(row.names, [c.text for c in row.cells], styles)
             if any(cell.aside for cell in row.cells):
                 asides = [cell.aside for cell in row.cells]
                 yield line([""] * left, asides, [DIM if colour else ""] * len(asides))

@@ -48,8 +48,8 @@ def _titled(page: Page, width: int, *, colour: bool) -> str:
 def markdown(page: Page) -> str:
     """A pipe table under its title, aligned so that it can be read unrendered too."""
     sheet = page.sheet
-    head = [_pipe(" ".join(name.split())) for name in sheet.names + sheet.columns]
-    body = [[*map(_pipe, row.names), *(_starred(cell, "**{}**") for cell in row.cells)] for row in sheet.rows]
+    head = [piped(" ".join(name.split())) for name in sheet.names + sheet.columns]
+    body = [[*map(piped, row.names), *(_starred(cell, "**{}**") for cell in row.cells)] for row in sheet.rows]
     widths = [max(3, *(len(line[i]) for line in [head, *body])) for i in range(len(head))]
     left = len(sheet.names)
     rule = ["-" * w if i < left else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
@@ -59,7 +59,7 @@ def markdown(page: Page) -> str:
             cells = (t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(texts, widths, strict=True)))
             yield f"| {' | '.join(cells)} |\n"
 
-    return f"**{_pipe(page.title)}**\n\n" + "".join(lines())
+    return f"**{piped(page.title)}**\n\n" + "".join(lines())
 
 
 def latex(page: Page) -> str:
@@ -97,12 +97,15 @@ def comma_separated(page: Page) -> str:
     return f"# {page.title}\n{lines.getvalue()}"
 
 
-def _pipe(text: str) -> str:
+def piped(text: str) -> str:
+    """Text that Markdown prints as it is."""
     return "".join(f"\\{sign}" if sign in "\\|*_" else sign for sign in text)
 
 
 def _starred(cell: Cell, bold: str) -> str:
     text = bold.format(cell.text) if cell.best else cell.text
+    if cell.raised and cell.aside:
+        return f"{text}<sup>{cell.aside}</sup>"
     return f"{text} {cell.aside}".rstrip()
 
 
@@ -113,6 +116,8 @@ def _typeset(text: str) -> str:
 def _set(cell: Cell) -> str:
     text = _typeset(cell.text)
     text = f"\\textbf{{{text}}}" if cell.best else text
+    if cell.raised and cell.aside:
+        return f"{text}\\textsuperscript{{{_typeset(cell.aside)}}}"
     return f"{text} {{\\scriptsize {_typeset(cell.aside)}}}" if cell.aside else text
 
 

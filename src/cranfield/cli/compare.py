@@ -1,0 +1,161 @@
+"""``cranfield compare``: which system is really better; and, in a pipeline, whether a new one is worse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.output import colour, emit, note, replace, width
+from cranfield.cli.progress import progress
+from cranfield.comparing import FAMILIES, TESTS
+from cranfield.statistics.corrections import CORRECTIONS
+
+WORSE = 3  # the exit code where a run is worse than it may be
+
+testing = options.several(
+    click.option(
+        "--test", type=click.Choice(TESTS), default="randomisation", show_default=True, help="Which test decides."
+    ),
+    click.option(
+        "--also",
+        "tests",
+        multiple=True,
+        type=click.Choice((*TESTS, "all")),
+        callback=lambda ctx, param, value: TESTS if "all" in value else value,
+        help="A test whose p-values are shown beside; may be repeated.",
+    ),
+    click.option(
+        "--correction",
+        type=click.Choice(CORRECTIONS),
+        default="holm",
+        show_default=True,
+        help="How p-values are corrected for being many.",
+    ),
+    click.option(
+        "--family",
+        type=click.Choice(FAMILIES),
+        default="measure",
+        show_default=True,
+        help="What they are many of: the pairs of one measure, or of all measures.",
+    ),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="A corrected p-value below this is significant.",
+    ),
+    click.option(
+        "--samples",
+        type=click.IntRange(min=1),
+        default=100_000,
+        show_default=True,
+        help="Draws of the tests that resample.",
+    ),
+)
+
+guarding = options.several(
+    click.option(
+        "--fail-if-worse",
+        "guarded",
+        multiple=True,
+        type=options.MeasureName(),
+        metavar="MEASURE",
+        help="Exit with 3 if a run is significantly worse than the baseline in this measure; may be repeated.",
+    ),
+    click.option(
+        "--by",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        show_default=True,
+        help="How much lower a mean may be without being worse.",
+    ),
+    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the verdicts as JUnit XML, for CI servers."),
+)
+
+
+@click.command(short_help="Say which run is really better.")
+@options.inputs
+@options.measures
+@click.option("--baseline", metavar="RUN", help="Compare each run with this one only: its file as given, or its name.")
+@testing
+@click.option("--all-pairs", is_flag=True, help="List every pair, however many there are.")
+@click.option("--no-audit", is_flag=True, help="Do not ask what ties and unjudged documents could turn.")
+@guarding
+@options.views
+@options.policies
+@options.seed
+@click.option("--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people.")
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(("table", "markdown", "latex", "csv", "json")),
+    default="table",
+    show_default=True,
+    help="json and csv have full precision and every pair.",
+)
+@options.output
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str],
+    baseline: str | None,
+    all_pairs: bool,
+    no_audit: bool,
+    guarded: tuple[str, ...],
+    by: float,
+    junit: str | None,
+    digits: int,
+    format: str,
+    output: str | None,
+    seed: int,
+    **given: Any,
+) -> None:
+    """Compare RUNs with each other, or each with a baseline: differences with their intervals, sizes and p-values.
+
+    Rows also say whether ties or unjudged documents could turn a difference that is significant. With --fail-if-worse
+    the first run, unless --baseline says otherwise, is what the others must not be worse than.
+
+    \b
+    cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
+    cranfield compare qrels.txt *.run --baseline bm25.run --test t --correction bh
+    cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01 --alpha 0.05
+    """
+    from cranfield import audit, compare, evaluate, read_qrels
+    from cranfield.report import compare as report
+    from cranfield.report.guard import junit_xml, verdicts
+    from cranfield.report.studies.pages import write
+
+    how = {name: given.pop(name) for name in ("test", "tests", "correction", "family", "alpha", "samples")}
+    names = list(dict.fromkeys([*measures, *guarded]))
+    judgments = read_qrels(qrels)
+    scores = evaluate(list(runs), judgments, names, seed=seed, **given)
+    if baseline in runs:
+        baseline = scores.runs[runs.index(baseline)]
+    if guarded and baseline is None:
+        baseline = scores.runs[0]
+    closely = None
+    if not no_audit:
+        with progress("looking closely") as step:
+            closely = audit(list(runs), judgments, names, seed=seed, progress=step, **given)
+    with progress("comparing") as step:
+        found = compare(scores, baseline, audit=closely, seed=seed, progress=step, **how)
+    if format == "csv":
+        text = report.csv(found)
+    else:
+        pages = report.pages(found, digits, all_pairs=all_pairs)
+        text = write(pages, found.to_dict(), format, width=width(), colour=colour(output))
+    emit(text, output)
+    if format not in ("json", "csv"):
+        note(report.notes(found, all_pairs=all_pairs))
+    judged = verdicts(found, [scores.measures[names.index(measure)] for measure in guarded], by)
+    if junit:
+        replace(Path(junit), junit_xml(judged).encode())
+    worse = [one.sentence for one in judged if one.worse]
+    for sentence in worse:
+        click.echo(sentence.encode("utf-8", "surrogateescape"), err=True)
+    if worse:
+        click.get_current_context().exit(WORSE)

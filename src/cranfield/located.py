@@ -1,0 +1,115 @@
+"""Judgments made ready for measures that read: documents that nobody judged, but that a run has at the top, located.
+
+They join the judgments with a negative grade, which means: pooled, but not judged. So a run meets them as it meets
+judged ones, and ties, depths and condensed lists mean what they always mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from cranfield.batch import Aligner
+from cranfield.content import Corpus
+from cranfield.content.judged import Reading
+from cranfield.data import Judgments, Run, Strings
+from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.formats.tops import First, Settles, firsts
+from cranfield.measures import Measure
+
+SETTLES: dict[str, Settles] = {"expected": "nothing", "input": "input", "rank": "input"}
+
+
+def reader(
+    runs: Sequence[Run],
+    judgments: Judgments,
+    measures: Iterable[Measure],
+    corpus: Any,
+    *,
+    negative: Literal["unjudged", "nonrel"] = "unjudged",
+    progress: Callable[[int], None] | None = None,
+) -> Aligner:
+    """An aligner that knows the words of all documents that these measures will read in these runs."""
+    measures = list(measures)
+    for measure in measures:
+        if judgments.labels is None and not measure.chosen["whole"]:
+            whole = replace(measure, parameters=(*measure.parameters, ("whole", True)))
+            raise InputError(
+                [f"{judgments.name}: {measure} needs judgments by subtopic, and these have none"],
+                hint=f"`{whole}` takes each query as one subtopic",
+            )
+    known = opened(corpus, measures[0])
+    if negative == "nonrel":
+        judgments = replace(judgments, grade=np.maximum(judgments.grade, 0))
+    wanted = {first for measure in measures if (first := look(measure)) is not None}
+    found: dict[str, set[str]] = {}
+    for i, run in enumerate(runs):
+        for first in wanted:
+            for query, documents in firsts(run, first).items():
+                found.setdefault(query, set()).update(documents)
+        if progress is not None:
+            progress(i + 1)
+    judgments = located(judgments, found)
+    reading = Reading(judgments, known)
+    for measure in measures:
+        view = measure.chosen["rel"], measure.chosen["whole"]
+        absent, relevant = reading.absent(view)
+        if relevant and absent == relevant:
+            example = judgments.documents[int(reading.relevant(view).row[0])]
+            raise InputError(
+                [f"{judgments.name}: none of its {relevant} relevant documents is in the corpus, such as `{example}`"],
+                hint="do the two belong together? A corpus must have been made with the judged documents",
+            )
+    return Aligner(judgments, reading=reading)
+
+
+def opened(corpus: Any, measure: Measure) -> Corpus:
+    """A corpus from what was given for one: itself, a file of it, or texts by document id."""
+    if corpus is None:
+        raise MeasureError(
+            f"{measure} reads documents, and needs a corpus of them",
+            hint="corpus= (on the command line --corpus) takes a file made of a collection, or {document: text}",
+        )
+    if isinstance(corpus, Corpus):
+        return corpus
+    if isinstance(corpus, Mapping):
+        return Corpus.of(corpus)
+    raise UsageError(f"corpus must be a Corpus or {{document: text}}, not {type(corpus).__name__}")
+
+
+def look(measure: Measure) -> First | None:
+    """How far down a run the measure reads documents that nobody judged; None where it reads none."""
+    views = measure.views
+    if views.condensed:
+        return None
+    ends = [int(end) for end in (measure.cutoff, views.depth) if end is not None]
+    return First(min(ends, default=None), views.key, SETTLES.get(views.ties or "", "id"))
+
+
+def located(judgments: Judgments, found: Mapping[str, set[str]]) -> Judgments:
+    """The judgments with more documents of their queries, which nobody judged.
+
+    >>> from cranfield.formats import read_qrels
+    >>> more = located(read_qrels({"q": {"b": 1}, "r": {"b": 0}}), {"q": {"a", "b"}, "x": {"c"}})
+    >>> list(more.documents), more.grade.tolist(), more.begin.tolist()
+    (['b', 'a', 'b'], [1.0, -1.0, 0.0], [0, 2, 3])
+    """
+    begin, documents = judgments.begin, list(judgments.documents)
+    new = [
+        sorted(found.get(query, set()).difference(documents[begin[q] : begin[q + 1]]))
+        for q, query in enumerate(judgments.queries)
+    ]
+    many = np.array([len(names) for names in new], np.int64)
+    before = np.concatenate([[0], np.cumsum(many)]).astype(np.int64)
+    at = np.repeat(begin[1:], many)
+    place = np.insert(np.arange(len(documents)), at, len(documents) + np.arange(len(at)))
+    ids = Strings.of([*documents, *(name for names in new for name in names)]).take(place)
+    labels = judgments.labels
+    if labels is not None:
+        query = np.searchsorted(begin, labels.document, side="right") - 1
+        labels = replace(labels, document=labels.document + before[query])
+    grade = np.insert(judgments.grade, at, -1.0)
+    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels)

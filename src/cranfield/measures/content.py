@@ -1,0 +1,191 @@
+"""Contents: documents earn by what they say, judged or not, as far as it resembles what relevant documents say.
+
+What is relevant to a subtopic makes a language model Θ_i, what was read down to rank j makes another, Θ_Rj, and D is
+the collection: g(i,j) = max(0, 1 - KLD(Θ_i‖Θ_Rj) / KLD(Θ_i‖D)), with P(v|Θ) = (c(v) + μ P(v|D)) / (L + μ). Undefined
+where no subtopic has a relevant document in the corpus.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from cranfield.batch import Batch
+from cranfield.data import Floats, Integers
+from cranfield.errors import MeasureError
+from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
+
+Level = Annotated[float, Range(0, closed="(]")]
+inf = float("inf")
+
+
+def ranking(b: Batch, k: int | None) -> Integers:
+    """Rows of the judgments by (query, rank), down to rank k; -1 where there is none."""
+    depth = int(b.length.max(initial=0))
+    rows = np.full((len(b.length), depth if k is None else min(depth, k)), -1)
+    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < rows.shape[1]))
+    rows[row, b.start[row, column]] = b.document[row, column]
+    return rows
+
+
+def gains(b: Batch, k: int | None, mu: float, rel: float, whole: bool) -> Floats:
+    """g(i,j) by (query, rank, subtopic): what reading down to rank j tells of subtopic i."""
+    if b.reading is None:
+        raise MeasureError("measures of contents read documents, and this ranking has none to read")
+    key = "read", k, mu, rel, whole
+    if key not in b.memo:
+        b.memo[key] = b.reading.gains(b.query, ranking(b, k), (rel, whole), mu)
+    return b.memo[key]
+
+
+def absolute(b: Batch, *how: Any) -> Floats:
+    """max_i g(i,j) by (query, rank)."""
+    from cranfield.content.gains import absolute
+
+    return absolute(gains(b, *how))
+
+
+def delta(b: Batch, *how: Any) -> Floats:
+    """max_i of what g(i,j) rose by, by (query, rank)."""
+    from cranfield.content.gains import delta
+
+    return delta(gains(b, *how))
+
+
+def total(b: Batch, gain: Floats, weights: Floats, mu: float, rel: float, whole: bool) -> Floats:
+    """Weighted gain down to the end of each list; undefined where there is nothing to resemble."""
+    assert b.reading is not None
+    inside = np.arange(gain.shape[1]) < b.length[:, None]
+    found = np.where(inside & ~np.isnan(gain), gain, 0) @ weights[: gain.shape[1]]
+    return np.where(b.reading.defined(b.query, (rel, whole), mu), found, np.nan)
+
+
+def geometric(theta: float, ranks: int) -> Floats:
+    """(1-θ) θ^(j-1) of every rank j."""
+    return (1 - theta) * theta ** np.arange(ranks, dtype=np.float64)
+
+
+SAYS_NOTHING = "a terminal document says nothing that could be read"
+
+
+@measure(
+    "ABSNB",
+    cite="hui2017",
+    formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)",
+    bounds=(0, inf),
+    orders="each",
+    terminal=SAYS_NOTHING,
+    topward=False,
+    judged=True,
+    content=True,
+)
+def absolute_gain_without_rank_bias(
+    b: Batch, *, k: Rank | None = None, mu: Positive = 2500.0, rel: Level = 1.0, whole: bool = False
+) -> Floats:
+    """How near all that was read has come to the nearest subtopic, summed over ranks.
+
+    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+
+    >>> import cranfield as cf
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
+    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> round(cf.evaluate(run, qrels, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    0.6849
+    """
+    gain = absolute(b, k, mu, rel, whole)
+    return total(b, gain, np.ones(gain.shape[1]), mu, rel, whole)
+
+
+@measure(
+    "ABSRB",
+    cite="hui2017",
+    formula="ABSRB@k = (1-θ) Σ_{j≤k} θ^{j-1} max_i g(i,j)",
+    orders="each",
+    terminal=SAYS_NOTHING,
+    topward=False,
+    judged=True,
+    content=True,
+)
+def absolute_gain_with_rank_bias(
+    b: Batch,
+    *,
+    k: Rank | None = None,
+    mu: Positive = 2500.0,
+    theta: Probability = 0.8,
+    rel: Level = 1.0,
+    whole: bool = False,
+) -> Floats:
+    """How near all that was read has come to the nearest subtopic, for a reader who goes on with chance θ.
+
+    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+
+    >>> import cranfield as cf
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
+    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> round(cf.evaluate(run, qrels, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    0.137
+    """
+    gain = absolute(b, k, mu, rel, whole)
+    return total(b, gain, geometric(theta, gain.shape[1]), mu, rel, whole)
+
+
+@measure(
+    "DELTANB",
+    cite="hui2017",
+    formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))",
+    bounds=(0, inf),
+    orders="each",
+    terminal=SAYS_NOTHING,
+    topward=False,
+    judged=True,
+    content=True,
+)
+def new_gain_without_rank_bias(
+    b: Batch, *, k: Rank | None = None, mu: Positive = 2500.0, rel: Level = 1.0, whole: bool = False
+) -> Floats:
+    """By how much each document brings what was read nearer to a subtopic, summed over ranks.
+
+    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+
+    >>> import cranfield as cf
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
+    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> round(cf.evaluate(run, qrels, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    0.6849
+    """
+    gain = delta(b, k, mu, rel, whole)
+    return total(b, gain, np.ones(gain.shape[1]), mu, rel, whole)
+
+
+@measure(
+    "DELTARB",
+    cite="hui2017",
+    formula="DELTARB@k = (1-θ) Σ_{j≤k} θ^{j-1} max(0, max_i (g(i,j) - g(i,j-1)))",
+    orders="each",
+    terminal=SAYS_NOTHING,
+    topward=False,
+    judged=True,
+    content=True,
+)
+def new_gain_with_rank_bias(
+    b: Batch,
+    *,
+    k: Rank | None = None,
+    mu: Positive = 2500.0,
+    theta: Probability = 0.8,
+    rel: Level = 1.0,
+    whole: bool = False,
+) -> Floats:
+    """By how much each document brings what was read nearer to a subtopic, for a reader who goes on with chance θ.
+
+    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+
+    >>> import cranfield as cf
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
+    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> round(cf.evaluate(run, qrels, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    0.137
+    """
+    gain = delta(b, k, mu, rel, whole)
+    return total(b, gain, geometric(theta, gain.shape[1]), mu, rel, whole)

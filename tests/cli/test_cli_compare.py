@@ -1,0 +1,101 @@
+"""``cranfield compare``: what it prints, and when it fails a pipeline."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from cli_samples import BM25, DENSE, QRELS, RUNS, Call
+
+import cranfield as cf
+
+
+def made(folder: Path, name: str, good: bool, queries: int = 12) -> Path:
+    path = folder / name
+    first, second = ("a", "b") if good else ("b", "a")
+    path.write_text("".join(f"q{i} Q0 {first} 1 2 x\nq{i} Q0 {second} 2 1 x\n" for i in range(queries)))
+    return path
+
+
+def judged(folder: Path, queries: int = 12) -> Path:
+    path = folder / "qrels.txt"
+    path.write_text("".join(f"q{i} 0 a 1\nq{i} 0 b 0\n" for i in range(queries)))
+    return path
+
+
+def test_json_is_the_comparison(call: Call) -> None:
+    result = call("compare", QRELS, *RUNS, "-m", "AP RR", "--format", "json")
+    expected = cf.compare(cf.evaluate(RUNS, QRELS, ["AP", "RR"]), audit=cf.audit(RUNS, QRELS, ["AP", "RR"])).to_dict()
+    assert json.loads(result.stdout) == json.loads(json.dumps(expected))
+    assert result.stderr == ""
+
+
+def test_letters_and_pairs(call: Call) -> None:
+    result = call("compare", QRELS, BM25, DENSE, "-m", "AP")
+    assert "paired randomisation test, 100,000 samples, seed 0; Holm over 1 pair of each measure; p < 0.05" in " ".join(
+        result.stdout.split()
+    )
+    assert "AP: every pair, over 7 queries" in result.stdout
+    assert result.stderr.splitlines()[0] == "note: compared on 7 queries; 1 left out, for which some run has no value"
+
+
+def test_many_systems_have_letters_beyond_z(call: Call, tmp_path: Path) -> None:
+    qrels = judged(tmp_path)
+    runs = [made(tmp_path, f"r{i:02}", i < 30) for i in range(40)]
+    result = call("compare", qrels, *runs, "-m", "RR", "--no-audit", "--test", "t")
+    assert "ad  r29  1.0000" in result.stdout
+    assert "ae–an" in result.stdout
+    assert "note: 780 pairs of each measure are not listed: ask for all pairs, csv or json" in result.stderr
+    latex = call("compare", qrels, *runs, "-m", "RR", "--no-audit", "--test", "t", "--format", "latex").stdout
+    assert "\\textbf{1.0000}\\textsuperscript{ae--an}" in latex
+    markdown = call("compare", qrels, *runs, "-m", "RR", "--no-audit", "--test", "t", "--format", "markdown").stdout
+    assert "**1.0000**<sup>ae–an</sup>" in markdown
+
+
+def test_csv_has_a_line_for_every_pair_and_measure(call: Call) -> None:
+    text = call("compare", QRELS, *RUNS, "-m", "AP RR", "--format", "csv", "--also", "all").stdout
+    rows = list(csv.DictReader(StringIO(text)))
+    assert len(rows) == 2 * len(RUNS) * (len(RUNS) - 1) // 2
+    assert float(rows[0]["difference"]) == pytest.approx(float(rows[0]["mean"]) - float(rows[0]["other_mean"]))
+    assert {"p t", "p tukey", "corrected", "doubts"} <= rows[0].keys()
+
+
+def test_a_worse_run_fails_with_one_sentence(call: Call, tmp_path: Path) -> None:
+    qrels, good, bad = judged(tmp_path), made(tmp_path, "good", True), made(tmp_path, "bad", False)
+    report = tmp_path / "junit.xml"
+    result = call(
+        "compare", qrels, good, bad, "--fail-if-worse", "RR", "--by", "0.01", "--junit", report, "-o", tmp_path / "out"
+    )
+    assert result.exit_code == 3
+    assert result.stderr.splitlines()[-1] == (
+        "bad is worse than good: RR 0.5000 against 1.0000 (-0.5000, 0.01 is allowed; p = 0.0005, paired randomisation "
+        "test, 100,000 samples, seed 0; Holm over 1 run against good of each measure; p < 0.05)"
+    )
+    suite = ElementTree.parse(report).getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert suite.find("testcase/failure").get("message") == result.stderr.splitlines()[-1]
+
+
+def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
+    qrels, good, bad = judged(tmp_path), made(tmp_path, "good", True), made(tmp_path, "bad", False)
+    report = tmp_path / "junit.xml"
+    guard = ["--fail-if-worse", "RR", "--junit", report]
+    assert call("compare", qrels, bad, good, *guard).exit_code == 0
+    assert ElementTree.parse(report).getroot().get("failures") == "0"
+    assert call("compare", qrels, good, bad, *guard, "--by", "0.6").exit_code == 0
+    assert call("compare", qrels, good, bad, *guard, "--baseline", bad).exit_code == 0
+    # Three queries cannot show that a difference is more than luck.
+    few, one, other = judged(tmp_path, 3), made(tmp_path, "one", True, 3), made(tmp_path, "other", False, 3)
+    result = call("compare", few, one, other, *guard)
+    assert result.exit_code == 0
+    assert "nothing can be significant" in result.stderr
+
+
+def test_one_run_is_nothing_to_compare(call: Call) -> None:
+    result = call("compare", QRELS, BM25)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "there is nothing to compare: one run" in result.stderr

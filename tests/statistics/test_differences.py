@@ -1,0 +1,146 @@
+"""Intervals, effect sizes, corrections and tests of paired differences, against SciPy, statsmodels and print."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from cranfield.statistics.anova import anova, tukey
+from cranfield.statistics.corrections import corrected
+from cranfield.statistics.intervals import bca, effect_size
+from cranfield.statistics.paired import t_test, wilcoxon
+
+# Hours of sleep gained by ten patients with either drug: Student, The probable error of a mean, 1908.
+SLEEP = np.array(
+    [[0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0], [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]]
+)
+# Yield of grafts at four pressures from six batches of resin: Montgomery, Design and Analysis of Experiments, ex. 4.1.
+GRAFTS = np.array(
+    [
+        [90.3, 89.2, 98.2, 93.9, 87.4, 97.9],
+        [92.5, 89.5, 90.6, 94.7, 87.0, 95.8],
+        [85.5, 90.8, 89.6, 86.2, 88.0, 93.4],
+        [82.5, 89.5, 85.6, 87.4, 78.9, 90.7],
+    ]
+)
+ONE = np.array([[0, 1]])
+
+
+def every_pair(systems: int) -> np.ndarray:
+    return np.array(list(combinations(range(systems), 2)))
+
+
+def test_students_sleep_is_as_printed():
+    # R prints t = -4.0621, p = 0.002833; the package effectsize prints d = -1.28 [-2.12, -0.41].
+    difference = SLEEP[:1] - SLEEP[1:]
+    assert t_test(difference) == pytest.approx([0.002833], abs=5e-7)
+    assert effect_size(difference)[0] == pytest.approx([-1.28, -2.12, -0.41], abs=5e-3)
+
+
+def test_montgomerys_grafts_are_as_printed():
+    found = anova(GRAFTS)
+    assert (found.systems, found.topics, found.residual) == pytest.approx((178.17, 192.25, 109.89), abs=5e-3)
+    assert found.freedom == (3, 5, 15)
+    assert pytest.approx(8.11, abs=5e-3) == found.F
+    assert found.p == pytest.approx(0.0019, abs=5e-5)
+    # The critical range for 4 means and 15 degrees of freedom is 4.08 in every printed table.
+    critical = 4.08 * np.sqrt(found.noise / 6)
+    gaps = np.array([abs(GRAFTS[a].mean() - GRAFTS[b].mean()) for a, b in every_pair(4)])
+    assert (tukey(GRAFTS, every_pair(4)) < 0.05).tolist() == (gaps > critical).tolist()
+
+
+def test_tukey_of_two_is_the_t_test():
+    assert tukey(SLEEP, ONE) == pytest.approx(t_test(SLEEP[:1] - SLEEP[1:]), abs=1e-6)
+
+
+scores = st.integers(2, 16).flatmap(
+    lambda n: st.lists(st.lists(st.integers(0, 5).map(lambda x: x / 5), min_size=n, max_size=n), min_size=2, max_size=4)
+)
+
+
+@settings(max_examples=20)
+@given(scores)
+def test_t_test_and_wilcoxon_are_scipys(rows):
+    x = np.array(rows)
+    pairs = every_pair(len(x))
+    difference = x[pairs[:, 0]] - x[pairs[:, 1]]
+    for row, t, w in zip(difference, t_test(difference), wilcoxon(difference), strict=True):
+        if np.ptp(row) > 1e-9:
+            assert t == pytest.approx(stats.ttest_1samp(row, 0).pvalue, abs=1e-9)
+        if row.any():
+            assert w == pytest.approx(stats.wilcoxon(row).pvalue, abs=1e-9)
+        else:
+            assert (t, w) == (1, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_bca_is_scipys_with_the_same_samples(seed, level):
+    rng = np.random.default_rng(seed)
+    x = np.stack([rng.exponential(size=25), rng.random(25), rng.random(25).round(1)])
+    pairs = every_pair(3)
+    for (a, b), found in zip(pairs, bca(x, pairs, level=level, resamples=999, seed=7), strict=True):
+        theirs = stats.bootstrap(
+            (x[a] - x[b],), np.mean, confidence_level=level, n_resamples=999, method="BCa", rng=np.random.default_rng(7)
+        ).confidence_interval
+        assert found == pytest.approx([theirs.low, theirs.high], abs=1e-12)
+
+
+def test_pairs_do_not_depend_on_how_many_are_taken_at_a_time(monkeypatch):
+    x = np.random.default_rng(0).random((6, 20))
+    whole = bca(x, every_pair(6), resamples=99)
+    monkeypatch.setattr("cranfield.statistics.intervals.CELLS", 200)
+    assert (bca(x, every_pair(6), resamples=99) == whole).all()
+
+
+def test_differences_without_noise():
+    x = np.array([[0.5, 0.75, 1.0], [0.25, 0.5, 0.75], [0.25, 0.5, 0.75]])
+    pairs = every_pair(3)
+    difference = x[pairs[:, 0]] - x[pairs[:, 1]]
+    assert t_test(difference).tolist() == [0, 0, 1]
+    assert bca(x, pairs).tolist() == [[0.25, 0.25], [0.25, 0.25], [0, 0]]
+    assert effect_size(difference)[:, 0].tolist() == [np.inf, np.inf, 0]
+    assert np.isnan(effect_size(difference)[:, 1:]).all()
+    assert tukey(x, pairs).tolist() == [0, 0, 1]
+
+
+def test_effect_intervals_cover_the_true_effect():
+    rng = np.random.default_rng(3)
+    found = effect_size(rng.normal(0.4, 1, (2000, 30)))
+    covered = ((found[:, 1] <= 0.4) & (found[:, 2] >= 0.4)).mean()
+    assert abs(covered - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 2000)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_corrections_are_those_of_statsmodels(p):
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    for ours, theirs in (("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")):
+        assert corrected(np.array(p), ours) == pytest.approx(multitest.multipletests(p, method=theirs)[1], abs=1e-12)
+    assert corrected(np.array(p), "none").tolist() == p
+
+
+def test_false_alarms_are_as_frequent_as_promised():
+    """5 % tests reject a true null in 5 % of experiments, and corrections keep it so for a family."""
+    rng = np.random.default_rng(11)
+    experiments, topics = 1500, 25
+    band = 4 * np.sqrt(0.05 * 0.95 / experiments)
+    noise = rng.normal(size=(experiments, topics))
+    assert abs((t_test(noise) < 0.05).mean() - 0.05) < band
+    assert abs((wilcoxon(noise) < 0.05).mean() - 0.05) < band
+    families = np.array([t_test(rng.normal(size=(6, topics))) for _ in range(experiments)])
+    for method in ("holm", "bonferroni"):
+        assert np.mean([(corrected(p, method) < 0.05).any() for p in families]) < 0.05 + band
+    assert (families < 0.05).any(axis=1).mean() > 0.15  # what they guard against
+
+
+def test_tukey_keeps_its_promise_for_all_pairs():
+    rng = np.random.default_rng(5)
+    experiments, alarms = 300, 0
+    for x in rng.normal(size=(experiments, 4, 15)):
+        order = x.mean(axis=1).argsort()
+        alarms += tukey(x, order[[[0, -1]]])[0] < 0.05  # the widest gap: no other pair can be significant without it
+    assert abs(alarms / experiments - 0.05) < 4 * np.sqrt(0.05 * 0.95 / experiments)

@@ -1,0 +1,175 @@
+"""Comparisons of runs: pairs, families, queries used, and what could turn a difference."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import cranfield as cf
+from cranfield.comparing import TESTS
+from cranfield.errors import CranfieldError
+from cranfield.scores import Scores
+
+
+def scores(x: np.ndarray, measures: tuple[str, ...] = ("AP",), **more: object) -> Scores:
+    """Scores with these values, (run, query) or (run, measure, query)."""
+    values = x if x.ndim == 3 else x[:, None]
+    runs, queries = tuple(f"r{i}" for i in range(len(x))), tuple(f"q{i}" for i in range(values.shape[2]))
+    counted = np.ones((len(runs), len(queries)), bool)
+    return replace(Scores(runs, measures, queries, values, counted, ("mean",) * len(measures)), **more)
+
+
+@pytest.fixture
+def x() -> np.ndarray:
+    return np.random.default_rng(2).random((5, 9)).round(2)
+
+
+def test_every_pair_is_what_two_runs_alone_are(x: np.ndarray) -> None:
+    whole = cf.compare(scores(x), tests=("t", "wilcoxon", "bootstrap"), correction="none")
+    assert [(one.run, one.other) for one in whole.contests] == [
+        (f"r{a}", f"r{b}") for a in range(5) for b in range(a + 1, 5)
+    ]
+    for one in whole.contests:
+        a, b = int(one.run[1]), int(one.other[1])
+        alone = cf.compare(scores(x[[a, b]]), tests=("t", "wilcoxon", "bootstrap"), correction="none").contests[0]
+        assert one.p == pytest.approx(alone.p)
+        assert (one.difference, one.low, one.high) == pytest.approx((alone.difference, alone.low, alone.high))
+        assert one.difference == pytest.approx(x[a].mean() - x[b].mean())
+        assert one.p["t"] == pytest.approx(stats.ttest_rel(x[a], x[b]).pvalue)
+        assert one.wins + one.ties + one.losses == 9
+        assert one.wins == (x[a] > x[b]).sum()
+
+
+def test_randomisation_tries_every_sign_where_it_can(x: np.ndarray) -> None:
+    found = cf.compare(scores(x), correction="none")
+    for one in found.contests:
+        d = x[int(one.run[1])] - x[int(one.other[1])]
+        reached = [abs(np.dot(signs, d)) >= abs(d.sum()) - 1e-12 for signs in product((1, -1), repeat=9)]
+        assert one.p["randomisation"] == pytest.approx(np.mean(reached))
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_baseline_turns_pairs_and_keeps_their_tests(x: np.ndarray, test: str) -> None:
+    every = {(c.run, c.other): c for c in cf.compare(scores(x), test=test, correction="none").contests}
+    against = cf.compare(scores(x), "r2", test=test, correction="none").contests
+    assert [(c.run, c.other) for c in against] == [("r0", "r2"), ("r1", "r2"), ("r3", "r2"), ("r4", "r2")]
+    for one in against:
+        turn = 1 if (one.run, one.other) in every else -1
+        same = every.get((one.run, one.other)) or every[one.other, one.run]
+        assert one.p[test] == pytest.approx(same.p[test])
+        assert one.difference == pytest.approx(turn * same.difference)
+        assert (one.wins, one.losses) == ((same.wins, same.losses) if turn > 0 else (same.losses, same.wins))
+
+
+def test_the_family_is_named_and_corrected_over() -> None:
+    x = np.random.default_rng(0).random((3, 2, 12))
+    both = ("AP", "RR")
+    each = cf.compare(scores(x, both), test="t")
+    joint = cf.compare(scores(x, both), test="t", family="all")
+    assert each.family == "3 pairs of each measure"
+    assert joint.family == "3 pairs of 2 measures"
+    lowest = joint.p["t"].min()
+    assert joint.corrected.min() == pytest.approx(min(6 * lowest, 1))
+    assert cf.compare(scores(x, both), "r0").family == "2 runs against r0 of each measure"
+    tukey = cf.compare(scores(x, both), test="tukey")
+    assert tukey.correction == "none"
+    assert (tukey.corrected == tukey.p["tukey"]).all()
+
+
+def test_only_queries_that_all_have_count() -> None:
+    x = np.random.default_rng(1).random((3, 6))
+    x[1, 2] = np.nan
+    one = scores(x)
+    one.counted[2, 5] = False
+    found = cf.compare(one)
+    assert found.queries == (("q0", "q1", "q3", "q4"),)
+    assert found.notes[0] == "compared on 4 queries; 2 left out, for which some run has no value"
+    assert found.contests[0].difference == pytest.approx((x[0] - x[1])[[0, 1, 3, 4]].mean())
+    filled = cf.compare(replace(one, undefined="zero"))
+    assert len(filled.queries[0]) == 5
+
+
+def test_nothing_significant_for_want_of_samples_is_said() -> None:
+    x = np.random.default_rng(1).random((8, 30))
+    note = cf.compare(scores(x), samples=99).notes[-1]
+    assert note.startswith("nothing can be significant: no corrected p-value of a randomisation test can be below 0.28")
+    assert len(cf.compare(scores(x), samples=99, test="t").notes) == 1
+
+
+QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(8)}
+GOOD = {q: {"a": 2.0, "b": 1.0} for q in QRELS}
+BAD = {q: {"b": 2.0, "a": 1.0} for q in QRELS}
+LUCKY = {q: {"a": 1.0, "b": 1.0} for q in QRELS}  # a tie, which the higher id wins
+
+
+def test_what_ties_could_turn_is_said() -> None:
+    runs, names = [GOOD, BAD, LUCKY], ["good", "bad", "lucky"]
+    measured = cf.evaluate(runs, QRELS, "RR", names=names)
+    found = cf.compare(measured, audit=cf.audit(runs, QRELS, "RR", names=names))
+    told = {(c.run, c.other): (c.significant, c.doubts) for c in found.contests}
+    assert told["good", "bad"] == (True, ())
+    assert told["good", "lucky"] == (True, ())  # equal at best, never turned
+    qrels = {q: {"a": 1, "b": 0, "c": 0} for q in QRELS}
+    high = {q: {"a": 1.0, "c": 1.0} for q in QRELS}
+    middle = {q: {"b": 2.0, "a": 1.0} for q in QRELS}
+    third = {q: {"c": 3.0, "b": 2.0, "a": 2.0} for q in QRELS}
+    runs, names = [high, middle, third], ["high", "middle", "third"]
+    found = cf.compare(cf.evaluate(runs, qrels, "RR", names=names), audit=cf.audit(runs, qrels, "RR", names=names))
+    assert {(c.run, c.other): c.doubts for c in found.contests}["middle", "third"] == ()
+    unjudged = {q: {"x": 3.0, "a": 2.0} for q in QRELS}
+    runs, names = [GOOD, unjudged], ["good", "unjudged"]
+    found = cf.compare(cf.evaluate(runs, QRELS, "P@1", names=names), audit=cf.audit(runs, QRELS, "P@1", names=names))
+    assert found.contests[0].doubts == ()  # at best equal
+    runs = [{q: {"b": 3.0, "a": 2.0} for q in QRELS}, {q: {"x": 3.0, "b": 2.0, "a": 1.0} for q in QRELS}]
+    found = cf.compare(
+        cf.evaluate(runs, QRELS, "RR", names=["a", "b"]), audit=cf.audit(runs, QRELS, "RR", names=["a", "b"])
+    )
+    assert (found.contests[0].significant, found.contests[0].doubts) == (True, ("unjudged",))
+
+
+def test_equal_runs_are_equal_by_every_test() -> None:
+    one = cf.compare(scores(np.full((2, 5), 0.5)), tests=TESTS).contests[0]
+    assert set(one.p.values()) == {1.0}
+    assert (one.difference, one.low, one.high, one.effect) == (0, 0, 0, 0)
+    assert one.to_dict()["effect_low"] is None
+
+
+def test_plain_data_are_json(x: np.ndarray) -> None:
+    found = cf.compare(scores(x), tests=TESTS)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert len(plain["pairs"]) == 10
+    assert plain["pairs"][0]["p"].keys() == set(TESTS)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (
+            {"test": "luck"},
+            "test must be one of randomisation, t, wilcoxon, bootstrap, tukey, randomised-tukey; not 'luck'",
+        ),
+        ({"correction": "luck"}, "correction must be one of holm, bonferroni, bh, none; not 'luck'"),
+        ({"baseline": "luck"}, "the baseline `luck` is none of the runs"),
+        ({"alpha": 1.5}, "alpha must be between 0 and 1, not 1.5"),
+        ({"samples": 0}, "samples must be a whole number of at least 1, not 0"),
+        ({"test": "tukey", "family": "all"}, "tukey is about the pairs of one measure"),
+    ],
+)
+def test_bad_choices_are_refused(x: np.ndarray, how: dict[str, object], message: str) -> None:
+    with pytest.raises(CranfieldError) as error:
+        cf.compare(scores(x), **how)
+    assert error.value.message == message
+
+
+def test_too_little_to_compare_is_refused(x: np.ndarray) -> None:
+    with pytest.raises(CranfieldError, match="one run"):
+        cf.compare(scores(x[:1]))
+    with pytest.raises(CranfieldError, match="1 of 1 queries have a value in every run; a test needs two"):
+        cf.compare(scores(x[:, :1]))
+    with pytest.raises(CranfieldError, match="geometric mean"):
+        cf.compare(scores(x, ("GMAP",), aggregates=("geometric",)))
