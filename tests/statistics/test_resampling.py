@@ -22,6 +22,7 @@ from cranfield.statistics.resampling import (
     draw_signs,
     draw_topics,
     pairs,
+    power,
     randomisation,
     tukey,
 )
@@ -96,6 +97,20 @@ def test_bootstrap_written_out(x: np.ndarray, seed: int, alpha: float) -> None:
     levels, required = written_out(x, topics, alpha)
     assert found.p == pytest.approx(levels, abs=1e-12)
     assert found.required == pytest.approx(required, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=150)
+@given(samples(), st.integers(0, 5), st.sampled_from([0.05, 0.25, 0.5]))
+def test_power_is_that_of_the_bootstrap(x: np.ndarray, seed: int, alpha: float) -> None:
+    topics = draw_topics(x.shape[1], 40, seed)
+    assert power(x, topics, alpha) == bootstrap(x, topics, alpha).power
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 1), (37, 43, 1000), (5, 43, 2500), (3, 600, 100)])
+def test_products_in_pieces(shape: tuple[int, int, int]) -> None:
+    rng = np.random.default_rng(1)
+    rows, columns = rng.random(shape[:2]), rng.random(shape[1:])
+    assert resampling._product(rows, columns) == pytest.approx(rows @ columns, rel=1e-13)
 
 
 def test_bootstrap_of_continuous_scores_written_out() -> None:

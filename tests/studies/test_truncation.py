@@ -135,7 +135,7 @@ def test_scores_above_1_are_pointed_out() -> None:
     [
         ("no json", "not a saved study"),
         ("[]", "not a saved study"),
-        ('{"study": "power"}', "a study of power, which this version does not know"),
+        ('{"study": "dowsing"}', "a study of dowsing, which this version does not know"),
         ('{"study": "truncation"}', "not a complete study of truncation (KeyError('runs'))"),
     ],
 )

@@ -21,10 +21,12 @@ from cranfield.statistics.correlation import SAME
 
 Test = Literal["bootstrap", "randomisation", "tukey"]
 
-CELLS = 2**18  # pairs times resamplings that are worked on at a time: what a processor's cache holds
+CELLS = 2**16  # pairs times resamplings that are worked on at a time: what a processor's cache holds
 LEAST = 16  # pairs at a time, however many resamplings there are: products of matrices need some
 NEAR = 1e-9  # statistics closer than this, in proportion, are equal: sums in another order differ in the last digits
 CANCELLED = 1e-6  # what is left of a sum of squares, in proportion, below which it is summed again, exactly
+ALONE = 2**18  # multiplications up to which OpenBLAS does a product in one thread
+WIDTH = 1024  # resamplings in a piece of a product
 GLANCE = 512  # resamplings looked at to guess where the largest are
 
 
@@ -114,8 +116,7 @@ def bootstrap(scores: npt.ArrayLike, topics: Integers, alpha: float = 0.05) -> T
     b, n = topics.shape
     if n != x.shape[1]:
         raise UsageError(f"topics were drawn from {n}, and there are scores for {x.shape[1]}")
-    drawn = np.bincount((np.arange(b)[:, None] * n + topics).ravel(), minlength=b * n).reshape(b, n)
-    counts = np.ascontiguousarray(drawn.T, np.float64)
+    counts = _counts(topics)
     rank = math.ceil(b * alpha)
     p, required = [], []
     for z in _differences(x, b):
@@ -124,6 +125,33 @@ def bootstrap(scores: npt.ArrayLike, topics: Integers, alpha: float = 0.05) -> T
         there = topics[_place(t, rank)]
         required.append(np.abs(np.take_along_axis(z, there, axis=1).mean(axis=1) - z.mean(axis=1)))
     return Tested(_means(x), np.concatenate(p), np.concatenate(required), alpha)
+
+
+def power(scores: npt.ArrayLike, topics: Integers, alpha: float = 0.05) -> float:
+    """The discriminative power of `bootstrap`, in a quarter of its time: for studies that need it a thousand times.
+
+    >>> x = [[0.3, 0.5, 0.4, 0.8], [0.3, 0.5, 0.4, 0.8], [0.1, 0.3, 0.2, 0.6]]
+    >>> power(x, draw_topics(4, 1000)), bootstrap(x, draw_topics(4, 1000)).power
+    (0.6666666666666666, 0.6666666666666666)
+    """
+    x, alpha = checked(scores), _level(alpha)
+    b, n = topics.shape
+    if n != x.shape[1]:
+        raise UsageError(f"topics were drawn from {n}, and there are scores for {x.shape[1]}")
+    counts = _counts(topics)
+    found = 0
+    for z in _differences(x, b):
+        own = _own_squared_t(z)[:, None] * (1 - NEAR)
+        both = _product(np.concatenate([z, n * z**2]), counts)
+        total, squares = both[: len(z)], both[len(z) :]
+        spread = squares - total**2
+        doubtful = np.flatnonzero(((spread <= CANCELLED * squares) & (squares > 0)).any(axis=1))
+        total -= z.sum(axis=1, keepdims=True)
+        p = (total**2 >= np.where(np.isinf(own), 0, own) * spread).mean(axis=1)  # the infinite are doubtful
+        if len(doubtful):
+            p[doubtful] = (_squared_t(z[doubtful], counts, topics) >= own[doubtful]).mean(axis=1)
+        found += int((p < alpha).sum())
+    return found / len(pairs(len(x))[0])
 
 
 def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> Tested:
@@ -140,7 +168,7 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> T
     own = 0 if signs.exact else 1
     p, required = [], []
     for z in _differences(x, b):
-        totals = np.abs(z @ tossed)
+        totals = np.abs(_product(z, tossed))
         reached = (totals >= np.abs(z.sum(axis=1, keepdims=True)) - n * SAME).sum(axis=1)
         p.append((reached + own) / (b + own))
         required.append(_largest(totals, math.ceil(b * alpha)) / n)
@@ -199,6 +227,33 @@ def _times(b: int) -> int:
     return b
 
 
+def _counts(topics: Integers) -> Floats:
+    """How often each topic is drawn in each draw: (topic, draw)."""
+    b, n = topics.shape
+    drawn = np.bincount((np.arange(b)[:, None] * n + topics).ravel(), minlength=b * n).reshape(b, n)
+    return np.ascontiguousarray(drawn.T, np.float64)
+
+
+def _product(rows: Floats, columns: Floats) -> Floats:
+    """The product of two matrices, in pieces too small to be shared among threads.
+
+    BLAS shares larger ones, and its threads then wait for each other: on a busy machine for longer than they work.
+    """
+    n, b = columns.shape
+    height = ALONE // (n * min(b, WIDTH))
+    if height < 1:  # large enough to be worth the wait
+        return rows @ columns
+    found = np.empty((len(rows), b))
+    count = len(rows) // height
+    whole = count * height
+    for begin in range(0, b, WIDTH):
+        part = columns[:, begin : begin + WIDTH]
+        pieces = rows[:whole].reshape(count, height, n) @ part
+        found[:whole, begin : begin + WIDTH] = pieces.reshape(whole, part.shape[1])
+        found[whole:, begin : begin + WIDTH] = rows[whole:] @ part
+    return found
+
+
 def _means(x: Floats) -> Floats:
     """The mean difference of every pair."""
     first, second = pairs(len(x))
@@ -243,7 +298,7 @@ def _squared_t(z: Floats, counts: Floats, topics: Integers) -> Floats:
     """
     n = z.shape[1]
     y = z - _commonest(z)
-    both = np.concatenate([y, n * y**2]) @ counts
+    both = _product(np.concatenate([y, n * y**2]), counts)
     total, squares = both[: len(y)], both[len(y) :]
     spread = squares - total**2
     total -= y.sum(axis=1, keepdims=True)

@@ -44,6 +44,32 @@ coefficient = click.option(
 )
 
 
+testing = options.several(
+    click.option(
+        "--b",
+        type=click.IntRange(min=1),
+        default=1000,
+        show_default=True,
+        help="Resamplings of the queries in each test.",
+    ),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="The level at which runs are told apart.",
+    ),
+)
+
+
+def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
+    """A callback that reads whole numbers apart by commas."""
+    try:
+        return None if value is None else [int(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of whole numbers such as 50,20,10", ctx, param) from None
+
+
 def measures(default: str) -> options.Decorator:
     """The option -m, empty unless given; a study knows its own default."""
     return click.option(

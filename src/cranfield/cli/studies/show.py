@@ -10,7 +10,13 @@ import click
 from cranfield.cli.studies import results
 
 # Studies by name: the class of the result, with a module of the same name for its tables and one for its figures.
-RESULTS = {"truncation": "Truncation", "stopping": "Stopping", "correlation": "Correlation", "power": "Power"}
+RESULTS = {
+    "truncation": "Truncation",
+    "stopping": "Stopping",
+    "correlation": "Correlation",
+    "reduction": "Reduction",
+    "power": "Power",
+}
 
 
 @click.command(short_help="Show and draw a study that was kept.")
