@@ -483,12 +483,16 @@ def test_errors_in_a_measure_of_ones_own(tmp_path: Any) -> None:
         "def fails(b, *, k: Rank): return b.nothing\n"
         "@measure('Half', cite='', formula='')\n"
         "def half(b, *, k: Rank): return (b.gain * (b.start < k)).sum(axis=1) / b.R\n"
+        "@measure('Endless', cite='', formula='')\n"
+        "def endless(b, *, k: Rank): return 1 / (1 - half(b, k=1))\n"
     )
     with loaded(str(path)) as symbols:
-        assert symbols == ["Wide", "Fails", "Half"]
+        assert symbols == ["Wide", "Fails", "Half", "Endless"]
         with pytest.raises(InputError, match=r"own.py:2: Wide returns an array of shape \(6, 2\), not \(6,\)"):
             cf.properties("Wide", documents=2)
         with pytest.raises(InputError, match=r"own.py:4: Fails fails: AttributeError: 'Batch' object has no attribute"):
             cf.properties("Fails", documents=2)
         assert checked("Half").holds == checked("R").holds
-    assert not {"Wide", "Fails", "Half"} & set(CATALOGUE)
+        assert checked("Endless", documents=4).verdicts["bounded"].case == Case(("1",), (1,), (math.inf,), 1.0)
+        assert '"scores": [null]' in json.dumps(cf.properties("Endless", documents=4).to_dict(), allow_nan=False)
+    assert not set(symbols) & set(CATALOGUE)

@@ -85,7 +85,10 @@ class Checks:
             self.neutral,
         )
         for name, check in zip(PROPERTIES, checks, strict=True):
-            yield name, check()
+            # Of two infinite scores no difference can be taken, and none is.
+            with np.errstate(invalid="ignore"):
+                verdict = check()
+            yield name, verdict
 
     @cached_property
     def scores(self) -> Floats:
