@@ -165,6 +165,11 @@ def label(measure: Measure) -> str:
 
 def alphabet(measure: Measure, grades: Sequence[float] | None) -> tuple[Kind, ...]:
     """What documents can be in the worlds of a measure, from the least relevant to the most, the unjudged last."""
+    if measure.definition.content:
+        raise MeasureError(
+            f"{measure.symbol} reads documents: its scores follow from their words, and small worlds have none",
+            hint="measures that read judgments alone can be checked",
+        )
     chosen = measure.chosen
     relevant = float(max(1, chosen.get("rel") or 0, chosen.get("max") or 0, (chosen.get("min") or 0) + 1))
     if measure.definition.subtopics:
