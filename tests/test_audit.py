@@ -383,3 +383,13 @@ def test_real_runs() -> None:
     assert found.n.tolist() == [[43, 43]] * 3
     assert [(s.measure, s.higher, s.lower) for s in found.swaps if s.cause == "ties"] == [("AP", "TUA1-1", "test1")]
     assert found.hold.all()
+
+
+def test_measures_of_subtopics_are_audited_as_far_as_they_can_be() -> None:
+    qrels = {"q": {"a": {"1": 1}, "b": {"2": 1}, "c": {"1": 0}}}
+    found = cf.audit({"q": {"a": 1.0, "b": 1.0, "c": 0.5, "x": 0.1}}, qrels, ["alpha_nDCG@3", "AP"])
+    assert np.isnan([found.worst[0, 0], found.best[0, 0], found.lowest[0, 0], found.highest[0, 0]]).all()
+    assert found.expected[0, 0] == pytest.approx(found.score[0, 0])
+    assert not np.isnan([found.worst[0, 1], found.highest[0, 1]]).any()
+    assert found.reach("ties")[0][0, 0] == found.score[0, 0]
+    assert found.swaps == ()

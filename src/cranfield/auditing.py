@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -68,7 +70,8 @@ class Audit:
     """Scores with all that could have made them different; arrays are (run, measure) unless said otherwise.
 
     ``score``, ``n``: the mean over queries, and how many these are.
-    ``worst``, ``expected``, ``best``: the mean with ties in their worst order, over all orders, in their best.
+    ``worst``, ``expected``, ``best``: the mean with ties in their worst order, over all orders, in their best; worst
+    and best are NaN for measures of subtopics, as are ``lowest`` and ``highest``.
     ``lowest``, ``highest``: what judging the unjudged documents retrieved could make of the mean, over the same
     queries; bounds where ``hold``, elsewhere the range of the judgments that were tried.
     ``unjudged``: the share of documents that nobody judged among those that the measure looks at.
@@ -121,8 +124,8 @@ class Audit:
     def reach(self, cause: Cause) -> tuple[Floats, Floats]:
         """Between which values a cause leaves each score open."""
         if cause == "ties":
-            orders = np.stack([self.score, self.worst, self.expected, self.best])
-            return orders.min(axis=0), orders.max(axis=0)
+            orders = self.score, self.worst, self.expected, self.best
+            return reduce(np.fmin, orders), reduce(np.fmax, orders)
         if cause == "unjudged":
             return self.lowest, self.highest
         if cause == "queries":
@@ -211,10 +214,12 @@ def audit(
     if full_length is not None and closer.ended:
         evaluate(runs, judgments, closer.ended, **how)  # refuses lists that are longer
     looks = []
-    for i, one in enumerate(runs):
-        looks.append(closer.look(one, i))
-        if progress is not None:
-            progress(i + 1, len(runs))
+    # Most of the work is array arithmetic, which two threads do at once.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for look in pool.map(closer.look, runs, range(len(runs))):
+            looks.append(look)
+            if progress is not None:
+                progress(len(looks), len(runs))
     cells = [(r, m) for r in range(len(runs)) for m in range(len(scores.measures))]
     shape = len(runs), len(scores.measures)
     limits = [scores.interval(r, m, level=LEVEL, method=interval, seed=seed) for r, m in cells]
@@ -258,7 +263,8 @@ class Closer:
     def variants(self, measure: Measure) -> Iterator[tuple[str, Measure]]:
         """The measure with one thing done otherwise, by what that is called."""
         views = measure.views
-        for rule in ORDERS:
+        # Ordered by gain, a tie is at its best or worst for one document after the other, not for what they cover.
+        for rule in ("expected",) if measure.definition.subtopics else ORDERS:
             yield rule, replace(measure, views=replace(views, ties=rule))
         yield "condensed", replace(measure, views=replace(views, condensed=True))
         if not measure.definition.terminal:
@@ -302,8 +308,9 @@ class Closer:
         for rows, batch in batches:
             for name, variant in variants.items():
                 found[name][rows] = variant.values(batch, seed=self.seed).value
-            possible = bounds(measure, batch, seed=self.seed)
-            found["lowest"][rows], found["highest"][rows], hold[rows] = possible.low, possible.high, possible.hold
+            if not measure.definition.subtopics:  # what unjudged documents are about is anybody's guess
+                possible = bounds(measure, batch, seed=self.seed)
+                found["lowest"][rows], found["highest"][rows], hold[rows] = possible.low, possible.high, possible.hold
             looked = measure.ordered(batch)
             seen[rows] = summed(looked.judged * looked.mean_over(count, k))
             there[rows] = looked.length if k is None else np.minimum(looked.length, k)
@@ -314,7 +321,7 @@ class Closer:
         hold, seen, there = (self.placed(alignment, array[:judged], array[judged:]) for array in (hold, seen, there))
         barren = counted[:judged] & nil[:judged]
         return {
-            "terminal": np.nan,
+            **dict.fromkeys((*ORDERS, "terminal"), np.nan),
             **{name: scores.summary(r, m, instead=array) for name, array in values.items()},
             "hold": bool(hold[counted & ~undefined].all()),
             "unjudged": max(1 - seen[counted].sum() / there[counted].sum(), 0) if there[counted].any() else np.nan,

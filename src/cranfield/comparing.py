@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -95,6 +95,16 @@ class Comparison:
     samples: int
     seed: int
     notes: tuple[str, ...] = ()
+
+    def doubted(self, audit: Audit) -> Comparison:
+        """The same, each pair with what could turn it, as an audit of the same runs and measures says."""
+        known: dict[tuple[str, frozenset[str]], list[Cause]] = {}
+        for swap in audit.swaps:
+            if swap.cause in DOUBTS:
+                known.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
+        names = [frozenset((self.runs[a], self.runs[b])) for a, b in self.pairs.tolist()]
+        doubts = tuple(tuple(tuple(known.get((measure, pair), ())) for pair in names) for measure in self.measures)
+        return replace(self, doubts=doubts)
 
     def contest(self, measure: int, pair: int) -> Contest:
         """All that is known of one measure of one pair."""
@@ -203,7 +213,7 @@ def compare(
     arrays: dict[str, Any] = {name: np.array([part[name] for part in parts]) for name in parts[0] if name != "p"}
     many = "s" if len(pairs) > 1 else ""
     against = f"{len(pairs)} pair{many}" if baseline is None else f"{len(pairs)} run{many} against {baseline}"
-    return Comparison(
+    found = Comparison(
         runs=scores.runs,
         measures=scores.measures,
         pairs=pairs,
@@ -214,7 +224,7 @@ def compare(
         corrected=corrected(p[test], correction)
         if family == "all"
         else np.array([corrected(one, correction) for one in p[test]]),
-        doubts=_doubts(scores, pairs, audit),
+        doubts=(((),) * len(pairs),) * len(scores.measures),
         anova=tuple(anova(x) for x, _ in matched),
         test=test,
         correction=correction,
@@ -229,6 +239,7 @@ def compare(
         ),
         **arrays,
     )
+    return found if audit is None else found.doubted(audit)
 
 
 def _coarse(
@@ -300,15 +311,6 @@ def _measured(
         "losses": (difference < -SAME).sum(axis=1),
         "p": {test: by_test[test]() for test in tests},
     }
-
-
-def _doubts(scores: Scores, pairs: Integers, audit: Audit | None) -> tuple[tuple[tuple[Cause, ...], ...], ...]:
-    known: dict[tuple[str, frozenset[str]], list[Cause]] = {}
-    for swap in audit.swaps if audit is not None else ():
-        if swap.cause in DOUBTS:
-            known.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
-    names = [frozenset((scores.runs[a], scores.runs[b])) for a, b in pairs.tolist()]
-    return tuple(tuple(tuple(known.get((measure, pair), ())) for pair in names) for measure in scores.measures)
 
 
 def _notes(scores: Scores, used: Sequence[tuple[str, ...]]) -> list[str]:

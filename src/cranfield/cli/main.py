@@ -21,6 +21,7 @@ from cranfield.errors import CranfieldError, UsageError
 VERBS = (
     "eval",
     "compare",
+    "report",
     "audit",
     "measures",
     "show",

@@ -1,0 +1,81 @@
+"""``cranfield report``: one HTML file to send to a colleague."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.compare import testing
+from cranfield.cli.output import replace
+from cranfield.cli.progress import progress
+
+TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
+
+
+@click.command(short_help="Write a report: one HTML file with everything in it.")
+@options.inputs
+@options.measures
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), default="report.html", show_default=True, help="Where to write."
+)
+@click.option("--title", default="Evaluation", show_default=True, help="The heading.")
+@click.option(
+    "--page",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="How many documents of each ranking can be looked at.",
+)
+@testing
+@options.views
+@options.policies
+@options.seed
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str],
+    output: str,
+    title: str,
+    page: int,
+    seed: int,
+    **given: Any,
+) -> None:
+    """Write a report on RUNs: scores, significance, query by query down to both rankings, curves, and an audit.
+
+    The file needs no network and nothing else: it can be sent, kept and printed. Its last part has the commands that
+    give every number again.
+
+    \b
+    cranfield report qrels.txt *.run -o report.html --title "Museum search, November"
+    cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR"
+    """
+    from cranfield.report.html import report
+    from cranfield.report.html.page import require
+
+    require()
+    comparing = {name: given.pop(name) for name in TESTING}
+    told = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value not in (None, False)]
+    # Where a choice is the usual one, the commands are easier to read without it.
+    usual = {f"--{p.name.replace('_', '-')}={p.default}" for p in ctx.command.params if p.name}
+    shown = [qrels, *runs, "-m", " ".join(measures), *(one.removesuffix("=True") for one in told if one not in usual)]
+    with progress("reporting") as step:
+        text = report(
+            list(runs),
+            qrels,
+            measures,
+            title=title,
+            page=page,
+            seed=seed,
+            comparing=comparing,
+            options=shown,
+            progress=step,
+            **given,
+        )
+    replace(Path(output), text.encode("utf-8", "surrogateescape"))
+    click.echo(f"{output}: {len(text) / 1e6:.1f} MB", err=True)
