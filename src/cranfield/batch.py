@@ -204,7 +204,10 @@ class Aligner:
         negative: Literal["unjudged", "nonrel"] = "unjudged",
         nil: Integers | None = None,
         reading: Reading | None = None,
+        *,
+        top: float | None = None,
     ) -> None:
+        """``nil``: the rows that mean no answer; ``top``: the highest grade, where there are judgments beyond these."""
         self.judgments = judgments
         self.grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
         self.index = core.Index(
@@ -214,13 +217,13 @@ class Aligner:
         )
         self.judged = np.diff(judgments.begin)
         self.pools: dict[int, tuple[Integers, Floats, dict[Any, Any]]] = {}  # the last one of each height
-        self.subtopics = None if judgments.labels is None else Subtopics(judgments)
+        self.top = float(max(self.grade.max(initial=0) if top is None else top, 0))
+        self.subtopics = None if judgments.labels is None else Subtopics(judgments, self.top)
         self.reading = reading
         self.nil = np.zeros(len(self.grade), bool)
         self.nil_grade = np.full(len(self.judged), np.nan)
         if nil is not None:
             self.nil[nil], self.nil_grade = True, self.grade[nil]
-        self.top = float(max(self.grade.max(initial=0), 0))
 
     def pool(self, queries: Integers) -> tuple[Floats, dict[Any, Any]]:
         """The grades of all that is judged, a row for each query, and a place to keep what is made of them."""

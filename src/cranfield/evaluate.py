@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -69,18 +69,22 @@ def evaluate(
     >>> scores.to_dict()["runs"]["run"]["RR"]
     {'mean': 0.5, 'n': 1, 'queries': {'q': 0.5}}
     """
-    _one_of("ties", ties, (*TIES, None))
-    _one_of("queries", queries, get_args(Queries))
-    _one_of("undefined", undefined, UNDEFINED)
-    _one_of("negative", negative, get_args(Negative))
-    for name, number in (("depth", depth), ("full_length", full_length)):
-        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-        if number is not None and (not whole or not 0 < number < 10**9):
-            raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
-    if nil is not None and not isinstance(nil, str):
-        raise UsageError(f"nil must be the text of a document id, not {nil!r}")
-    views = Views(ties, depth, condensed, terminal, full_length)
-    columns = columns_of(measures, views, residuals=residuals, bounds=bounds)
+    plan = planned(
+        measures,
+        ties=ties,
+        depth=depth,
+        condensed=condensed,
+        terminal=terminal,
+        queries=queries,
+        undefined=undefined,
+        negative=negative,
+        residuals=residuals,
+        bounds=bounds,
+        nil=nil,
+        full_length=full_length,
+        seed=seed,
+    )
+    columns = plan.columns
     runs = named(run, names)
     judgments, rows = formats.read_qrels(qrels), None
     if not len(judgments.queries):
@@ -115,6 +119,50 @@ def evaluate(
     if undefined == "error":
         _ = scores.means  # raises where one is undefined
     return replace(scores, notes=tuple(dict.fromkeys([*about(scores, columns, queries), *notes])))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be computed, and what counts: all that `evaluate` is told but for runs and judgments."""
+
+    columns: tuple[Column, ...]
+    queries: Queries
+    undefined: Undefined
+    negative: Negative
+    nil: str | None
+    seed: int
+
+
+def planned(
+    measures: Any,
+    *,
+    ties: Ties | None = None,
+    depth: int | None = None,
+    condensed: bool = False,
+    terminal: bool = False,
+    queries: Queries = "judged",
+    undefined: Undefined = "skip",
+    negative: Negative = "unjudged",
+    residuals: bool = False,
+    bounds: bool = False,
+    nil: str | None = None,
+    full_length: int | None = None,
+    seed: int = 0,
+) -> Plan:
+    """The arguments of `evaluate`, checked; what they mean is said there."""
+    _one_of("ties", ties, (*TIES, None))
+    _one_of("queries", queries, get_args(Queries))
+    _one_of("undefined", undefined, UNDEFINED)
+    _one_of("negative", negative, get_args(Negative))
+    for name, number in (("depth", depth), ("full_length", full_length)):
+        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if number is not None and (not whole or not 0 < number < 10**9):
+            raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+    if nil is not None and not isinstance(nil, str):
+        raise UsageError(f"nil must be the text of a document id, not {nil!r}")
+    views = Views(ties, depth, condensed, terminal, full_length)
+    columns = columns_of(measures, views, residuals=residuals, bounds=bounds)
+    return Plan(tuple(columns), queries, undefined, negative, nil, seed)
 
 
 def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:

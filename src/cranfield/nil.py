@@ -14,8 +14,11 @@ from cranfield.data import Integers, Judgments, Strings
 from cranfield.errors import InputError
 
 
-def with_nil(judgments: Judgments, nil: str) -> tuple[Judgments, Integers]:
-    """The judgments with NIL judged for every query, as its last document; and the rows where it stands."""
+def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:
+    """The judgments with NIL judged for every query, as its last document; and the rows where it stands.
+
+    ``top`` is the highest grade, where there are judgments beyond these.
+    """
     begin = judgments.begin
     documents = list(judgments.documents)
     taken = [q for q in range(len(judgments.queries)) if nil in documents[begin[q] : begin[q + 1]]]
@@ -27,9 +30,9 @@ def with_nil(judgments: Judgments, nil: str) -> tuple[Judgments, Integers]:
     counts = np.diff(begin)
     highest = np.full(len(counts), -np.inf)
     np.maximum.at(highest, np.repeat(np.arange(len(counts)), counts), judgments.grade)
-    top = max(float(judgments.grade.max(initial=1)), 1.0)
+    highest_of_all = float(judgments.grade.max(initial=1)) if top is None else top
     at = begin[1:]
-    grade = np.insert(judgments.grade, at, np.where(highest > 0, 0.0, top))
+    grade = np.insert(judgments.grade, at, np.where(highest > 0, 0.0, max(highest_of_all, 1.0)))
     place = np.insert(np.arange(len(documents)), at, len(documents))
     ids = Strings.of([*documents, nil]).take(place)
     rows = at + np.arange(len(counts))

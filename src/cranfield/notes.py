@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cranfield.batch import Batch, Booleans
 from cranfield.bounds import bounds
-from cranfield.data import Integers, Judgments
+from cranfield.data import Floats, Integers, Judgments
 from cranfield.scored import Column, Scored, Slot
 from cranfield.scores import Scores
 from cranfield.subtopics import diverse
@@ -40,16 +40,96 @@ def by_subtopic(judgments: Judgments, columns: Sequence[Column]) -> list[str]:
     return [f"{judgments.name} has judgments by subtopic: to {', '.join(plain)} a document's highest grade counts"]
 
 
+@dataclass(frozen=True)
+class Names:
+    """How many queries something is true of, and the first few of them."""
+
+    count: int
+    first: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What notes on one run are written from: counts and sums over its queries, by whoever has them.
+
+    ``missing``: judged queries that it does not answer; ``other``: what it answers that nobody judged.
+    ``looked``: a depth (None: all of it), how many documents down to it are judged, and how many there are.
+    ``ends``, by column: what its mean is with ties as they are, at their worst and best; empty where none matters.
+    ``sampled``, by column: in how many queries tie orders were sampled, and the standard error of the mean.
+    ``ranges``: the measures whose lowest and highest values are not bounds.
+    ``open``: the columns that ties could move, nobody knows how far.
+    """
+
+    missing: Names
+    other: Names
+    looked: Sequence[tuple[int | None, float, float]]
+    ends: Sequence[Sequence[float]]
+    sampled: Sequence[tuple[int, float]]
+    ranges: Sequence[str]
+    open: Sequence[str] = ()
+
+
 def about_run(scores: Scores, one: Scored, columns: Sequence[Column], queries: str) -> list[str]:
     """What is to know about one run, the only one of these scores."""
-    return [
-        *_answered(one, queries),
-        *_unjudged(one, columns, scores.counted[0]),
-        *_read(one, columns, scores.counted[0]),
-        *_ties(scores, one, columns),
-        *_sampled(scores, one),
-        *_ranges(one, columns),
-    ]
+    found = written(one.run.name, _figures(scores, one, columns), columns, queries)
+    return [*found, *_read(one, columns, scores.counted[0])]
+
+
+def written(run: str, known: Figures, columns: Sequence[Column], queries: str) -> Iterator[str]:
+    """The figures of a run as sentences."""
+    if known.missing.count:
+        treated = "scored as empty rankings" if queries == "judged" else "not counted"
+        yield f"{run} does not answer {_several(known.missing)}: {treated}"
+    if known.other.count and queries != "run":
+        yield f"{run} answers {_several(known.other)} that nobody judged: not counted"
+    yield from _unjudged(run, known)
+    yield from _ties(run, known, columns)
+    for column, (many, error) in zip(columns, known.sampled, strict=True):
+        if many:
+            yield (
+                f"{run}: {column.label} has too many tie orders to take them all for {many} queries; "
+                f"sampled, standard error of the mean {error:.2g}"
+            )
+    for measure in known.ranges:
+        yield f"{measure}: lowest and highest are of the judgments tried, and are not bounds"
+
+
+def _unjudged(run: str, known: Figures) -> Iterator[str]:
+    """How much of what the measures looked at nobody judged; with ties, how much on average."""
+    shares = []
+    for k, seen, there in known.looked:
+        if there and seen < there - 0.5:
+            what = "everything retrieved" if k is None else f"the top {k}"
+            share = 1 - seen / there
+            shares.append(f"{'over 99%' if 0.995 <= share < 1 else f'{share:.0%}'} of {what}")
+    if shares:
+        yield f"{run}: nobody judged {', '.join(shares)}"
+
+
+def _ties(run: str, known: Figures, columns: Sequence[Column]) -> Iterator[str]:
+    """By how much another order of tied documents could move each mean."""
+    moved, barely = [], []
+    for column, ends in zip(columns, known.ends, strict=True):
+        if ends and max(ends) - min(ends) >= 0.00005:
+            moved.append(f"{column.label} between {min(ends):.4f} and {max(ends):.4f}")
+        elif ends and min(ends) != max(ends):
+            barely.append(column.label)
+    if moved:
+        yield f"{run}: tied scores could put {', '.join(moved)}"
+    if barely:
+        yield f"{run}: tied scores could move {', '.join(barely)} by less than 0.0001"
+    if known.open:
+        yield f"{run}: tied scores could move {', '.join(known.open)}; ties=expected is the mean over all orders"
+
+
+def _several(names: Names) -> str:
+    many = f"{names.count} quer{'y' if names.count == 1 else 'ies'}"
+    return f"{many} ({', '.join(names.first[:5])}{', ...' if names.count > 5 else ''})"
+
+
+def some(names: Sequence[str]) -> str:
+    """How many queries these are, and which, or the first of them."""
+    return _several(Names(len(names), names))
 
 
 def _undefined(scores: Scores, columns: Sequence[Column]) -> Iterator[str]:
@@ -62,48 +142,53 @@ def _undefined(scores: Scores, columns: Sequence[Column]) -> Iterator[str]:
             yield (f"{measure} is undefined for {some([scores.queries[q] for q in every])}, {POLICY[scores.undefined]}")
 
 
-def some(names: Sequence[str]) -> str:
-    """How many queries these are, and which, or the first of them."""
-    many = f"{len(names)} quer{'y' if len(names) == 1 else 'ies'}"
-    return f"{many} ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''})"
-
-
-def _answered(one: Scored, queries: str) -> Iterator[str]:
-    missing = np.flatnonzero(one.length < 0)
+def _figures(scores: Scores, one: Scored, columns: Sequence[Column]) -> Figures:
     names = next(iter(one.alignments.values())).aligner.judgments.queries
-    if len(missing):
-        treated = "scored as empty rankings" if queries == "judged" else "not counted"
-        yield f"{one.run.name} does not answer {some([names[int(q)] for q in missing])}: {treated}"
-    if len(one.other) and queries != "run":
-        yield f"{one.run.name} answers {some(list(one.other))} that nobody judged: not counted"
+    missing = np.flatnonzero(one.length < 0)
+    judged = len(names)
+    counted = scores.counted[0, :judged]
+    depths = depths_of(columns)
+    seen, length = judged_above(one, depths)[:, counted].sum(axis=1), np.maximum(one.length, 0)[counted]
+    there = [float((length if k is None else np.minimum(length, k)).sum()) for k in depths]
+    ends: list[list[float]] = []
+    for m, limits in enumerate(tie_limits(one, columns)):
+        values = [np.concatenate([limit, scores.values[0, m, judged:]]) for limit in limits]
+        means = [scores.summary(0, m, instead=value) for value in values]
+        ends.append([scores.summary(0, m), *means] if means else [])
+    errors = one.errors[:, : scores.counted.shape[1]]
+    return Figures(
+        Names(len(missing), [names[int(q)] for q in missing[:5]]),
+        Names(len(one.other), list(one.other)),
+        list(zip(depths, seen.tolist(), there, strict=True)),
+        ends,
+        [
+            (int((e > 0).sum()), float(np.sqrt((e**2).sum()) / max(len(scores.sample(0, m)), 1)))
+            for m, e in enumerate(errors)
+        ],
+        [str(column.measure) for column in columns if column.part == "lowest" and not holds(one, column).all()],
+        [column.label for column in columns if _open(one, column)],
+    )
 
 
-def _unjudged(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:
-    """How much of what the measures looked at nobody judged; with ties, how much on average."""
+def depths_of(columns: Sequence[Column]) -> list[int | None]:
+    """Down to where the share of unjudged documents is told: the first cut-offs asked for, and the whole ranking."""
+    ranks = {c.measure.cutoff for c in columns if c.measure.definition.cutoff in ("optional", "required")}
+    return [*sorted(int(k) for k in ranks if k is not None)[:3], None]
+
+
+def judged_above(one: Scored, depths: Sequence[int | None]) -> Floats:
+    """How many of the documents down to each depth are judged, by (depth, judged query); with ties, on average."""
     alignment = next(iter(one.alignments.values()))
-    length = np.maximum(alignment.length, 0)
-    counted = counted[: len(length)]
-    ranks = {c.measure.cutoff for c in columns if c.measure.definition.cutoff in ("optional", "required")} - {None}
-    depths = [*sorted(int(k) for k in ranks if k is not None)[:3], None]
     rows = alignment.rows
-    judged = counted[rows["query"]] & (alignment.aligner.grade[rows["document"]] >= 0)
-    start, size, end = rows["start"][judged], rows["size"][judged], length[rows["query"][judged]]
-    seen = {
-        k: float((np.clip((end if k is None else np.minimum(end, k)) - start, 0, size) / size).sum()) for k in depths
-    }
-    shares = []
-    for k in depths:
-        there = float((length if k is None else np.minimum(length, k))[counted].sum())
-        if there and seen[k] < there - 0.5:
-            what = "everything retrieved" if k is None else f"the top {k}"
-            share = 1 - seen[k] / there
-            shares.append(f"{'over 99%' if 0.995 <= share < 1 else f'{share:.0%}'} of {what}")
-    if shares:
-        yield f"{one.run.name}: nobody judged {', '.join(shares)}"
+    judged = alignment.aligner.grade[rows["document"]] >= 0
+    query, start, size = rows["query"][judged], rows["start"][judged], rows["size"][judged]
+    end = np.maximum(one.length, 0)[query]
+    inside = [np.clip((end if k is None else np.minimum(end, k)) - start, 0, size) / size for k in depths]
+    return np.array([np.bincount(query, share, len(one.length)) for share in inside])
 
 
-def _ties(scores: Scores, one: Scored, columns: Sequence[Column]) -> Iterator[str]:
-    """By how much another order of tied documents could move each mean."""
+def tie_limits(one: Scored, columns: Sequence[Column]) -> list[list[Floats]]:
+    """For each column the judged queries' values with ties at their worst and best; nothing where no tie matters."""
     tied: dict[Slot, list[tuple[Integers, Batch]]] = {}
     for slot, alignment in one.alignments.items():
         tied[slot] = []
@@ -112,38 +197,35 @@ def _ties(scores: Scores, one: Scored, columns: Sequence[Column]) -> Iterator[st
             matters = np.flatnonzero(((batch.size > 1) & (slot[0] | (batch.grade > 0))).any(axis=1))
             if len(matters):
                 tied[slot].append((rows[matters], batch.rows(matters)))
-    moved, barely, unknown = [], [], []
+    found: list[list[Floats]] = []
     for m, column in enumerate(columns):
-        if column.part != "value" or not tied[column.slot]:
-            continue
-        if column.measure.definition.content:
-            if column.measure.views.ties != "expected" and any(_open(column, b) for _, b in tied[column.slot]):
-                unknown.append(column.label)
-            continue
-        # What is reported is possible, too, where neither order by gain is an end.
-        ends = [scores.summary(0, m)]
-        for rule in ("worst", "best"):
+        limits: list[Floats] = []
+        moves = column.part == "value" and not column.measure.definition.content and tied[column.slot]
+        for rule in ("worst", "best") if moves else ():
             ruled = replace(column.measure, views=replace(column.measure.views, ties=rule))
-            values = scores.values[0, m].copy()
+            values = one.values[m, : len(one.length)].copy()
             for rows, batch in tied[column.slot]:
                 values[rows] = ruled.values(batch).value
-            ends.append(scores.summary(0, m, instead=values))
-        if max(ends) - min(ends) >= 0.00005:
-            moved.append(f"{column.label} between {min(ends):.4f} and {max(ends):.4f}")
-        elif min(ends) != max(ends):
-            barely.append(column.label)
-    if moved:
-        yield f"{one.run.name}: tied scores could put {', '.join(moved)}"
-    if barely:
-        yield f"{one.run.name}: tied scores could move {', '.join(barely)} by less than 0.0001"
-    if unknown:
-        yield f"{one.run.name}: tied scores could move {', '.join(unknown)}; ties=expected is the mean over all orders"
+            limits.append(values)
+        found.append(limits)
+    return found
 
 
-def _open(column: Column, batch: Batch) -> bool:
-    """Whether the measure reads documents whose order is open."""
+def holds(one: Scored, column: Column) -> Booleans:
+    """For each judged query, whether its lowest and highest values are bounds."""
+    found = np.ones(len(one.length), bool)
+    for rows, batch in one.alignments[column.slot].batches:
+        found[rows] = bounds(column.measure, batch).hold
+    return found
+
+
+def _open(one: Scored, column: Column) -> bool:
+    """Whether a measure of contents, which no rule orders by gain, reads documents whose order is open."""
+    if not column.measure.definition.content or column.part != "value" or column.measure.views.ties == "expected":
+        return False
     end = min(column.measure.cutoff or np.inf, column.measure.views.depth or np.inf)
-    return bool(((batch.size > 1) & (batch.start < end)).any())
+    batches = one.alignments[column.slot].batches
+    return any(bool(((batch.size > 1) & (batch.start < end)).any()) for _, batch in batches)
 
 
 def _read(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:
@@ -173,23 +255,3 @@ def _read(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator
     for (absent, there), labels in told.items():
         which = f" ({', '.join(labels)})" if len(told) > 1 else ""
         yield f"{one.run.name}: {absent:,} of {there:,} documents read{which} are not in the corpus, and add nothing"
-
-
-def _ranges(one: Scored, columns: Sequence[Column]) -> Iterator[str]:
-    """Which lowest and highest values are not bounds."""
-    for column in columns:
-        if column.part == "lowest":
-            batches = [batch for _, batch in one.alignments[column.slot].batches]
-            if not all(bounds(column.measure, batch).hold.all() for batch in batches):
-                yield f"{column.measure}: lowest and highest are of the judgments tried, and are not bounds"
-
-
-def _sampled(scores: Scores, one: Scored) -> Iterator[str]:
-    for m, measure in enumerate(scores.measures):
-        error = one.errors[m, : scores.counted.shape[1]]
-        if error.any():
-            of_mean = float(np.sqrt((error**2).sum()) / max(len(scores.sample(0, m)), 1))
-            yield (
-                f"{one.run.name}: {measure} has too many tie orders to take them all for "
-                f"{int((error > 0).sum())} queries; sampled, standard error of the mean {of_mean:.2g}"
-            )

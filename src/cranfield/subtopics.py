@@ -52,8 +52,9 @@ class Aspects:
 class Subtopics:
     """The labels of judgments, laid out once for each way of seeing grades, for all runs."""
 
-    def __init__(self, judgments: Judgments) -> None:
+    def __init__(self, judgments: Judgments, top: float) -> None:
         self.judgments = judgments
+        self.top = max(top, 1.0)  # the highest grade that any document has for any subtopic, of the whole collection
         # By name: in what order rows came does not move a last bit of a sum over subtopics.
         assert judgments.labels is not None
         named = [name.encode("utf-8", "surrogateescape") for name in judgments.labels.names]
@@ -61,13 +62,6 @@ class Subtopics:
         self.known: dict[Worth, Aspects] = {}
         self.orders: dict[tuple[int, Worth, float], Integers] = {}
         self.bests: dict[tuple[int, Worth, float, tuple[float, ...]], float] = {}
-
-    @property
-    def top(self) -> float:
-        """The highest grade that any document has for any subtopic, of the whole collection."""
-        labels = self.judgments.labels
-        assert labels is not None
-        return float(labels.grade.max(initial=1))
 
     def seen(self, worth: Worth) -> Aspects:
         """What documents are about where grades are worth this."""

@@ -83,6 +83,13 @@ def judgments(name: str, rows: Rows, place: Place, *, subtopics: bool | None = N
         grade = np.full(int(fresh.sum()), -np.inf)
         np.maximum.at(grade, document_of, rows.grade)
         document_of, kept = document_of[~again], rows.take(np.flatnonzero(~again))
+    labels = None
+    if subtopics:
+        # Numbered by name and not by appearance, so that sums over them are the same in whatever order rows come.
+        ids = [name.encode("utf-8", "surrogateescape") for name in rows.iterations]
+        by_name = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        code = np.argsort(by_name)
+        labels = Labels(document_of, code[kept.iteration_of], kept.grade, rows.iterations.take(by_name))
 
     documents = rows.documents if fresh.all() else rows.documents.take(np.flatnonzero(fresh))
     counts = np.bincount(rows.query_of[fresh], minlength=len(rows.queries))
@@ -92,7 +99,7 @@ def judgments(name: str, rows: Rows, place: Place, *, subtopics: bool | None = N
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         documents,
         grade,
-        Labels(document_of, kept.iteration_of, kept.grade, rows.iterations) if subtopics else None,
+        labels,
         repeated,
     )
 

@@ -139,7 +139,7 @@ class Labelled:
             return None
         known = self.keep[labels.document]
         kept = Labels(labels.document[known], labels.subtopic[known], labels.grade[known], labels.names)
-        return Subtopics(replace(self.judgments, labels=kept))
+        return Subtopics(replace(self.judgments, labels=kept), self.top)
 
 
 class Relabeller:

@@ -106,7 +106,8 @@ class Worlds:
         names = [str(rank) for rank in np.nonzero(there)[1].tolist()]
         begin = np.concatenate([[0], np.cumsum(self.size)])
         queries = Strings.of(map(str, range(len(begin) - 1)))
-        return Subtopics(Judgments("worlds", queries, begin, Strings.of(names), self.grade[there], label))
+        judgments = Judgments("worlds", queries, begin, Strings.of(names), self.grade[there], label)
+        return Subtopics(judgments, self.top)
 
     def swapped(self, i: int, j: int) -> Integers:
         """The row in which the documents at two ranks have changed places; of use only where `every` made the rows."""
