@@ -28,6 +28,7 @@ MEANING = {
     "base": "the base of the logarithm",
     "p": "the chance to go on to the next document",
     "beta": "how much recall (or gain) weighs",
+    "gamma": "how much the share of subtopics covered weighs, against gain",
     "alpha": "the chance that a subtopic, once met, has been satisfied",
     "T": "how many useful documents the user hopes for",
     "k": "the cut-off",
