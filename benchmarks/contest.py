@@ -250,6 +250,25 @@ def ties(settings: Settings) -> Iterator[Row]:
         yield Row("T: ties expected", name, median, shown, "at most 1.05x", whole <= 1.05)
 
 
+def power(settings: Settings) -> Iterator[Row]:
+    """All pairs of systems tested at once, beside loops over pairs."""
+    systems, topics, b = (20, 50, 1000) if settings.quick else (100, 50, 10_000)
+    settings.tell(f"power: {systems} systems, {topics} topics, {b} resamplings")
+    sizes = map(str, (settings.repeat, systems, topics, b))
+    found = rounds.answer([PYTHON, str(HERE / "power.py"), *sizes])
+    for name, apart in found["apart"].items():
+        if apart > 1e-9:
+            raise Disagreement(f"power: {name} has other results than ours, by {apart:.2g}")
+    what = f"power: bootstrap test of {found['pairs']} pairs, B = {b:,}"
+    ours = found["seconds"].pop("cranfield")
+    yield Row(what, "cranfield", statistics.median(ours), "")
+    for name, seconds in found["seconds"].items():
+        ratio = rounds.ratio(seconds, ours)
+        target = "50x" if name == "draw by draw" else ""
+        met = ratio >= 50 if target else None
+        yield Row(what, f"loop, {name}", statistics.median(seconds), f"{ratio:.0f}x ours", target, met)
+
+
 CONTESTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "S": small,
     "M": medium,
@@ -257,5 +276,6 @@ CONTESTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "dicts": dicts,
     "start": start,
     "ties": ties,
+    "power": power,
     "XL": huge,
 }

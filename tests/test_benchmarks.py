@@ -144,3 +144,9 @@ def test_the_quick_benchmark_completes(tmp_path: Path) -> None:
     rows = json.loads(result.read_text())["rows"]
     assert {row["contestant"] for row in rows} >= {"cranfield", "pytrec_eval"}
     assert "S: file, whole process" in done.stdout
+
+
+def test_loops_over_pairs_agree_with_ours(load: Any) -> None:
+    found = load("power").costs(1, 5, 20, 200)
+    assert set(found["apart"]) == {"draw by draw", "pair by pair"}
+    assert max(found["apart"].values()) < 1e-12
