@@ -99,3 +99,22 @@ def test_one_run_is_nothing_to_compare(call: Call) -> None:
     result = call("compare", QRELS, BM25)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "there is nothing to compare: one run" in result.stderr
+
+
+def test_figures_and_report(call: Call, tmp_path: Path) -> None:
+    drawn = tmp_path / "figures"
+    assert call("compare", QRELS, *RUNS, "-m", "AP", "--no-audit", "--figures", drawn).exit_code == 0
+    assert (
+        call("compare", QRELS, *RUNS, "-m", "RR", "--no-audit", "--baseline", BM25, "--figures", drawn).exit_code == 0
+    )
+    page = tmp_path / "report.html"
+    result = call(
+        "report", QRELS, *RUNS, "-m", "AP", "-o", page, "--figures", drawn, "--ties", "expected", "--condensed"
+    )
+    assert (result.exit_code, result.stdout) == (0, "")
+    names = ("compare-AP", "compare-RR", "curves", "means-AP_ties_expected_condensed")
+    assert sorted(path.name for path in drawn.iterdir()) == [
+        f"{n}.{kind}" for n in names for kind in ("pdf", "png", "svg")
+    ]
+    assert f"cranfield eval {QRELS} " in page.read_text()
+    assert "-m AP --ties=expected --condensed" in page.read_text()

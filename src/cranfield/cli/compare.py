@@ -10,6 +10,7 @@ import click
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
+from cranfield.cli.studies import results
 from cranfield.comparing import FAMILIES, TESTS
 from cranfield.statistics.corrections import CORRECTIONS
 
@@ -85,6 +86,12 @@ guarding = options.several(
 @click.option("--all-pairs", is_flag=True, help="List every pair, however many there are.")
 @click.option("--no-audit", is_flag=True, help="Do not ask what ties and unjudged documents could turn.")
 @guarding
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Draw a figure for each measure into this folder, as PDF, SVG and PNG.",
+)
 @options.views
 @options.policies
 @options.seed
@@ -108,6 +115,7 @@ def command(
     guarded: tuple[str, ...],
     by: float,
     junit: str | None,
+    figures: str | None,
     digits: int,
     format: str,
     output: str | None,
@@ -129,6 +137,7 @@ def command(
     from cranfield.report.guard import junit_xml, verdicts
     from cranfield.report.studies.pages import write
 
+    results.drawable(figures)
     how = {name: given.pop(name) for name in ("test", "tests", "correction", "family", "alpha", "samples")}
     names = list(dict.fromkeys([*measures, *guarded]))
     judgments = read_qrels(qrels)
@@ -151,6 +160,10 @@ def command(
     emit(text, output)
     if format not in ("json", "csv"):
         note(report.notes(found, all_pairs=all_pairs))
+    if figures is not None:
+        from cranfield.report.figures import compare as drawing
+
+        click.echo(f"{len(drawing.figures(found, figures))} files in {figures}", err=True)
     judged = verdicts(found, [scores.measures[names.index(measure)] for measure in guarded], by)
     if junit:
         replace(Path(junit), junit_xml(judged).encode())

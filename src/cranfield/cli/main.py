@@ -21,6 +21,7 @@ from cranfield.errors import CranfieldError, UsageError
 VERBS = (
     "eval",
     "compare",
+    "queries",
     "report",
     "audit",
     "measures",

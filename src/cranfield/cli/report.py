@@ -11,6 +11,7 @@ from cranfield.cli import options
 from cranfield.cli.compare import testing
 from cranfield.cli.output import replace
 from cranfield.cli.progress import progress
+from cranfield.cli.studies import results
 
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
 
@@ -29,6 +30,12 @@ TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
     show_default=True,
     help="How many documents of each ranking can be looked at.",
 )
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Draw means and curves into this folder too, as PDF, SVG and PNG.",
+)
 @testing
 @options.views
 @options.policies
@@ -43,6 +50,7 @@ def command(
     output: str,
     title: str,
     page: int,
+    figures: str | None,
     seed: int,
     **given: Any,
 ) -> None:
@@ -55,21 +63,21 @@ def command(
     cranfield report qrels.txt *.run -o report.html --title "Museum search, November"
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR"
     """
-    from cranfield.report.html import report
-    from cranfield.report.html.page import require
+    from cranfield.report.html.contents import contents
+    from cranfield.report.html.page import html, require
 
     require()
+    results.drawable(figures)
     comparing = {name: given.pop(name) for name in TESTING}
     told = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value not in (None, False)]
     # Where a choice is the usual one, the commands are easier to read without it.
     usual = {f"--{p.name.replace('_', '-')}={p.default}" for p in ctx.command.params if p.name}
     shown = [qrels, *runs, "-m", " ".join(measures), *(one.removesuffix("=True") for one in told if one not in usual)]
     with progress("reporting") as step:
-        text = report(
+        data = contents(
             list(runs),
             qrels,
             measures,
-            title=title,
             page=page,
             seed=seed,
             comparing=comparing,
@@ -77,5 +85,10 @@ def command(
             progress=step,
             **given,
         )
+    text = html(data, title)
     replace(Path(output), text.encode("utf-8", "surrogateescape"))
     click.echo(f"{output}: {len(text) / 1e6:.1f} MB", err=True)
+    if figures is not None:
+        from cranfield.report.figures import overview
+
+        click.echo(f"{len(overview.figures(data, figures))} files in {figures}", err=True)

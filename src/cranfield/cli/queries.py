@@ -1,0 +1,84 @@
+"""``cranfield queries``: which queries make the difference, and which documents in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.progress import progress
+from cranfield.cli.studies import results
+from cranfield.contrasts import ORDERS
+
+
+@click.command(short_help="Show which queries, and documents in them, make the difference.")
+@options.inputs
+@click.option(
+    "-m", "--measure", type=options.MeasureName(), default="nDCG@10", show_default=True, help="The measure looked at."
+)
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    help="Which queries come first.  [default: difference of two runs, else hardest]",
+)
+@click.option("--most", type=click.IntRange(min=1), metavar="N", help="Show this many queries only.")
+@click.option("--query", metavar="ID", help="Show the documents that two runs put first for this query.")
+@click.option(
+    "--page", type=click.IntRange(min=1), default=10, show_default=True, help="How many documents --query looks at."
+)
+@options.views
+@options.policies
+@options.seed
+@results.writing
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measure: str,
+    order: Any,
+    most: int | None,
+    query: str | None,
+    page: int,
+    figures: str | None,
+    digits: int,
+    format: str,
+    output: str | None,
+    **how: Any,
+) -> None:
+    """Show the scores of RUNs query by query: those that make the difference, the hardest, those that divide the runs.
+
+    With two runs and --query, show which documents the second one gained, lost and moved.
+
+    \b
+    cranfield queries qrels.txt bm25.run dense.run -m nDCG@10 --most 10
+    cranfield queries qrels.txt *.run --order disagreement
+    cranfield queries qrels.txt bm25.run dense.run --query q3 --page 20
+    """
+    from cranfield import contrasts, evaluate, read_qrels
+    from cranfield.errors import UsageError
+    from cranfield.report import contrasts as report
+    from cranfield.report.figures import contrasts as drawing
+
+    results.drawable(figures)
+    judgments = read_qrels(qrels)
+    if query is not None:
+        if len(runs) != 2:
+            raise UsageError(f"--query looks at two runs, and {len(runs)} were given")
+        if figures is not None:
+            raise UsageError("--query has no figure")
+        scores = evaluate(list(runs), judgments, measure, **how)
+        places = contrasts.documents(*runs, judgments, query, page)
+        plain: Any = {"query": query, "runs": list(scores.runs), "documents": [place._asdict() for place in places]}
+        pages = [report.documents(places, (scores.runs[0], scores.runs[1]), query)]
+        draw = None
+    else:
+        with progress("scoring") as step:
+            scores = evaluate(list(runs), judgments, measure, progress=step, **how)
+        found = contrasts.by_query(scores, 0, order)
+        plain = found.to_dict()
+        pages = [report.queries(found, digits, most=most)]
+        draw = lambda folder: drawing.figures(found, folder)  # noqa: E731
+        if found.left_out:
+            left = f"{found.left_out} {'query' if found.left_out == 1 else 'queries'}"
+            plain["notes"] = [f"{left} left out, for which some run has no value"]
+    results.deliver(pages, plain, draw, format=format, output=output, figures=figures)

@@ -1,0 +1,46 @@
+"""``cranfield queries``: where runs differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cli_samples import BM25, DENSE, QRELS, RUNS, Call
+
+import cranfield as cf
+
+
+def test_two_runs_are_ordered_by_their_difference(call: Call) -> None:
+    result = call("queries", QRELS, BM25, DENSE, "-m", "AP", "--format", "json")
+    found = json.loads(result.stdout)["queries"]
+    gaps = [one["difference"] for one in found.values()]
+    assert gaps == sorted(gaps, reverse=True)
+    expected = cf.evaluate([BM25, DENSE], QRELS, "AP").to_dict()["runs"]
+    assert {q: one["runs"]["bm25"] for q, one in found.items()} == {
+        q: value for q, value in expected["bm25"]["AP"]["queries"].items() if value is not None
+    }
+    table = call("queries", QRELS, BM25, DENSE, "-m", "AP", "--most", "3")
+    assert "AP by query, 3 of 7 queries" in table.stdout
+    assert "█" in table.stdout
+    assert table.stderr == "note: 1 query left out, for which some run has no value\n"
+
+
+def test_documents_of_one_query(call: Call) -> None:
+    result = call("queries", QRELS, BM25, DENSE, "--query", "q1", "--page", "3")
+    assert result.stdout.startswith("Query q1: ranks of what either run has on its first page")
+    found = json.loads(call("queries", QRELS, BM25, DENSE, "--query", "q1", "--page", "3", "--format", "json").stdout)
+    assert [one["second"] for one in found["documents"]][:3] == [1, 2, 3]
+
+
+def test_figures(call: Call, tmp_path: Path) -> None:
+    assert call("queries", QRELS, *RUNS, "--figures", tmp_path).exit_code == 0
+    assert call("queries", QRELS, BM25, DENSE, "-m", "AP", "--figures", tmp_path).exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"queries-{measure}.{kind}" for measure in ("AP", "nDCG_10") for kind in ("pdf", "png", "svg")
+    ]
+
+
+def test_a_query_takes_two_runs(call: Call) -> None:
+    result = call("queries", QRELS, BM25, "--query", "q1")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--query looks at two runs, and 1 were given" in result.stderr

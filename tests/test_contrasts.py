@@ -1,0 +1,59 @@
+"""Where runs differ, by query and by document."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield import contrasts
+from cranfield.errors import CranfieldError
+from cranfield.formats import read_run
+from cranfield.rankings import rankings
+
+QRELS = {"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1}, "q4": {"a": 0}}
+OLD = {"q1": {"b": 3, "a": 2}, "q2": {"b": 3, "a": 2}, "q3": {"a": 1}, "q4": {"a": 1}}
+NEW = {"q1": {"a": 3, "b": 2}, "q2": {"c": 3, "b": 2, "a": 1}, "q3": {"a": 1}, "q4": {"a": 1}}
+
+
+def measured(*runs: object, measure: str = "AP") -> cf.Scores:
+    return cf.evaluate(list(runs), QRELS, measure, names=[f"r{i}" for i in range(len(runs))])
+
+
+def test_differences_are_in_order() -> None:
+    found = contrasts.by_query(measured(NEW, OLD))
+    assert found.queries == ("q1", "q3", "q2")
+    assert found.difference == pytest.approx([0.5, 0, 1 / 3 - 1 / 2])
+    assert found.left_out == 1  # nothing is relevant to q4
+
+
+def test_orders_of_many_runs() -> None:
+    scores = measured(NEW, OLD, OLD)
+    assert contrasts.by_query(scores).queries == ("q2", "q1", "q3")
+    assert contrasts.by_query(scores, 0, "disagreement").queries == ("q1", "q2", "q3")
+    assert contrasts.by_query(scores, 0, "query").queries == ("q1", "q2", "q3")
+    with pytest.raises(CranfieldError, match="a difference is one of two runs, and there are 3"):
+        contrasts.by_query(scores, 0, "difference")
+
+
+def test_documents_gained_lost_and_moved() -> None:
+    found = contrasts.documents(OLD, NEW, QRELS, "q2", page=2)
+    assert found == [("c", None, None, 1), ("b", 0.0, 1, 2), ("a", 1.0, 2, None)]
+    with pytest.raises(CranfieldError, match="neither run answers query `q9`"):
+        contrasts.documents(OLD, NEW, QRELS, "q9")
+
+
+def test_pages_are_ordered_as_measures_order() -> None:
+    """Ties by descending id, as the native join does it: the rank of each document tells."""
+    rng = np.random.default_rng(0)
+    run = {"q": {f"d{i}": float(score) for i, score in enumerate(rng.integers(0, 4, 30))}}
+    page = rankings(read_run(run), ["q"], 12)["q"]
+    for place, document in enumerate(page.documents, 1):
+        assert cf.evaluate(run, {"q": {document: 1}}, "RR").to_dict()["runs"]["run"]["RR"]["mean"] == pytest.approx(
+            1 / place
+        )
+    values = [run["q"][document] for document in page.documents]
+    assert sum(page.ties) == 12
+    ends = np.cumsum(page.ties)
+    assert all(len(set(values[end - size : end])) == 1 for end, size in zip(ends, page.ties, strict=True))
+    assert page.length == 30
