@@ -15,6 +15,7 @@ RESULTS = {
     "stopping": "Stopping",
     "correlation": "Correlation",
     "reduction": "Reduction",
+    "reuse": "Reuse",
     "power": "Power",
 }
 

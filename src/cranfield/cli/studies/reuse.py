@@ -1,0 +1,64 @@
+"""``cranfield study reuse``: would the judgments have been fair to a run that took no part in making them?"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.progress import progress
+from cranfield.cli.studies import results
+from cranfield.studies.reuse import DEFAULT
+
+
+@click.command(short_help="What a run scores without the judgments it contributed.")
+@options.inputs
+@results.measures(" ".join(DEFAULT))
+@click.option(
+    "--pool-depth",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="A run contributes the judged documents among its first N.",
+)
+@click.option("--groups", type=options.FILE, metavar="FILE", help="Which runs belong together: lines `run group`.")
+@click.option(
+    "--group-prefix", "prefix", metavar="TEXT", help="Instead: a group is what stands before TEXT in a run's name."
+)
+@click.option(
+    "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
+)
+@results.coefficient
+@results.writing
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str],
+    figures: str | None,
+    digits: int,
+    format: str,
+    output: str | None,
+    **how: Any,
+) -> None:
+    """Score each of at least two RUNs without the judgments that only it, or only its group, contributed.
+
+    After Zobel, "How reliable are the results of large-scale information retrieval experiments?" (SIGIR 1998). What
+    changes for a run is what would change for a new run of its kind on this collection.
+
+    \b
+    cranfield study reuse qrels.txt *.run --pool-depth 10
+    cranfield study reuse qrels.txt *.run --group-prefix _ -m "AP AP[condensed] bpref"
+    """
+    from cranfield.report.figures.reuse import figures as draw
+    from cranfield.report.studies.reuse import pages
+    from cranfield.studies.reuse import reuse
+
+    results.drawable(figures)
+    with progress("leaving out") as step:
+        found = reuse(runs, qrels, measures or DEFAULT, progress=step, **how)
+    results.deliver(
+        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
+    )
