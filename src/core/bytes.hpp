@@ -27,6 +27,12 @@ inline Word load(const char* from) {
     return word;
 }
 
+inline void prefetch([[maybe_unused]] const void* place) {
+#if defined(__GNUC__)
+    __builtin_prefetch(place);
+#endif
+}
+
 // The compiler turns memcmp of unknown length into a call; ids are short, so two words mostly settle it.
 CRANFIELD_INLINE bool same(Text a, Text b) {
     const std::size_t n = a.size();

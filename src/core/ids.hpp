@@ -41,8 +41,10 @@ public:
         return none;
     }
 
-    std::uint32_t number(Text text) {
-        const std::uint64_t h = hash(text);
+    std::uint32_t number(Text text) { return number(text, hash(text)); }
+
+    // The same for whoever has the hash already.
+    std::uint32_t number(Text text, std::uint64_t h) {
         std::size_t slot = h & mask_;
         for (; slots_[slot] != none; slot = (slot + 1) & mask_) {
             if (hashes_[slots_[slot]] == h && same(texts_[slots_[slot]], text)) return slots_[slot];
@@ -53,6 +55,18 @@ public:
         texts_.add(text);
         hashes_.push_back(h);
         if (2 * size() > slots_.size()) grow();
+        return code;
+    }
+
+    // Where many texts are looked up, those to come can be fetched from memory meanwhile: first their slots, then
+    // what these point to.
+    void expect(std::uint64_t h) const { prefetch(&slots_[h & mask_]); }
+    std::uint32_t expect_row(std::uint64_t h) const {
+        const std::uint32_t code = slots_[h & mask_];
+        if (code != none) {
+            prefetch(&hashes_[code]);
+            prefetch(&texts_.offsets[code]);
+        }
         return code;
     }
 

@@ -57,8 +57,8 @@ public:
         for (std::size_t row = 0; row < texts.size(); ++row) {
             numbers_.clear();
             split(texts[row]);
+            look_up();
             found.length.push_back(static_cast<std::int64_t>(numbers_.size()));
-            for (const std::uint32_t number : numbers_) ++counts_[number];
             if (keep != keep_end && static_cast<std::size_t>(*keep) == row) {
                 ++keep;
                 keep_one(found);
@@ -71,7 +71,8 @@ public:
         std::vector<std::int64_t> numbers;
         numbers.reserve(other.counts_.size());
         for (std::size_t i = 0; i < other.counts_.size(); ++i) {
-            const std::uint32_t number = number_of(other.texts()[i]);
+            const std::uint32_t number = ids_.number(other.texts()[i]);
+            if (number == counts_.size()) counts_.push_back(0);
             counts_[number] += other.counts_[i];
             numbers.push_back(number);
         }
@@ -83,11 +84,12 @@ private:
         return point < kinds_.size() ? static_cast<Kind>(kinds_[point]) : separates;
     }
 
-    std::uint32_t number_of(Text word) {
-        const std::uint32_t number = ids_.number(word);
-        if (number == counts_.size()) counts_.push_back(0);
-        return number;
-    }
+    struct Found {
+        Text text;
+        std::uint64_t hash;
+    };
+
+    static constexpr std::size_t ahead = 64;
 
     void split(Text text) {
         if (lower_) text = lowered(text);
@@ -116,7 +118,27 @@ private:
     }
 
     void close(const unsigned char* word, const unsigned char* end) {
-        numbers_.push_back(number_of({reinterpret_cast<const char*>(word), static_cast<std::size_t>(end - word)}));
+        const Text text(reinterpret_cast<const char*>(word), static_cast<std::size_t>(end - word));
+        const std::uint64_t h = hash(text);
+        ids_.expect(h);
+        found_.push_back({text, h});
+        if (found_.size() == ahead) look_up();
+    }
+
+    // The vocabulary is larger than the caches are: words are looked up several at a time, so that memory is waited
+    // for once and not for each of them.
+    void look_up() {
+        for (const Found& word : found_) {
+            const std::uint32_t code = ids_.expect_row(word.hash);
+            if (code < counts_.size()) prefetch(&counts_[code]);
+        }
+        for (const Found& word : found_) {
+            const std::uint32_t number = ids_.number(word.text, word.hash);
+            if (number == counts_.size()) counts_.push_back(0);
+            ++counts_[number];
+            numbers_.push_back(number);
+        }
+        found_.clear();
     }
 
     Text lowered(Text text) {
@@ -144,6 +166,7 @@ private:
     std::array<Kind, 128> ascii_{};
     Ids ids_;
     std::vector<std::int64_t> counts_;
+    std::vector<Found> found_;            // words of the text at hand that are not yet looked up
     std::vector<std::uint32_t> numbers_;  // of the text at hand
     std::vector<char> small_;
 };

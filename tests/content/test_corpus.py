@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from content_texts import frequencies, vectors
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.content import Corpus, Settings
@@ -21,18 +22,6 @@ D2 = {
     "D5": "the the of apple",
     "D6": "chip fab wafer the",
 }
-
-
-def vectors(corpus: Corpus) -> dict[str, dict[str, int]]:
-    terms = list(corpus.terms)
-    return {
-        name: {terms[t]: int(c) for t, c in zip(corpus.term[a:b], corpus.count[a:b], strict=True)}
-        for name, a, b in zip(corpus.documents, corpus.begin[:-1], corpus.begin[1:], strict=True)
-    }
-
-
-def frequencies(corpus: Corpus) -> dict[str, int]:
-    return dict(zip(corpus.terms, corpus.frequency.tolist(), strict=True))
 
 
 def test_worked_example() -> None:
@@ -121,6 +110,7 @@ def test_texts_must_be_texts() -> None:
 documents = st.dictionaries(st.text(max_size=3), st.lists(st.sampled_from(["a", "B", "b", "ß", "é", "e\u0301"])))
 
 
+@settings(deadline=None)
 @given(documents, st.sets(st.text(max_size=3)) | st.none())
 def test_same_as_counting_by_hand(texts: dict[str, list[str]], wanted: set[str] | None) -> None:
     texts = {name.encode("utf-8", "replace").decode(): words for name, words in texts.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import _words
@@ -38,6 +38,7 @@ def counts(words: object) -> tuple[list, bytes, list]:
     return offsets.tolist(), data.tobytes(), count.tolist()
 
 
+@settings(deadline=None)
 @given(st.lists(texts, max_size=3), st.sampled_from(["word", "space"]), st.booleans(), st.data())
 def test_same_as_in_plain_python(batches: list[list[bytes]], split: str, lower: bool, data: st.DataObject) -> None:
     native, plain = (module.Words(kinds(split), lower) for module in (_core, _words))
@@ -48,6 +49,7 @@ def test_same_as_in_plain_python(batches: list[list[bytes]], split: str, lower: 
     assert counts(native) == counts(plain)
 
 
+@settings(deadline=None)
 @given(texts, texts)
 def test_merged(first: list[bytes], second: list[bytes]) -> None:
     none = np.zeros(0, np.int64)

@@ -30,6 +30,7 @@ VERBS = (
     "check",
     "study",
     "properties",
+    "corpus",
     "convert",
     "simulate",
     "trec_eval",

@@ -15,8 +15,8 @@ PATIENCE = 1.0
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Yields what to call with (done, total), or None where nobody is looking."""
+def progress(what: str, *, octets: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """Yields what to call with (done, total), or None where nobody is looking; ``octets`` where these are bytes."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -28,7 +28,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         if bar is None:
             if done >= total or time.monotonic() - begin < PATIENCE:
                 return
-            bar = _bar(what, total)
+            bar = _bar(what, total, octets=octets)
             bar.start()
         bar.update(bar.task_ids[0], completed=done, total=total)
 
@@ -39,11 +39,19 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
             bar.stop()
 
 
-def _bar(what: str, total: int) -> Progress:
+def _bar(what: str, total: int, *, octets: bool) -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    done = DownloadColumn() if octets else MofNCompleteColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), done, TimeRemainingColumn()
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     bar.add_task(what, total=total)
     return bar

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-from cranfield.content.counting import Counting
+from cranfield.content import artifact
+from cranfield.content.collecting import default_workers, read_parts
+from cranfield.content.counting import Part, Words, columns
+from cranfield.content.documents import Choice, Documents, Faults, encoded
+from cranfield.content.origin import Origin
 from cranfield.content.settings import Settings
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError
@@ -31,6 +37,8 @@ class Corpus:
     size: int  # documents in the collection
     empty: int  # of which had no words
     missing: Strings  # ids of documents asked for that the collection does not have
+    repeated: int = 0  # documents kept that were given more than once, with the same text
+    origins: tuple[Origin, ...] = ()  # what it was read from
 
     @classmethod
     def of(
@@ -44,12 +52,71 @@ class Corpus:
         >>> corpus.count.tolist(), list(corpus.missing)
         ([2, 1, 1], ['D9'])
         """
-        if isinstance(wanted, str):
-            wanted = [wanted]
-        settings = settings or Settings()
-        counting = Counting(settings, texts if wanted is None else wanted)
         wrong = {name: type(text).__name__ for name, text in texts.items() if not isinstance(text, str)}
         if wrong:
             raise InputError([f"document `{shown(name)}`: expected text, found {kind}" for name, kind in wrong.items()])
-        counting.add(list(texts), list(texts.values()))
-        return cls(**counting.columns(), settings=settings)
+        settings, kept = settings or Settings(), None if wanted is None else frozenset(wanted)
+        documents = Documents.of(range(len(texts)), list(texts), [encoded(text) for text in texts.values()], Faults())
+        words = Words(settings)
+        parts = [Part(words, words.count(documents, kept), lambda line: "")]
+        return cls(**columns(parts, kept, settings), settings=settings)
+
+    @classmethod
+    def read(
+        cls,
+        *sources: Any,
+        wanted: Iterable[str] | None = None,
+        settings: Settings | None = None,
+        id: str | None = None,
+        text: Sequence[str] | None = None,
+        workers: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Corpus:
+        """A collection from files, in one pass that holds its vocabulary and the documents wanted, and no more.
+
+        A source is a path (JSON Lines, tab-separated lines, TREC's ``<DOC>``, Parquet; compressed or not), a folder,
+        "-", a binary file object or ``irds:DATASET``. ``id`` and ``text`` are the fields that hold these, where
+        their names do not tell. The result does not depend on the number of ``workers``.
+        """
+        settings, kept = settings or Settings(), None if wanted is None else frozenset(wanted)
+        origins = tuple(map(Origin.of, sources))  # before it is read: a change meanwhile is a change
+        choice = Choice(id, tuple(text) if text else None)
+        parts = read_parts(sources, kept, settings, choice, workers or default_workers(), progress)
+        return cls(**columns(parts, kept, settings), settings=settings, origins=origins)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it to a Parquet file, whole or not at all."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        artifact.save(found, self.settings, self.origins, os.fsdecode(path))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        settings: Settings | None = None,
+        wanted: Iterable[str] | None = None,
+        trust: bool = False,
+    ) -> Corpus:
+        """Reads what `save` wrote.
+
+        An error where it was made with other ``settings``, without documents that are ``wanted``, or of a source
+        that has changed since; ``trust`` leaves the source alone.
+        """
+        kept = None if wanted is None else frozenset(wanted)
+        found, settings, origins = artifact.load(os.fsdecode(path), settings, kept, trust=trust)
+        return cls(**found, settings=settings, origins=origins)
+
+    @classmethod
+    def open(cls, source: Any, *, settings: Settings | None = None, wanted: Iterable[str] | None = None) -> Corpus:
+        """A corpus from whatever there is: itself, ``{document: text}``, a file of one, or a collection to be read.
+
+        Of a corpus that is already made, all documents are there; of a collection, those ``wanted``.
+        """
+        if isinstance(source, cls):
+            return source
+        if isinstance(source, Mapping):
+            return cls.of(source, wanted, settings)
+        if artifact.is_artifact(source):
+            return cls.load(source, settings=settings, wanted=wanted)
+        return cls.read(source, wanted=wanted, settings=settings)

@@ -17,8 +17,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from cranfield.content.english import ENGLISH
 from cranfield.data import Bytes
 from cranfield.errors import UsageError
+from cranfield.formats.opening import opened
 from cranfield.formats.optional import optional
 
 Split = Literal["word", "space"]
@@ -53,8 +55,23 @@ class Settings:
         # Lower-casing may take a composed letter apart, so composing comes after it.
         found = [unicodedata.normalize("NFC", word.lower() if self.lower else word) for word in words]
         if self.stop:
-            found = ["" if term in self.stop else term for term in found]
+            found = ["" if term.lower() in self.stop else term for term in found]
         return found if self.stemmer == "none" else _stemmer(self.stemmer)(found)
+
+    def __str__(self) -> str:
+        parts = [f"split={self.split}", f"stemmer={self.stemmer}"]
+        parts += [f"stop={len(self.stop):,} words" if self.stop else "stop=none"]
+        return ", ".join(parts if self.lower else [*parts, "case=kept"])
+
+
+def stop_words(source: str) -> frozenset[str]:
+    """``none``, ``english``, or the words in a file, apart by white space, in lower case."""
+    if source == "none":
+        return frozenset()
+    if source == "english":
+        return ENGLISH
+    words = opened(source, "stop words").content().decode("utf-8", "surrogateescape").split()
+    return frozenset(unicodedata.normalize("NFC", word.lower()) for word in words)
 
 
 @cache

@@ -1,18 +1,20 @@
 """One way in for runs and judgments, whatever they come as; and the ways out.
 
 A source is a path (compressed or not; TREC text, JSON, JSON Lines, CSV, Parquet), "-" for standard
-input, a binary file object, a nested dict, or a data frame. What a file is is told by its content.
+input, a binary file object, a nested dict, or a data frame. What a file is is told by its content. A folder
+is understood where it has the files of AMBIENT (`ambient`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError, UsageError
-from cranfield.formats import nested, records, tables
+from cranfield.formats import ambient, nested, records, tables
 from cranfield.formats.content import kind_of
 from cranfield.formats.faults import Place, What
 from cranfield.formats.joining import check, join, load, scan_qrels
@@ -35,6 +37,8 @@ def read_run(source: Any, *, name: str | None = None, columns: Mapping[str, str]
     """
     if isinstance(source, Run):
         return source if name is None else dataclasses.replace(source, name=name)
+    if ambient.is_folder(source):
+        return ambient.read_run(os.fsdecode(source), name)
     if not is_stream(source):
         return Run(name or "run", _of_object(source, columns, Place("", "run", _unit(source))))
     stream = opened(source, "run")
@@ -60,6 +64,8 @@ def read_qrels(source: Any, *, name: str | None = None, columns: Mapping[str, st
         _no_columns(columns)
         dataset = source.removeprefix(_DATASETS)
         return _from_datasets(dataset, name or dataset)
+    if ambient.is_folder(source):
+        return ambient.read_qrels(os.fsdecode(source), name)
     if not is_stream(source):
         return _judged_object(source, columns, name or "qrels", Place("", "qrels", _unit(source)))
     stream = opened(source, "qrels")

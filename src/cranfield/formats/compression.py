@@ -66,6 +66,10 @@ class Decompressed(io.RawIOBase):
         view[: len(data)] = data
         return len(data)
 
+    def consumed(self) -> int:
+        """How many compressed bytes have been read; 0 where they come from a pipe, or are all read."""
+        return self._raw.tell() if not self._raw.closed and self._raw.seekable() else 0
+
     def close(self) -> None:
         if not self.closed:
             self._raw.close()

@@ -276,6 +276,12 @@ def _arrow_ids(array: Any, target: Any, name: str, faults: _Faults) -> Strings:
     array = _one(array.cast(target))
     for row in _null_rows(array):
         faults.add(row, "id", f"null in column `{shown(name)}`")
+    return strings_of(array)
+
+
+def strings_of(array: Any) -> Strings:
+    """An Arrow array of large strings or large binaries, without copying; null is as the empty text."""
+    array = _one(array)
     _, offsets, data = array.buffers()
     if len(array) == 0 or offsets is None:
         return Strings(np.zeros(1, np.int64), np.empty(0, np.uint8))

@@ -119,7 +119,7 @@ def _write(
         pieces = iter([_parquet(columns)])
     else:
         pieces = _trec(trec(), path)
-    _save(path, pieces, packed)
+    save(path, pieces, packed)
 
 
 def _json(value: Any) -> bytes:
@@ -191,7 +191,8 @@ def _parquet(columns: dict[str, Any]) -> bytes:
     return sink.getvalue()
 
 
-def _save(path: str, pieces: Iterator[bytes], packed: str) -> None:
+def save(path: str, pieces: Iterator[bytes], packed: str) -> None:
+    """Bytes as a file, whole or not at all."""
     import secrets
 
     if os.path.exists(path) and not os.path.isfile(path):

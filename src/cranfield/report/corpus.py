@@ -1,0 +1,43 @@
+"""A corpus at a glance: how much there is of it, and what is not there."""
+
+from __future__ import annotations
+
+from cranfield.content import Corpus
+from cranfield.report.sheet import Cell
+from cranfield.report.studies.pages import Page, sheet
+
+
+def summary(corpus: Corpus) -> dict[str, int]:
+    """What there is to know, by name."""
+    return {
+        "documents": corpus.size,
+        "without words": corpus.empty,
+        "words": corpus.total,
+        "documents kept": len(corpus.documents),
+        "terms kept": len(corpus.terms),
+        "missing": len(corpus.missing),
+    }
+
+
+def page(corpus: Corpus) -> Page:
+    """The same as a table."""
+    rows = [((name,), (Cell(f"{value:,}"),)) for name, value in summary(corpus).items()]
+    return Page(f"Corpus: {corpus.settings}", sheet(("",), ("number",), rows))
+
+
+def notes(corpus: Corpus) -> list[str]:
+    """What a reader of scores has to know of it."""
+    said = []
+    if missing := len(corpus.missing):
+        few = ", ".join(corpus.missing[i] for i in range(min(missing, 5))) + (", ..." if missing > 5 else "")
+        said.append(f"{_documents(missing, 'asked for')} not in the collection: {few}")
+    if corpus.empty:
+        said.append(f"no words in {corpus.empty:,} of {corpus.size:,} documents")
+    if corpus.repeated:
+        said.append(f"{_documents(corpus.repeated)} there more than once, with the same text")
+    return said
+
+
+def _documents(many: int, which: str = "") -> str:
+    noun, verb = ("document", "is") if many == 1 else ("documents", "are")
+    return " ".join(filter(None, (f"{many:,}", noun, which, verb)))
