@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import shutil
 import statistics
 import subprocess
@@ -269,6 +270,35 @@ def power(settings: Settings) -> Iterator[Row]:
         yield Row(what, f"loop, {name}", statistics.median(seconds), f"{ratio:.0f}x ours", target, met)
 
 
+def corpus(settings: Settings) -> Iterator[Row]:
+    """A collection through one pass, beside a plain loop over its lines."""
+    folder = settings.folder("corpus")
+    paths = [str(folder / "corpus.jsonl"), str(folder / "qrels")]
+    script = [PYTHON, str(HERE / "words.py")]
+    commands = {
+        "cranfield": [*script, "cranfield", *paths, str(THREADS)],
+        "cranfield, one thread": [*script, "cranfield", *paths, "1"],
+        "json, re and Counter": [*script, "loop", *paths],
+    }
+    settings.tell(f"corpus: {', '.join(commands)}")
+    times, answers = rounds.in_turns(commands, 1), {}
+    for tool, found in times.items():
+        answers[tool] = json.loads(found.printed)["answer"]
+    if len({tuple(answer.items()) for answer in answers.values()}) > 1:
+        raise Disagreement(f"corpus: {answers}")
+    ours = {tool: command for tool, command in commands.items() if tool.startswith("cranfield")}
+    for tool, found in rounds.in_turns(ours, settings.repeat - 1).items():
+        times[tool].seconds += found.seconds
+    megabytes = (folder / "corpus.jsonl").stat().st_size / 1e6
+    for tool, found in times.items():
+        ratio = found.median / times["cranfield"].median
+        shown = f"{megabytes / found.median:.0f} MB/s, {found.peak:.0f} MB held"
+        shown += "" if tool == "cranfield" else f", {ratio:.1f}x ours"
+        target = "" if tool in ours else "5x"
+        met = ratio >= 5 if target else None
+        yield Row(f"corpus: {megabytes:,.0f} MB of text", tool, found.median, shown, target, met)
+
+
 CONTESTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "S": small,
     "M": medium,
@@ -277,5 +307,6 @@ CONTESTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "start": start,
     "ties": ties,
     "power": power,
+    "corpus": corpus,
     "XL": huge,
 }

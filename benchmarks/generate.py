@@ -6,6 +6,7 @@ T    M's documents with scores rounded to whole numbers: nearly everything is ti
 L    200 runs of S's size over S's judgments
 XL   70,000 queries x 1,000 documents, as M (2.5 GB)
 one  a single query of M's kind, to see what starting costs
+corpus  1 GB of documents as JSON Lines (see texts.py)
 
 Text is laid out as a matrix of characters with a mask of those that count, so that no line is ever a
 Python object.
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import texts
 
 DATA = Path(__file__).parent / "data"
 DEPTH = 1000
@@ -194,6 +196,7 @@ MAKERS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "T": (write_sparse, {"seed": 2, "queries": 6980, "tied": True}, {"queries": 100}),
     "XL": (write_sparse, {"seed": 3, "queries": 70_000}, {"queries": 1000}),
     "one": (write_sparse, {"seed": 4, "queries": 1}, {}),
+    "corpus": (texts.write, {"seed": 5, "megabytes": 1000}, {"megabytes": 4, "words": 20_000}),
 }
 
 

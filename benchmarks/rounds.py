@@ -18,10 +18,14 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 @dataclass
 class Times:
-    """Wall-clock seconds by round, and the most memory held in any of them, in MB, where the command tells."""
+    """Wall-clock seconds by round, and the most memory held in any of them, in MB, where the command tells.
+
+    ``printed`` is what the command said the last time.
+    """
 
     seconds: list[float] = field(default_factory=list)
     peak: float = 0.0
+    printed: str = ""
 
     @property
     def median(self) -> float:
@@ -49,6 +53,7 @@ def in_turns(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Ti
             began = time.perf_counter()
             printed = run(commands[name])
             times[name].seconds.append(time.perf_counter() - began)
+            times[name].printed = printed
             if printed.startswith("{"):
                 times[name].peak = max(times[name].peak, json.loads(printed).get("peak", 0))
     return times

@@ -150,3 +150,24 @@ def test_loops_over_pairs_agree_with_ours(load: Any) -> None:
     found = load("power").costs(1, 5, 20, 200)
     assert set(found["apart"]) == {"draw by draw", "pair by pair"}
     assert max(found["apart"].values()) < 1e-12
+
+
+def test_texts_are_the_same_everywhere(load: Any) -> None:
+    texts = load("texts")
+    made = b"".join(texts.documents(5, 20_000, words=500))
+    assert made == b"".join(texts.documents(5, 20_000, words=500))
+    assert made != b"".join(texts.documents(6, 20_000, words=500))
+    records = [json.loads(line) for line in made.splitlines()]
+    assert [record["_id"] for record in records] == [str(i) for i in range(len(records))]
+    assert 20_000 <= len(made) < 22_000
+    assert all(record["text"].endswith(".") for record in records)
+    assert any(not record["text"].isascii() for record in records)
+
+
+def test_both_ways_count_the_same_words(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    command = [sys.executable, str(BENCHMARKS / "run.py"), "--quick", "--only", "corpus", "--json", str(result)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(result.read_text())["rows"]
+    assert [row["contestant"] for row in rows] == ["cranfield", "cranfield, one thread", "json, re and Counter"]

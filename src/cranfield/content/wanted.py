@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from cranfield import core
 from cranfield.data import Judgments, Run
-from cranfield.formats import join, load
-from cranfield.formats.repeats import codes_of
+from cranfield.formats.joining import check
+from cranfield.formats.tops import First, firsts
 
 DEPTH = 20
 
@@ -30,15 +27,8 @@ def wanted(judgments: Judgments | None, runs: Iterable[Run] = (), depth: int = D
 
 
 def _top(run: Run, queries: frozenset[str] | None, depth: int) -> Iterator[str]:
-    """The run's own documents as an index, so that the join says where they stand."""
-    table = load(run)
-    names, query_of = codes_of(table.query)
-    order = np.argsort(query_of, kind="stable")
-    begin = np.searchsorted(query_of[order], np.arange(len(names) + 1))
-    documents = table.document.take(order)
-    index = core.Index((names.offsets, names.data), begin.astype(np.int64), (documents.offsets, documents.data))
+    if error := check(run):
+        raise error
     # Scores that are the same in 32 bits are tied for some, so that more documents may be near the top.
-    rows = join(Run(run.name, table, run.place), index, "score32", by_id=False)
-    answered = np.array([queries is None or name in queries for name in names])
-    near = (rows["start"] < depth) & answered[rows["query"]]
-    return iter(documents.take(rows["document"][near]))
+    found = firsts(run, First(depth, "score32", "nothing"))
+    return (name for query, names in found.items() if queries is None or query in queries for name in names)
