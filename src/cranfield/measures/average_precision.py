@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, summed
+from cranfield.batch import Batch, ragged, summed
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
+from cranfield.measures.places import mean_at
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import harmonic
 
@@ -104,7 +105,6 @@ def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floa
     "infAP",
     cite="yilmaz2006",
     formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
-    orders="all",
     topward=False,
     judged=True,
 )
@@ -117,11 +117,32 @@ def inferred_average_precision(b: Batch) -> Floats:
     >>> round(cf.parse("infAP")([1, -1, 1, 0]), 4)
     1.0
     """
-    pooled = ~np.isnan(b.grade)
-    above = b.start.astype(np.float64)
-    rel, nonrel, known = b.above(b.relevant), b.above(b.judged & ~b.relevant), b.above(pooled)
-    estimate = known * (rel + EPSILON) / (rel + nonrel + 2 * EPSILON)
-    return ratio(summed(np.where(b.relevant, (1 + estimate) / (above + 1), 0)), b.R)
+    counted = b.relevant, b.judged, ~np.isnan(b.grade)
+    stands = np.stack([b.start, b.size, *(b.above(x) for x in counted), *(b.within(x) for x in counted)])
+    relevant, judged = stands[5:7]
+    value = summed(np.where(b.relevant & (judged == 1), _inferred(stands, 0, b.mean_over(harmonic)), 0))
+    # Of several judged documents of a tie, a relevant one is as likely below any number of the others.
+    first = b.relevant & (judged > 1) & (np.cumsum(b.relevant, axis=1) == stands[2] + 1)
+    if first.any():
+        row, column = np.nonzero(first)
+        many = judged[first].astype(np.int64)
+        owner, j = ragged(many)
+        start, size = b.start[first][owner], b.size[first][owner]
+        inverse = mean_at(size, many[owner], j, lambda tie, place: 1 / (start[tie] + place + 1))
+        found = _inferred(stands[:, row[owner], column[owner]], j, inverse) * (relevant[first] / many)[owner]
+        value += np.bincount(row[owner], found, len(value))
+    return ratio(value, b.R)
+
+
+def _inferred(stands: Floats, j: Integers | int, inverse: Floats) -> Floats:
+    """Inferred precision at documents with j of the judged ones of their tie above them, by the mean of 1/rank."""
+    start, size, relevant_above, judged_above, pooled_above, relevant, judged, pooled = stands
+    # Relevant are as many of the j as of all others; pooled, as many of those that are not judged as in the whole tie.
+    share = (relevant_above + j * (relevant - 1) / np.maximum(judged - 1, 1) + EPSILON) / (
+        judged_above + j + 2 * EPSILON
+    )
+    rest = (pooled - judged) / np.maximum(size - judged, 1)
+    return inverse + share * ((pooled_above + j) * inverse + rest * (1 - (start + 1 + j) * inverse))
 
 
 @measure(

@@ -9,9 +9,10 @@ import numpy as np
 from cranfield.batch import Batch, summed
 from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
+from cranfield.measures.places import mean_at
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
-from cranfield.measures.weights import log_discount
+from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 
 Discount = Literal["log2", "jk"]
 Base = Annotated[float, Range(1, closed="(]")]
@@ -139,7 +140,6 @@ def self_normalised_discounted_cumulated_gain(
     cite="clarke2021",
     formula="Compat = RBO(ranking, ideal) / RBO(ideal, ideal),  RBO = Σ_i p^{i-1} overlap at i / i / Σ_i p^{i-1}",
     gains="graded",
-    orders="all",
 )
 def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) -> Floats:
     """How much the ranking overlaps with the most similar ideal one, the top counting most.
@@ -151,18 +151,28 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
     >>> cf.parse("Compat")([2, 1, 1])
     1.0
     """
-    # A document is in both tops from the lower of its two ranks on.
-    first = b.start
+    count = b.R.astype(np.int64)
+    depth = np.maximum(b.length, count)
+    overlap, total = rank_biased_overlap(p), geometric(p)
+    many, nth, ideal = np.zeros((3, *b.gain.shape), np.int64)
     for level in np.unique(b.gain[b.relevant]):
         alike = b.gain == level
-        ideal = (b.ideal > level).sum(axis=1)[:, None] + np.cumsum(alike, axis=1) - alike
-        first = np.where(alike, np.maximum(b.start, ideal), first)
-    depth = np.maximum(b.length, b.R.astype(np.int64))
-    ranks = np.arange(int(depth.max(initial=0)))
-    weight = np.power(p, ranks.astype(np.float64))
-    overlap = np.concatenate([[0], np.cumsum(weight / (ranks + 1))])
-    found = summed(np.where(b.relevant, overlap[depth][:, None] - overlap[np.minimum(first, depth[:, None])], 0))
-    total = np.concatenate([[0], np.cumsum(weight)])
-    many = b.R.astype(np.int64)
-    best = total[many] + b.R * (overlap[depth] - overlap[many]) if normalize else np.where(b.R > 0, total[depth], 0)
-    return ratio(found, best)
+        before = np.cumsum(alike, axis=1) - alike
+        better = (b.ideal > level).sum(axis=1)[:, None]
+        for known, new in (many, b.within(alike)), (nth, before - b.above(alike)), (ideal, better + before):
+            known[alike] = new[alike]
+    # A document is in both tops from the lower of its two ranks on.
+    above = overlap(np.maximum(b.start, ideal))
+    if b.tied.any():
+        # Above its ideal rank its place does not matter; the sum of overlap(i), i < n, is n overlap(n) - Σ_{i<n} p^i.
+        inside, end = b.start + np.clip(ideal - b.start, 0, b.size), b.start + b.size
+        beyond = end * overlap(end) - inside * overlap(inside) - (total(end) - total(inside)) / (1 - p)
+        above = np.where(b.size == 1, above, ((inside - b.start) * overlap(ideal) + beyond) / b.size)
+        several = many > 1
+        start, own = b.start[several], ideal[several]
+        above[several] = mean_at(
+            b.size[several], many[several], nth[several], lambda i, x: overlap(np.maximum(start[i] + x, own[i]))
+        )
+    found = summed(np.where(b.relevant, overlap(depth)[:, None] - above, 0))
+    whole = total(count) / (1 - p) + b.R * (overlap(depth) - overlap(count))
+    return ratio(found, whole if normalize else np.where(b.R > 0, total(depth) / (1 - p), 0))

@@ -15,6 +15,8 @@ def _weight(kind: str, base: float, rank: Integers) -> Floats:
         return 1 / rank
     if kind == "log2":
         return 1 / np.log2(rank + 1)
+    if kind == "overlap":
+        return np.power(base, rank - 1.0) / rank
     return 1 / np.maximum(np.log(np.maximum(rank, base)) / np.log(base), 1)
 
 
@@ -35,6 +37,11 @@ def _tabulated(kind: str, base: float = 0) -> Weights:
 def log_discount(discount: str, base: float) -> Weights:
     """Rank i is worth 1/log2(i+1); or, as Järvelin and Kekäläinen have it, 1 up to the base, then 1/log_base(i)."""
     return _tabulated(discount, base if discount == "jk" else 0)
+
+
+def rank_biased_overlap(p: float) -> Weights:
+    """Rank i is worth p^(i-1)/i: to a document that two rankings have above it, out of the i that each has."""
+    return _tabulated("overlap", p)
 
 
 def geometric(p: float) -> Weights:
