@@ -21,6 +21,8 @@ TIES = {
     "closed": "exact, in closed form.",
     "cuts": "exact where it matters which tied documents reach the first k: all possibilities are weighed, "
     f"or {SAMPLES:,} drawn where these are too many.",
+    "but one": "the mean over all orders of tied documents, the places of one of them in closed form; beyond "
+    f"{EXACT:,} orders of the others, over {SAMPLES:,} drawn ones, and a note gives the standard error.",
     "all": f"the mean over all orders of tied documents; beyond {EXACT:,} orders of a query, "
     f"over {SAMPLES:,} drawn ones, and a note gives the standard error.",
     "each": f"the mean over all orders of tied documents; beyond {EXACT_EACH:,} orders of a query, "

@@ -19,8 +19,9 @@ Kernel = Callable[..., Floats]
 Cutoff = Literal["none", "optional", "required", "recall"]
 GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal"]
 # How the expectation over tied documents is had: in closed form, or as a mean over which of them
-# reach the first k, over all their orders, or over those of documents of which no two are alike.
-Orders = Literal["closed", "cuts", "all", "each"]
+# reach the first k, over all their orders, or over those of documents of which no two are alike; "but one" is all
+# orders, where there is a closed form for a single open place.
+Orders = Literal["closed", "cuts", "but one", "all", "each"]
 NO_CUT = 1 << 60  # below any ranking
 
 
@@ -342,8 +343,8 @@ class Measure:
 
         def score(b: Batch) -> Estimate:
             seen = settled(b, self.views, bounded=bounded)
-            if self.definition.orders == "all":
-                return over_orders(plain, seen, seed=seed)
+            if self.definition.orders in ("but one", "all"):
+                return over_orders(plain, seen, but_one=self.definition.orders == "but one", seed=seed)
             if self.definition.orders == "cuts":
                 return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, seed=seed)
             return plain(seen)

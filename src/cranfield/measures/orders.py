@@ -41,29 +41,35 @@ class Estimate:
 Scorer = Callable[[Batch], Estimate]
 
 
-def over_orders(kernel: Scorer, batch: Batch, *, seed: int = 0) -> Estimate:
-    """The mean of a measure over all orders of tied documents."""
+def over_orders(kernel: Scorer, batch: Batch, *, but_one: bool = False, seed: int = 0) -> Estimate:
+    """The mean of a measure over all orders of tied documents.
+
+    ``but_one``: the measure has a closed form for queries with no more than one open place.
+    """
     ties = Ties.of(batch)
     if not ties.loose.any():
         return kernel(batch)
-    many = np.minimum(ties.ways, SAMPLES + EXACT) * ties.loose.shape[1]
+    rows = ties.rows if but_one else ties.ways
+    many = np.where(rows <= EXACT, rows, SAMPLES) * ties.loose.shape[1]
     chunk = (np.cumsum(many) // (4 * CELLS)).astype(np.int64)
     value, error = np.zeros((2, len(batch.length)))
     for number in range(chunk[-1] + 1):
-        rows = np.flatnonzero(chunk == number)
-        found = _over_orders(kernel, ties if len(rows) == len(value) else Ties.of(batch.rows(rows)), seed)
-        value[rows], error[rows] = found.value, 0 if found.error is None else found.error
+        part = np.flatnonzero(chunk == number)
+        found = _over_orders(kernel, ties if len(part) == len(value) else Ties.of(batch.rows(part)), but_one, seed)
+        value[part], error[part] = found.value, 0 if found.error is None else found.error
     return Estimate(value, error if error.any() else None)
 
 
-def _over_orders(kernel: Scorer, ties: Ties, seed: int) -> Estimate:
+def _over_orders(kernel: Scorer, ties: Ties, but_one: bool, seed: int) -> Estimate:
     loose = ties.loose.sum(axis=1)
-    few = ties.ways <= EXACT
-    every = [
-        _every(ties, np.flatnonzero(few & (loose == many)), int(many)) for many in np.unique(loose[few & (loose > 0)])
+    few = (ties.rows if but_one else ties.ways) <= EXACT
+    parts = [
+        _every(ties, np.flatnonzero(few & (loose == many)), many)
+        for many in np.unique(loose[few & (loose > 0)]).tolist()
     ]
+    parts = [part.spanning() if but_one else part for part in parts]
     drawn = [_drawn(ties, q, seed) for q in np.flatnonzero(~few).tolist()]
-    return _expected(kernel, ties.batch, [*every, *drawn])
+    return _expected(kernel, ties.batch, [*parts, *drawn])
 
 
 def over_cuts(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
@@ -112,6 +118,12 @@ class Settled:
         """Possibilities that leave nothing open."""
         none = np.zeros_like(query)
         return Settled(query, start, size, chance, none, none + 1, np.full(len(query), sampled))
+
+    def spanning(self) -> Settled:
+        """The same with the places of open documents as their spans."""
+        size = self.size.copy()
+        size[np.arange(len(size)), self.column] = self.places
+        return replace(self, size=size, places=np.ones_like(self.places))
 
     @staticmethod
     def together(parts: Sequence[Settled]) -> Settled:
@@ -274,6 +286,19 @@ class Ties:
         with np.errstate(over="ignore"):
             return np.rint(np.where(self.loose, factor, 1).prod(axis=1))
 
+    @cached_property
+    def open(self) -> Integers:
+        """The first column of each query's widest tie of one kind: the last document there may stay open; -1, none."""
+        widest = np.where(self.loose & self.pure, self.batch.size, 0)
+        return np.where(widest.max(axis=1) > 0, widest.argmax(axis=1), -1)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """In how many ways all documents but the open one can be arranged."""
+        query = np.arange(len(self.open))
+        share = self.alike[query, self.open] / self.batch.size[query, self.open]
+        return np.where(self.open < 0, self.ways, self.ways * share)
+
 
 def _runs(same: Booleans) -> tuple[Integers, Integers]:
     """The first and last column of the run that each column is in; ``same`` says which go with the one before."""
@@ -292,12 +317,11 @@ def _kinds(batch: Batch) -> Floats:
 
 
 def _every(ties: Ties, query: Integers, many: int) -> Settled:
-    """Every arrangement of queries in which so many places are open; the widest tie of one kind leaves its last so."""
+    """Every arrangement of queries in which so many places are open, but for one document where it may stay so."""
     batch, width = ties.batch, ties.loose.shape[1]
     loose, first = ties.loose[query], batch.start[query]
-    widest = np.where(loose & ties.pure[query], batch.size[query], 0)
-    opens = widest.max(axis=1) > 1
-    chosen = loose & opens[:, None] & (first == np.take_along_axis(first, widest.argmax(axis=1)[:, None], axis=1))
+    opens = ties.open[query] >= 0
+    chosen = loose & opens[:, None] & (first == first[np.arange(len(query)), ties.open[query]][:, None])
     column = np.argsort(np.arange(width) + width * (loose + 1 * chosen), axis=1)[:, -many:]
     kin, earlier, alike, size = (x[query[:, None], column] for x in (ties.kin, ties.earlier, ties.alike, batch.size))
     # A place is counted among those that documents of earlier kinds leave; documents of one kind are in order.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from cranfield.batch import Batch, summed
-from cranfield.data import Floats
+from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
-from cranfield.measures.weights import count
+from cranfield.measures.weights import count, harmonic
 
 inf = float("inf")
 
@@ -129,8 +130,11 @@ def r_precision_at(b: Batch, *, k: Rank) -> Floats:
     return ratio(hits(b, depth), depth)
 
 
-@measure("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", orders="all")
-def interpolated_precision(b: Batch, *, recall: Share, rule: Literal["trec9", "trec10", "exact"] = "trec9") -> Floats:
+Rule = Literal["trec9", "trec10", "exact"]
+
+
+@measure("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", orders="but one")
+def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> Floats:
     """The best precision that can be had at this recall or beyond.
 
     How many documents make a recall of r is a matter of rounding: trec_eval 9 takes r R + 0.9 rounded down,
@@ -140,13 +144,32 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Literal["trec9", "t
     >>> round(cf.parse("IPrec@0.5")([1, 0, 1], missed=[1]), 6)
     0.666667
     """
-    found = np.cumsum(b.relevant, axis=1)
-    at = np.where(b.relevant, found / (b.start + 1), 0)
-    share = recall * b.R
-    # 1e-9: a product that should be a whole number may exceed it by a rounding error
-    needed = {"trec9": np.floor(share + 0.9), "trec10": np.floor(share + 0.5), "exact": np.ceil(share - 1e-9)}[rule]
-    reached = b.relevant & (found >= needed[:, None]) & (b.seen() > 0)
-    return np.where(b.R > 0, np.where(reached, at, 0).max(axis=1), np.nan)
+    return interpolated(b, [recall], rule)[0]
+
+
+def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]:
+    """Interpolated precision at some levels of recall, of rankings with one open place at most."""
+    found: Integers = np.cumsum(b.relevant, axis=1)
+    at = np.where(b.relevant & (b.size == 1), found / (b.start + 1), 0)
+    best = np.maximum.accumulate(at[:, ::-1], axis=1)[:, ::-1]
+    query, column = np.nonzero(b.relevant & (b.size > 1))
+    if len(query):
+        i, t, n = (x[query, column][:, None] for x in (found, b.start, b.size))
+        # At rank x the i-th relevant document beats c, the best precision of the others, where x < i/c.
+        c = best[query]
+        end = np.minimum(np.divide(i, c, out=np.full_like(c, np.inf), where=c > 0), t + n).astype(np.int64)
+        wins = np.maximum(end - t, 0)
+        mean = (i * (harmonic(t + wins) - harmonic(t)) + (n - wins) * c) / n
+        best[query] = np.where(np.arange(best.shape[1]) <= column[:, None], mean, c)
+    best = np.pad(best, ((0, 0), (0, 1)))
+    values = []
+    for recall in recalls:
+        share = recall * b.R
+        # 1e-9: a product that should be a whole number may exceed it by a rounding error
+        needed = {"trec9": np.floor(share + 0.9), "trec10": np.floor(share + 0.5), "exact": np.ceil(share - 1e-9)}[rule]
+        first = (found < needed[:, None]).sum(axis=1)
+        values.append(np.where(b.R > 0, best[np.arange(len(best)), first], np.nan))
+    return values
 
 
 @measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED, local=True)

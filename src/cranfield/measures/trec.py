@@ -5,20 +5,19 @@ With trec_eval's own rules where these are a choice; its names for them are unde
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 
 from cranfield.batch import Batch, Weights, summed
 from cranfield.data import Floats, Integers
-from cranfield.measures.average_precision import precisions
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
-from cranfield.measures.precision import hits, interpolated_precision
+from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ratio import ratio
 from cranfield.measures.user_model import unseen
-from cranfield.measures.weights import count, geometric, log_discount
+from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 
 inf = float("inf")
 
@@ -30,11 +29,9 @@ LOG2: Weights = log_discount("log2", 2.0)
     "IPrecAvg",
     cite="salton1983",
     formula="IPrecAvg = mean of IPrec@r over r = 0, 1/(n-1), ..., 1,  n = points",
-    orders="all",
+    orders="but one",
 )
-def average_interpolated_precision(
-    b: Batch, *, points: Points = 11, rule: Literal["trec9", "trec10", "exact"] = "trec9"
-) -> Floats:
+def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule = "trec9") -> Floats:
     """Interpolated precision, averaged over eleven levels of recall: what average precision replaced.
 
     ``rule`` is that of IPrec.
@@ -44,7 +41,7 @@ def average_interpolated_precision(
     0.606061
     """
     # i/(n-1) and not steps of a sum: a recall of 0.3 has to be the number that people write so
-    levels = [interpolated_precision(b, recall=i / (points - 1), rule=rule) for i in range(points)]
+    levels = interpolated(b, [i / (points - 1) for i in range(points)], rule)
     return sum(levels[1:], levels[0]) / len(levels)
 
 
@@ -150,7 +147,7 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
     cite="robertson2012",
     formula="yaAP = log((1 + S) / (1 + R - S)),  S = Σ_i b_i P@i",
     bounds=(-inf, inf),
-    orders="all",
+    orders="but one",
 )
 def yet_another_average_precision(b: Batch) -> Floats:
     """Average precision on a logistic scale, smoothed so that 0 and 1 stay finite.
@@ -159,8 +156,18 @@ def yet_another_average_precision(b: Batch) -> Floats:
     >>> round(cf.parse("yaAP")([1, 0, 1]), 6)
     0.693147
     """
-    found = precisions(b, None)
-    return np.where(b.R > 0, np.log((1 + found) / (1 + b.R - found)), np.nan)
+    nth = np.cumsum(b.relevant, axis=1)
+    found = summed(np.where(b.relevant & (b.size == 1), nth / (b.start + 1), 0))
+    above, below = 1 + found, 1 + b.R - found
+    value = np.log(above / below)
+    query, column = np.nonzero(b.relevant & (b.size > 1))
+    if len(query):
+        # The i-th relevant document at rank x makes it log (above + i/x)/(below - i/x), and the sum over the ranks x of
+        # log(x + a) is a difference of log-gammas.
+        i, first, n = nth[query, column], b.start[query, column] + 1, b.size[query, column]
+        high, low = first + i / above[query], first - i / below[query]
+        value[query] += (log_gamma(high + n) - log_gamma(high) - log_gamma(low + n) + log_gamma(low)) / n
+    return np.where(b.R > 0, value, np.nan)
 
 
 @measure(

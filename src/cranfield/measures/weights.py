@@ -55,3 +55,11 @@ def geometric(p: float) -> Weights:
 count = Weights(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
 harmonic = _tabulated("harmonic")
 inverse_square = Weights(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
+
+
+def log_gamma(z: Floats) -> Floats:
+    """The logarithm of the gamma function at positive numbers, by Stirling's series from z + 10 on."""
+    y = z + 10
+    series = 1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - (1 / 1188 - 691 / 360360 / y**2) / y**2) / y**2) / y**2) / y**2
+    rising = np.prod([z + i for i in range(10)], axis=0)
+    return (y - 0.5) * np.log(y) - y + 0.5 * np.log(2 * np.pi) + series / y - np.log(rising)
