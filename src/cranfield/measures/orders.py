@@ -19,10 +19,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.batch import CELLS, COLUMNS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
+from cranfield.measures.places import alike, shared, sums
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken
 SAMPLES = 2_000  # how many are drawn beyond that
@@ -147,10 +147,10 @@ def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimat
     # Rows of like width go together.
     width = np.frexp(np.maximum((~np.isnan(batch.grade)).sum(axis=1), 1) - 0.5)[1][query[row]]
     for bits in np.unique(width):
-        alike = np.flatnonzero(width == bits)
+        same = np.flatnonzero(width == bits)
         columns = min(1 << int(bits), settled.start.shape[1])
-        for i in range(0, len(alike), step := max(1, CELLS // columns)):
-            cell = alike[i : i + step]
+        for i in range(0, len(same), step := max(1, CELLS // columns)):
+            cell = same[i : i + step]
             one = row[cell]
             start, size = (np.take(x[:, :columns], one, axis=0) for x in (settled.start, settled.size))
             start[np.arange(len(one)), settled.column[one]] = place[cell]
@@ -159,14 +159,14 @@ def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimat
     # An order in which the measure is undefined has found nothing: it counts 0 among others that have.
     undefined = np.isnan(scores)
     many = len(opened)
-    mean_of_row = _sums(np.where(undefined, 0, scores), first, places) / places
+    mean_of_row = sums(np.where(undefined, 0, scores), first, places) / places
     value = np.bincount(query, mean_of_row * chance, many).astype(np.float64)
     if undefined.any():
-        defined = np.bincount(query, _sums(~undefined, first, places), many) > 0
+        defined = np.bincount(query, sums(~undefined, first, places), many) > 0
         value[~defined] = np.nan
     variance = np.zeros(many)
     if within.any():
-        variance += np.bincount(query, _sums(within**2, first, places) * (chance / places) ** 2, many)
+        variance += np.bincount(query, sums(within**2, first, places) * (chance / places) ** 2, many)
     if settled.sampled.any():
         drawn = np.flatnonzero(settled.sampled)
         off = mean_of_row[drawn] - np.nan_to_num(value)[query[drawn]]
@@ -175,62 +175,30 @@ def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimat
     return Estimate(value, np.sqrt(variance) if variance.any() else None)
 
 
-def _sums(x: npt.NDArray[Any], first: Integers, places: Integers) -> Floats:
-    """Sums of x over runs of it."""
-    x = np.append(x, 0.0)
-    if (places == 1).all():
-        return x[first]
-    # From the last run to the first: what reduceat makes of what lies between two of them is then a single number.
-    order = np.argsort(-first)
-    edges = np.stack([first, first + places], axis=1)[order]
-    total = np.empty(len(first))
-    total[order] = np.add.reduceat(x, edges.ravel())[::2]
-    return total
-
-
 def _cells(batch: Batch, s: Settled) -> tuple[Integers, Integers, Integers]:
     """What has to be scored: rows and the place of their open document, each once; and where a row's first is."""
     settled, open_ = np.flatnonzero(s.places == 1), np.flatnonzero(s.places > 1)
     at = s.start[np.arange(len(s.query)), s.column]
     if not len(open_):
         return settled, at, settled
-    column, start, many = s.column[open_], s.start[open_], s.places[open_]
-    start[np.arange(len(start)), column] = 0
-    kind, one = _alike(_same_queries(batch)[s.query[open_], None], column[:, None], start)
-    low, high = np.full(len(one), np.iinfo(np.int64).max), np.zeros(len(one), np.int64)
-    np.minimum.at(low, kind, at[open_])
-    np.maximum.at(high, kind, at[open_] + many)
-    base = np.cumsum(high - low) - (high - low)
-    run = base[kind] + at[open_] - low[kind]
-    total = int((high - low).sum())
-    needed = np.cumsum(np.bincount(run, minlength=total + 1) - np.bincount(run + many, minlength=total + 1))[:-1] > 0
-    cell = np.flatnonzero(needed)
-    owner = np.repeat(np.arange(len(one)), high - low)[cell]
+    column, others = s.column[open_], s.start[open_]
+    others[np.arange(len(others)), column] = 0
+    row, place, run = shared(at[open_], s.places[open_], _same_queries(batch, s.query[open_]), column, others)
     first = np.empty_like(s.query)
-    first[settled], first[open_] = np.arange(len(settled)), len(settled) + (np.cumsum(needed) - 1)[run]
-    place = cell - base[owner] + low[owner]
-    return np.concatenate([settled, open_[one[owner]]]), np.concatenate([at[settled], place]), first
+    first[settled], first[open_] = np.arange(len(settled)), len(settled) + run
+    return np.concatenate([settled, open_[row]]), np.concatenate([at[settled], place]), first
 
 
-def _alike(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
-    """A number for each row, the same for rows that are equal in all tables; and one row for each number."""
-    raw = np.concatenate([t.reshape(len(t), -1).astype(np.float64) for t in tables], axis=1).view(np.uint64)
-    mixed = (raw ^ (raw >> np.uint64(29))) * np.random.default_rng(0).integers(
-        1 << 63, size=raw.shape[1], dtype=np.uint64
-    )
-    _, one, number = np.unique(mixed.sum(axis=1), return_index=True, return_inverse=True)
-    if (raw != raw[one[number]]).any():  # rows that differ and have the same hash
-        _, one, number = np.unique(raw, axis=0, return_index=True, return_inverse=True)
-    return number, one
-
-
-def _same_queries(b: Batch) -> Integers:
+def _same_queries(b: Batch, query: Integers) -> Integers:
     """A number for each query, the same for those between which no measure sees a difference but positions."""
     if not b.anonymous:
-        return np.arange(len(b.length))
+        return query
+    chosen = np.unique(query)
     state = np.where(np.isnan(b.grade), 2, b.judged)
     parts = (b.gain, state, b.nil, b.length, b.ideal, b.R, b.N, b.mass, b.tail, b.nil_grade)
-    return _alike(*parts)[0]
+    number = np.zeros(len(b.length), np.int64)
+    number[chosen] = alike(*(part[chosen] for part in parts))[0]
+    return number[query]
 
 
 def _laid(batch: Batch, query: Integers, start: Integers, size: Integers) -> Batch:
@@ -273,11 +241,15 @@ class Ties:
         if (tied & (kind[:, 1:] < kind[:, :-1])).any():
             key = np.where(np.isnan(batch.grade), np.iinfo(np.int64).max, batch.start)
             return Ties.of(batch.columns(np.lexsort((kind, key), axis=1)))
-        kept = tied & (kind[:, 1:] == kind[:, :-1])
-        head, tail = _runs(tied)
-        lead, last = _runs(kept)
-        columns = np.arange(loose.shape[1])
-        return Ties(batch, loose, columns - lead, last - lead + 1, lead - head, (lead == head) & (last == tail))
+        kin, earlier = np.zeros((2, *loose.shape), np.int64)
+        alike, pure = np.ones_like(kin), np.ones_like(loose)
+        if len(several := np.flatnonzero(tied.any(axis=1))):
+            tied = tied[several]
+            head, tail = _runs(tied)
+            lead, last = _runs(tied & (kind[several, 1:] == kind[several, :-1]))
+            kin[several], alike[several] = np.arange(loose.shape[1]) - lead, last - lead + 1
+            earlier[several], pure[several] = lead - head, (lead == head) & (last == tail)
+        return Ties(batch, loose, kin, alike, earlier, pure)
 
     @cached_property
     def ways(self) -> Floats:

@@ -1,11 +1,13 @@
-"""Where documents of a tie stand when each order of it is as likely."""
+"""Where documents of a tie stand when each order of it is as likely, and means over these places."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield.batch import CELLS, ragged
 from cranfield.data import Floats, Integers
@@ -43,3 +45,46 @@ def _parts(cells: Integers) -> Iterator[Integers]:
     """Numbers of ties, as many at a time as fit into memory."""
     part = np.cumsum(cells) // CELLS
     return (np.flatnonzero(part == i) for i in np.unique(part))
+
+
+def shared(first: Integers, many: Integers, *tables: npt.NDArray[Any]) -> tuple[Integers, Integers, Integers]:
+    """Every place of runs of places, but once for all runs that are equal in the tables: whose it is, and what place.
+
+    Last, at which of these each run has its first place; the others follow.
+    """
+    kind, one = alike(*tables)
+    low, high = np.full(len(one), np.iinfo(np.int64).max), np.zeros(len(one), np.int64)
+    np.minimum.at(low, kind, first)
+    np.maximum.at(high, kind, first + many)
+    width = high - low
+    base = np.cumsum(width) - width
+    run = base[kind] + first - low[kind]
+    cells = int(width.sum()) + 1
+    needed = np.cumsum(np.bincount(run, minlength=cells) - np.bincount(run + many, minlength=cells)) > 0
+    cell = np.flatnonzero(needed)
+    owner = np.repeat(np.arange(len(one)), width)[cell]
+    return one[owner], cell - base[owner] + low[owner], (np.cumsum(needed) - 1)[run]
+
+
+def alike(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+    """A number for each row, the same for rows that are equal in all tables; and one row for each number."""
+    raw = np.concatenate([t.reshape(len(t), -1).astype(np.float64) for t in tables], axis=1).view(np.uint64)
+    raw = raw[:, (raw != raw[:1]).any(axis=0)]
+    odd = np.random.default_rng(0).integers(1 << 63, size=raw.shape[1], dtype=np.uint64)
+    mixed = ((raw ^ (raw >> np.uint64(29))) * odd).sum(axis=1)
+    _, one, number = np.unique(mixed, return_index=True, return_inverse=True)
+    if (raw != raw[one[number]]).any():  # some that differ are mixed to the same
+        _, one, number = np.unique(raw, axis=0, return_index=True, return_inverse=True)
+    return number, one
+
+
+def sums(x: npt.NDArray[Any], first: Integers, many: Integers) -> Floats:
+    """Sums over runs of x."""
+    x = np.append(x, 0.0)
+    if (many == 1).all():
+        return x[first]
+    # From the last run to the first: what reduceat makes of what lies between two of them is then a single number.
+    order = np.argsort(-first)
+    total = np.empty(len(first))
+    total[order] = np.add.reduceat(x, np.stack([first, first + many], axis=1)[order].ravel())[::2]
+    return total

@@ -13,6 +13,7 @@ from cranfield.batch import Batch, Weights, summed
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
+from cranfield.measures.places import shared, sums
 from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ratio import ratio
@@ -207,7 +208,7 @@ def binary_gain(b: Batch) -> Floats:
     cite="buckley2005",
     formula="G = Σ_i g_i / log2(2 + Σ_{j≤i} (max(ideal g_j, 1) - g_j)) / Σ ideal g",
     gains="graded",
-    orders="all",
+    orders="but one",
     topward=False,
 )
 def normalised_gain(b: Batch) -> Floats:
@@ -219,10 +220,19 @@ def normalised_gain(b: Batch) -> Floats:
     """
     cost = np.cumsum(np.maximum(b.ideal, 1), axis=1)
     depth = cost.shape[1]
-    rank = b.start + 1
-    paid = np.take_along_axis(cost, np.minimum(rank, depth) - 1, axis=1) + np.maximum(rank - depth, 0)
-    lack = np.maximum(paid - np.cumsum(b.gain, axis=1), 0)
-    return ratio(summed(np.where(b.relevant, b.gain / np.log2(2 + lack), 0)), b.mass)
+    gained = np.cumsum(b.gain, axis=1)
+
+    def discount(query: Integers, rank: Integers, gained: Floats) -> Floats:
+        paid = cost[query, np.minimum(rank, depth) - 1] + np.maximum(rank - depth, 0)
+        return 1 / np.log2(2 + np.maximum(paid - gained, 0))
+
+    worth = discount(np.arange(len(cost))[:, None], b.start + 1, gained)
+    query, column = np.nonzero(b.relevant & (b.size > 1))
+    if len(query):
+        met, size = gained[query, column], b.size[query, column]
+        which, rank, first = shared(b.start[query, column] + 1, size, b.ideal[query], met)
+        worth[query, column] = sums(discount(query[which], rank, met[which]), first, size) / size
+    return ratio(summed(np.where(b.relevant, b.gain * worth, 0)), b.mass)
 
 
 @measure(
