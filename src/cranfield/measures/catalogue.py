@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from cranfield.batch import Batch, from_ranking
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
@@ -152,6 +154,7 @@ class Definition:
     judged: bool = False  # looks at documents that are judged not relevant
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # reads documents, and needs a corpus of them
+    reach: Kernel | None = None  # documents that may move it, where the order of others need not be taken
 
     @property
     def title(self) -> str:
@@ -190,6 +193,7 @@ def measure(
     judged: bool = False,
     subtopics: bool = False,
     content: bool = False,
+    reach: Kernel | None = None,
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -222,6 +226,7 @@ def measure(
             judged,
             subtopics,
             content,
+            reach,
         )
         return function
 
@@ -335,6 +340,7 @@ class Measure:
 
     def scored(self, seen: Batch, function: Kernel | None = None, *, seed: int = 0) -> Estimate:
         """The score of what `ordered` returned, or of something made of it."""
+        reach = self.definition.reach if function is None else None
         function = function or self.definition.function
         arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
 
@@ -343,6 +349,8 @@ class Measure:
 
         def score(b: Batch) -> Estimate:
             seen = settled(b, self.views, bounded=bounded)
+            if reach is not None and seen.tied.any():
+                seen = seen.compact(~np.isnan(seen.grade) & (reach(seen, **arguments) > 0))
             if self.definition.orders in ("but one", "all"):
                 return over_orders(plain, seen, but_one=self.definition.orders == "but one", seed=seed)
             if self.definition.orders == "cuts":

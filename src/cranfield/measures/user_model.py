@@ -15,7 +15,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
-from cranfield.measures.weights import count, geometric, harmonic, inverse_square
+from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.views import fill
 
 
@@ -75,16 +75,25 @@ def inverse_squares(b: Batch, *, k: Rank | None = None) -> Floats:
     return weighted(b, inverse_square, k)
 
 
+NEVER = np.iinfo(np.int64).max // 2  # a rank below every list
+FAR = 1 << 24  # ranks above which running sums are kept
+
+
 def zeta_weights(target: float, horizon: int | None) -> Weights:
     """Rank i is worth 1/(i+2T-1)², scaled so that ranks up to the horizon are worth 1 together."""
     from scipy.special import zeta
 
-    shift, end = 2 * target, np.inf if horizon is None else horizon
+    shift, end = 2 * target, NEVER if horizon is None else horizon
     whole = zeta(2, shift) - (0 if horizon is None else zeta(2, shift + horizon))
-    return Weights(
-        lambda n: np.asarray((zeta(2, shift) - zeta(2, shift + np.minimum(n, end))) / whole),
-        lambda rank: np.where(rank <= end, 1 / (rank + shift - 1.0) ** 2, 0) / whole,
-    )
+    squares = inverse_squares_from(shift)
+
+    def total(n: Integers) -> Floats:
+        n = np.minimum(n, end)
+        far = n >= FAR
+        near = squares(np.where(far, 0, n))
+        return (np.where(far, zeta(2, shift) - zeta(2, shift + n), near) if far.any() else near) / whole
+
+    return Weights(total, lambda rank: np.where(rank <= end, 1 / (rank + shift - 1.0) ** 2, 0) / whole)
 
 
 @measure(
@@ -119,8 +128,6 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
     With c gain met at or above rank i the reader goes on with chance ((i+2T-c-1)/(i+2T-c))²; between two
     documents with gain c is fixed, products telescope and sums are differences of Hurwitz zetas.
     """
-    from scipy.special import zeta
-
     end = np.inf if horizon is None else float(horizon)
     counts = b.relevant & (b.start < end)
     gain = np.where(counts, b.gain, 0)
@@ -131,9 +138,9 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
     scale = np.cumprod(np.pad(step, ((0, 0), (1, 0)), constant_values=(2 * target) ** 2), axis=1)
     weight = np.where(counts, scale[:, :-1] / (rank + before - 1) ** 2, 0)
     reached = np.maximum.accumulate(np.pad(np.where(counts, rank, 0), ((0, 0), (1, 0))), axis=1)
-    stretch = scale[:, :-1] * (zeta(2, reached[:, :-1] + before) - zeta(2, rank + before))
+    stretch = scale[:, :-1] * (hurwitz(reached[:, :-1] + before) - hurwitz(rank + before))
     left = reached[:, -1] + 2 * target - met[:, -1]
-    tail = zeta(2, left) - (0 if horizon is None else zeta(2, left - reached[:, -1] + end))
+    tail = hurwitz(left) - (0 if horizon is None else hurwitz(left - reached[:, -1] + end))
     return weight, summed(np.where(counts, stretch, 0)) + scale[:, -1] * tail
 
 
@@ -165,12 +172,16 @@ def information_satisfied(
     return summed(b.gain * weight) / whole
 
 
+ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of it
+
+
 @measure(
     "BPM",
     cite="zhang2017",
     formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
     gains="scaled",
     orders="all",
+    reach=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING),
     residual=lambda b, *, k, T: _if_filled(b, k, bejeweled_player_model, k=k, T=T),
     terminal=FIXED,
     local=True,
@@ -190,8 +201,7 @@ def bejeweled_player_model(
     """
     met = np.cumsum(b.gain, axis=1)
     rank = np.where(b.relevant, b.start + 1, k)
-    # a sum of gains that should reach T may fall short of it by rounding
-    stop = np.minimum(np.where(b.relevant & (met >= T - 1e-9), rank, k).min(axis=1), k)
+    stop = np.minimum(np.where(b.relevant & (met >= T - ROUNDING), rank, k).min(axis=1), k)
     return summed(np.where(b.start < stop[:, None], b.gain, 0)) / stop
 
 
@@ -200,17 +210,21 @@ def nearly(b: Batch, running: Weights, end: int | None) -> Floats:
 
     ``running`` sums the weights that ranks have where nothing was found; below ``end`` they are 0.
     """
-    last = np.iinfo(np.int64).max // 2 if end is None else end
+    last = NEVER if end is None else end
     counts = b.relevant & (b.start < last)
     gain = np.where(counts, b.gain, 0)
     left = np.cumprod(np.pad(1 - gain, ((0, 0), (1, 0)), constant_values=1), axis=1)
     rank = np.maximum.accumulate(np.pad(np.where(counts, b.start + 1, 0), ((0, 0), (1, 0))), axis=1)
     # Up to each document, and after the last one, all ranks share what the documents above have left.
-    until = running(np.column_stack([rank[:, 1:], np.full(len(rank), last)]))
-    share = left * (until - running(rank))
-    whole = summed(share[:, :-1]) + share[:, -1]
+    until = running(rank)
+    whole = summed(left[:, :-1] * np.diff(until, axis=1)) + left[:, -1] * (running(np.array(last)) - until[:, -1])
     own = running.at(np.maximum(rank[:, 1:], 1))
     return summed(gain * left[:, :-1] * own) / whole
+
+
+def nearer(b: Batch, end: int | None) -> Floats:
+    """The documents that are not surely below the end, or below one at which every reader stops."""
+    return (b.start < (np.inf if end is None else end)) & (b.above(b.gain >= 1) == 0)
 
 
 NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
@@ -222,6 +236,7 @@ NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
     formula=f"{NEARLY},  i ≤ k",
     gains="scaled",
     orders="all",
+    reach=lambda b, *, k: nearer(b, k),
     local=True,
     topward=False,
     terminal=FIXED,
@@ -242,6 +257,7 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     formula=f"{NEARLY} i/(i+1),  i ≤ k",
     gains="scaled",
     orders="all",
+    reach=lambda b, *, k: nearer(b, k),
     local=True,
     topward=False,
     terminal=FIXED,
@@ -262,6 +278,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     formula=f"{NEARLY} p,  i ≤ horizon",
     gains="scaled",
     orders="all",
+    reach=lambda b, *, p, horizon: nearer(b, horizon),
     local=True,
     topward=False,
 )
@@ -281,6 +298,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon",
     gains="scaled",
     orders="all",
+    reach=lambda b, *, T, horizon: nearer(b, horizon),
     local=True,
     topward=False,
 )

@@ -15,6 +15,8 @@ def _weight(kind: str, base: float, rank: Integers) -> Floats:
         return 1 / rank
     if kind == "log2":
         return 1 / np.log2(rank + 1)
+    if kind == "squares":
+        return 1 / (rank + base - 1) ** 2
     if kind == "overlap":
         return np.power(base, rank - 1.0) / rank
     return 1 / np.maximum(np.log(np.maximum(rank, base)) / np.log(base), 1)
@@ -42,6 +44,28 @@ def log_discount(discount: str, base: float) -> Weights:
 def rank_biased_overlap(p: float) -> Weights:
     """Rank i is worth p^(i-1)/i: to a document that two rankings have above it, out of the i that each has."""
     return _tabulated("overlap", p)
+
+
+def inverse_squares_from(shift: float) -> Weights:
+    """Rank i is worth 1/(i + shift - 1)²."""
+    return _tabulated("squares", shift)
+
+
+@lru_cache(maxsize=8)
+def _hurwitz(bits: int) -> Floats:
+    from scipy.special import zeta
+
+    return np.concatenate([[np.inf], zeta(2, np.arange(1.0, 1 << bits))])
+
+
+def hurwitz(x: Floats) -> Floats:
+    """Hurwitz's zeta function ζ(2, x): the sum of 1/(x+i)² over i = 0, 1, ...; of whole numbers from a table."""
+    from scipy.special import zeta
+
+    top = float(x.max(initial=0))
+    if top < 1 << 20 and (x == np.floor(x)).all():
+        return _hurwitz(max(10, int(top).bit_length()))[x.astype(np.int64)]
+    return np.asarray(zeta(2, x))
 
 
 def geometric(p: float) -> Weights:
