@@ -15,7 +15,7 @@ RESULTS = {
     "stopping": "Stopping",
     "correlation": "Correlation",
     "reduction": "Reduction",
-    "reuse": "Reuse",
+    "newcomers": "Newcomers",
     "power": "Power",
 }
 

@@ -13,7 +13,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example
 from cranfield.formats.grouping import read_groups
-from cranfield.studies.reuse import Reuse, reuse
+from cranfield.studies.newcomers import Newcomers, newcomers
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
@@ -39,7 +39,7 @@ def judged(gone: set[str] = frozenset()) -> dict[str, dict[str, int]]:  # type: 
 
 
 def test_each_run_without_what_it_alone_contributed() -> None:
-    found = reuse(runs(), judged(), MEASURES, pool_depth=2)
+    found = newcomers(runs(), judged(), MEASURES, pool_depth=2)
     assert found.groups == found.runs == ("u1", "w1", "w2")
     assert found.unique.tolist() == [[2, 2], [2, 0], [0, 2]]  # in two queries alike
     for r, name in enumerate(found.runs):
@@ -52,7 +52,7 @@ def test_each_run_without_what_it_alone_contributed() -> None:
 
 
 def test_ranks_by_hand() -> None:
-    found = reuse(runs(), judged(), ["P@3"], pool_depth=2)
+    found = newcomers(runs(), judged(), ["P@3"], pool_depth=2)
     # P@3: 1/3, 1 and 2/3. Without a, u1 has none; without b, w1 has 2/3 as has w2, and shares the first place.
     assert found.score.tolist() == [pytest.approx([1 / 3, 1, 2 / 3])]
     assert found.without.tolist() == [pytest.approx([0, 2 / 3, 2 / 3])]
@@ -68,7 +68,7 @@ def test_groups_go_together(how: dict[str, Any]) -> None:
         if "groups" in how
         else [cf.read_run(r.source, name=n) for r, n in zip(runs(), ("u1", "w1", "w1x"), strict=True)]
     )
-    found = reuse(named, judged(), MEASURES, pool_depth=2, **how)
+    found = newcomers(named, judged(), MEASURES, pool_depth=2, **how)
     assert found.groups == ("u", "w")
     assert found.group.tolist() == [0, 1, 1]
     # d is in two lists, but of one group: b, c and d are w's alone.
@@ -79,7 +79,7 @@ def test_groups_go_together(how: dict[str, Any]) -> None:
 
 def test_what_becomes_undefined_is_stated() -> None:
     lists = [{"q1": ranking("a"), "q2": ranking("a")}, {"q1": ranking("b"), "q2": ranking("c")}]
-    found = reuse(lists, {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "c": 1}}, ["AP"], pool_depth=1)
+    found = newcomers(lists, {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "c": 1}}, ["AP"], pool_depth=1)
     assert found.notes == (
         "AP is undefined for some queries without the judgments of 1 group; without those of run means are over 1 of 2",
     )
@@ -87,15 +87,15 @@ def test_what_becomes_undefined_is_stated() -> None:
 
 def test_nothing_of_its_own_changes_nothing() -> None:
     twice = [*runs(), cf.read_run(runs()[0].source, name="copy")]
-    found = reuse(twice, judged(), MEASURES, pool_depth=2)
+    found = newcomers(twice, judged(), MEASURES, pool_depth=2)
     assert found.unique[0].tolist() == [0, 0]
     assert found.without[:, 0].tolist() == found.score[:, 0].tolist()
 
 
 def test_saved_and_read_again(tmp_path: Path) -> None:
-    found = reuse(RUNS, QRELS, MEASURES, pool_depth=3)
+    found = newcomers(RUNS, QRELS, MEASURES, pool_depth=3)
     found.save(tmp_path / "study.json")
-    assert Reuse.load(tmp_path / "study.json").to_dict() == found.to_dict()
+    assert Newcomers.load(tmp_path / "study.json").to_dict() == found.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_saved_and_read_again(tmp_path: Path) -> None:
 )
 def test_wrong_settings(how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        reuse(runs(), judged(), ["AP"], **how)
+        newcomers(runs(), judged(), ["AP"], **how)
 
 
 def test_files_of_groups(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_tables(format: str, tmp_path: Path) -> None:
     groups = tmp_path / "groups.txt"
     groups.write_text("bm25 words\ndense vectors\nllm marks\nquiet marks\n")
     args = (QRELS, *RUNS, "-m", "AP bpref", "--pool-depth", 3, "--groups", groups, "--format", format)
-    result = call("study", "reuse", *args)
+    result = call("study", "newcomers", *args)
     assert result.exit_code == 0
     assert "vectors" in result.stdout
     assert "nan" not in result.stdout.lower()
@@ -141,15 +141,15 @@ def test_tables(format: str, tmp_path: Path) -> None:
 
 def test_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    reuse(RUNS, QRELS, MEASURES, pool_depth=3).save(tmp_path / "study.json")
+    newcomers(RUNS, QRELS, MEASURES, pool_depth=3).save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert result.exit_code == 0
-    assert sorted(p.name for p in (tmp_path / "figures").iterdir()) == [f"reuse.{k}" for k in ("pdf", "png", "svg")]
+    assert sorted(p.name for p in (tmp_path / "figures").iterdir()) == [f"newcomers.{k}" for k in ("pdf", "png", "svg")]
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
 def test_a_track() -> None:
-    found = reuse(sorted((DATA / "runs").iterdir()), DATA / "qrels.txt", ["AP", "AP[condensed]"])
+    found = newcomers(sorted((DATA / "runs").iterdir()), DATA / "qrels.txt", ["AP", "AP[condensed]"])
     plain, condensed = found.change
     assert (plain <= 1e-12).all()  # what only a run found and what is no longer known to be relevant is lost to it
     assert np.mean(condensed) > 0  # a condensed list forgets the run's own mistakes too

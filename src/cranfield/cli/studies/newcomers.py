@@ -1,4 +1,4 @@
-"""``cranfield study reuse``: would the judgments have been fair to a run that took no part in making them?"""
+"""``cranfield study newcomers``: would the judgments have been fair to a run that took no part in making them?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from cranfield.cli import options
 from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
-from cranfield.studies.reuse import DEFAULT
+from cranfield.studies.newcomers import DEFAULT
 
 
 @click.command(short_help="What a run scores without the judgments it contributed.")
@@ -49,16 +49,16 @@ def command(
     changes for a run is what would change for a new run of its kind on this collection.
 
     \b
-    cranfield study reuse qrels.txt *.run --pool-depth 10
-    cranfield study reuse qrels.txt *.run --group-prefix _ -m "AP AP[condensed] bpref"
+    cranfield study newcomers qrels.txt *.run --pool-depth 10
+    cranfield study newcomers qrels.txt *.run --group-prefix _ -m "AP AP[condensed] bpref"
     """
-    from cranfield.report.figures.reuse import figures as draw
-    from cranfield.report.studies.reuse import pages
-    from cranfield.studies.reuse import reuse
+    from cranfield.report.figures.newcomers import figures as draw
+    from cranfield.report.studies.newcomers import pages
+    from cranfield.studies.newcomers import newcomers
 
     results.drawable(figures)
     with progress("leaving out") as step:
-        found = reuse(runs, qrels, measures or DEFAULT, progress=step, **how)
+        found = newcomers(runs, qrels, measures or DEFAULT, progress=step, **how)
     results.deliver(
         pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
     )

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, panels, save
-from cranfield.report.studies.reuse import percent
-from cranfield.studies.reuse import Reuse
+from cranfield.report.studies.newcomers import percent
+from cranfield.studies.newcomers import Newcomers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def figures(result: Reuse, folder: str) -> list[Path]:
+def figures(result: Newcomers, folder: str) -> list[Path]:
     """Draws the figure into a folder."""
-    return save(partial(draw, result), folder, "reuse")
+    return save(partial(draw, result), folder, "newcomers")
 
 
-def draw(result: Reuse) -> Figure:
+def draw(result: Newcomers) -> Figure:
     """All measures."""
     figure, axes = panels(len(result.measures), 2, 2.2)
     for m, axis in enumerate(axes):
@@ -30,7 +30,7 @@ def draw(result: Reuse) -> Figure:
     return figure
 
 
-def losses(result: Reuse, measure: int, axis: Axes) -> Axes:
+def losses(result: Newcomers, measure: int, axis: Axes) -> Axes:
     """By how much each score changes, against the score; the largest change has a name."""
     x, y = result.score[measure], 100 * result.change[measure]
     moved = result.rank_without[measure] != result.rank[measure]

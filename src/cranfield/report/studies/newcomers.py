@@ -1,4 +1,4 @@
-"""The study of reuse as tables."""
+"""The study of newcomers as tables."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import numpy as np
 from cranfield.report.sheet import UNDEFINED, Cell
 from cranfield.report.studies.pages import Page, sheet, shown
 from cranfield.studies.coefficients import coefficient
-from cranfield.studies.reuse import Reuse
+from cranfield.studies.newcomers import Newcomers
 
 
-def pages(result: Reuse, digits: int = 4) -> list[Page]:
+def pages(result: Newcomers, digits: int = 4) -> list[Page]:
     """What runs lose without their own contributions: by measure, and then run by run."""
     grouped = len(result.groups) < len(result.runs)
     whose = f"its group, of {len(result.groups)}," if grouped else "it"
@@ -35,7 +35,7 @@ def percent(value: float) -> str:
     return f"{rounded:+.1f} %" if rounded else "0.0 %"
 
 
-def _summary(result: Reuse, m: int, digits: int) -> list[Cell]:
+def _summary(result: Newcomers, m: int, digits: int) -> list[Cell]:
     change = result.change[m]
     moved = result.rank_without[m] - result.rank[m]
     known = ~np.isnan(change)
@@ -52,7 +52,7 @@ def _summary(result: Reuse, m: int, digits: int) -> list[Cell]:
     ]
 
 
-def _runs(result: Reuse, m: int, digits: int, *, grouped: bool) -> Page:
+def _runs(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page:
     """One measure, the best run first."""
     heads = ("own\nrelevant", "own\nother", "score", "without", "change", "rank", "without")
     rows = []

@@ -22,7 +22,7 @@ from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
 from cranfield.studies.systems import Systems, complete, means, systems
 
-NAME = "reuse"
+NAME = "newcomers"
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
 
 
@@ -36,7 +36,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Reuse:
+class Newcomers:
     """Every run with all judgments, and without those that only its group contributed.
 
     ``group`` (run,): counts ``groups``; ``unique`` (group, 2): relevant and other judgments that are its own.
@@ -100,12 +100,12 @@ class Reuse:
         saving.save(path, self.to_dict())
 
     @classmethod
-    def load(cls, path: saving.Place) -> Reuse:
+    def load(cls, path: saving.Place) -> Newcomers:
         """Reads what `save` wrote."""
         return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
-    def of_dict(cls, found: dict[str, Any]) -> Reuse:
+    def of_dict(cls, found: dict[str, Any]) -> Newcomers:
         """What `to_dict` returned, as a result again."""
         runs, groups = found["runs"], found["groups"]
         measures = tuple(next(iter(runs.values())))
@@ -131,7 +131,7 @@ class Reuse:
         )
 
 
-def reuse(
+def newcomers(
     runs: Any,
     qrels: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
@@ -143,7 +143,7 @@ def reuse(
     coefficient: str = "tau-a",
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> Reuse:
+) -> Newcomers:
     """What each run would score had its group not contributed to the judgments.
 
     A run contributes the judged documents among its first ``pool_depth``. ``groups`` names the group of each run:
@@ -177,7 +177,7 @@ def reuse(
         agreement[known, g] = how.of(score[known], all_runs[known])
         if progress is not None:
             progress(g + 1, len(names))
-    return Reuse(
+    return Newcomers(
         Settings(pool_depth, coefficient, rel),
         found.runs,
         names,
