@@ -89,7 +89,7 @@ def test_depths_are_pools(track: Any) -> None:
 
 def test_queries_are_random_sets_of_them(track: Any) -> None:
     runs, qrels = track
-    found = reduction(runs, qrels, ["AP"], queries=[10, 5], seed=3, **QUICK)
+    found = reduction(runs, qrels, ["AP"], topics=[10, 5], seed=3, **QUICK)
     values = cf.evaluate(runs, qrels, "AP").values[:, 0]
     for repeat in range(3):
         place = np.random.default_rng([3, repeat]).permutation(25)
@@ -159,6 +159,17 @@ def test_what_becomes_undefined_is_stated() -> None:
     assert "AP(rel=2) at 2: no order in 1 of 1 repetitions" in gone.notes
 
 
+def test_samples_without_an_order_are_counted() -> None:
+    found = reduction(RUNS, QRELS, ["AP", "P@5"], topics=[2], repeats=20, b=20)
+    short = int((found.counted[0, 1] < 2).sum())  # AP is undefined for one of the eight queries
+    assert 0 < short < 20
+    assert [note for note in found.notes if "repetitions" in note] == [
+        f"AP at 2: no order in {short} of 20 repetitions"
+    ]
+    assert np.isnan(found.agreement[0, 1]).sum() == np.isnan(found.power[0, 1]).sum() == short
+    assert np.isfinite(found.summary(found.agreement)[0]).all()
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -166,7 +177,7 @@ def test_what_becomes_undefined_is_stated() -> None:
         ({"rates": [100]}, "rates are whole numbers from 1 to 99, not 100"),
         ({"rates": []}, "rates are whole numbers from 1 to 99, and there is none"),
         ({"pool_depths": [0]}, "pool depths are whole numbers from 1 to 1000000000, not 0"),
-        ({"queries": [8]}, "queries are whole numbers from 2 to 7, not 8"),
+        ({"topics": [8]}, "topics are whole numbers from 2 to 7, not 8"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
         ({"b": 0}, "b must be a whole number of at least 1, not 0"),
         ({"least": (1, -1)}, "least must be a whole number of at least 0, not -1"),
@@ -207,7 +218,7 @@ def test_tables(format: str, how: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("by", ["rates", "depths", "queries"])
 def test_figures(by: str, track: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    levels: dict[str, Any] = {"rates": {}, "depths": {"pool_depths": [20, 5]}, "queries": {"queries": [10, 5]}}
+    levels: dict[str, Any] = {"rates": {}, "depths": {"pool_depths": [20, 5]}, "queries": {"topics": [10, 5]}}
     reduction(*track, MEASURES, **levels[by], **QUICK).save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert result.exit_code == 0

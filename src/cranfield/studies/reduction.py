@@ -148,7 +148,7 @@ def reduction(
     *,
     rates: Sequence[int] | None = None,
     pool_depths: Sequence[int] | None = None,
-    queries: Sequence[int] | None = None,
+    topics: Sequence[int] | None = None,
     repeats: int = 30,
     rel: float = 1.0,
     least: tuple[int, int] = (1, 10),
@@ -161,12 +161,12 @@ def reduction(
     """What becomes of scores, of the order of systems and of what tells them apart, when less is known.
 
     One of ``rates`` (of judgments kept at random, in percent; the default), ``pool_depths`` (documents stay judged
-    that a run has among its first so many) and ``queries`` (random sets of so many). What is random is repeated, and
-    smaller samples are part of larger ones. ``least`` are the relevant and non-relevant judgments of a query that are
-    spared at any rate.
+    that a run has among its first so many) and ``topics`` (random sets of so many queries). What is random is
+    repeated, and smaller samples are part of larger ones. ``least`` are the relevant and non-relevant judgments of a
+    query that are spared at any rate.
     """
     how = named(coefficient)
-    by, levels = _levels(rates, pool_depths, queries)
+    by, levels = _levels(rates, pool_depths, topics)
     for name, number, low in (("repeats", repeats, 1), ("b", b, 1), *(("least", n, 0) for n in least)):
         if number < low:
             raise UsageError(f"{name} must be a whole number of at least {low}, not {number}")
@@ -174,7 +174,7 @@ def reduction(
         raise UsageError(f"alpha must be between 0 and 1, not {alpha:g}")
     found = systems(runs, qrels, measures, seed=seed)
     if by == "queries":
-        levels = _numbers(levels, "queries", LEAST, len(found.queries) - 1)
+        levels = _numbers(levels, "topics", LEAST, len(found.queries) - 1)
     if by == "depths":
         repeats = 1  # there is no chance in it
     settings = Settings(by, levels, repeats, seed, rel, least, coefficient, b, alpha)
@@ -212,16 +212,16 @@ def reduction(
 
 
 def _levels(
-    rates: Sequence[int] | None, pool_depths: Sequence[int] | None, queries: Sequence[int] | None
+    rates: Sequence[int] | None, pool_depths: Sequence[int] | None, topics: Sequence[int] | None
 ) -> tuple[By, tuple[int, ...]]:
-    given = {"rates": rates, "pool_depths": pool_depths, "queries": queries}
+    given = {"rates": rates, "pool_depths": pool_depths, "topics": topics}
     asked = [name for name, levels in given.items() if levels is not None]
     if len(asked) > 1:
         raise UsageError(f"either {' or '.join(asked)}, not both", hint="one study takes away one thing")
     if pool_depths is not None:
         return "depths", _numbers(pool_depths, "pool depths", 1, 10**9)
-    if queries is not None:
-        return "queries", tuple(queries)
+    if topics is not None:
+        return "queries", tuple(topics)
     return "rates", _numbers(RATES if rates is None else rates, "rates", 1, 99)
 
 
@@ -281,17 +281,17 @@ def _judged(found: Systems, subset: Subset) -> int:
 
 
 def _lost(result: Reduction) -> Iterator[str]:
-    """Where measures have no value for queries that had one under all judgments."""
+    """Where measures have no value for queries that had one under all judgments, and where too few are left."""
+    full = result.counted[:, 0, 0]
     for level, label in enumerate(result.labels[1:], 1):
-        expected = result.counted[:, :1, 0]
-        if result.settings.by == "queries":
-            continue  # queries are what is taken away
         fewest = result.counted[:, level].min(axis=1)
-        for m in np.flatnonzero(fewest < expected[:, 0]):
-            yield (
-                f"{result.measures[m]} at {label}: undefined for some queries that it was defined for; "
-                f"means are over {fewest[m]} of {expected[m, 0]} at least"
-            )
         short = (result.counted[:, level] < LEAST).sum(axis=1)
-        for m in np.flatnonzero(short):
-            yield f"{result.measures[m]} at {label}: no order in {short[m]} of {result.settings.repeats} repetitions"
+        for m, measure in enumerate(result.measures):
+            # Where queries are what is taken away, their number says nothing.
+            if result.settings.by != "queries" and fewest[m] < full[m]:
+                yield (
+                    f"{measure} at {label}: undefined for some queries that it was defined for; "
+                    f"means are over {fewest[m]} of {full[m]} at least"
+                )
+            if short[m]:
+                yield f"{measure} at {label}: no order in {short[m]} of {result.settings.repeats} repetitions"
