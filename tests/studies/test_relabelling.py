@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield import formats
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, InputError
 from cranfield.measures import CATALOGUE
 from cranfield.studies import relabelling
 from cranfield.studies.relabelling import Relabeller
@@ -150,7 +150,52 @@ def test_a_negative_grade_is_what_it_is_said_to_be() -> None:
         assert runs.scores().tolist() == expected.values.tolist()
 
 
-def test_documents_cannot_be_read_here() -> None:
+READ = [
+    f"{symbol}{how}"
+    for symbol in ("ABSNB", "ABSRB", "DELTANB", "DELTARB")
+    for how in ("@2", "(mu=5)", "(mu=5, whole=True)@3", "[ties=input]", "(mu=9)@3[condensed]", "(rel=2)[ties=expected]")
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(collections(), st.integers(0, 10_000))
+def test_what_is_read_is_compared_with_the_judgments_left(
+    sample: tuple[list[Any], dict[str, Any], dict[str, Any]], seed: int
+) -> None:
+    runs, judged, left = sample
+    rng = np.random.default_rng(seed)
+    texts = {f"d{i}": " ".join(rng.choice(list("uvwxyz"), rng.integers(0, 8))) for i in range(1, 7)}
+    names = ["AP", "alpha_nDCG@2", *rng.choice(READ, 6, replace=False)]
+    judgments = formats.read_qrels(judged)
+    keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
+    try:
+        every = cf.evaluate(runs, judged, names, corpus=texts).values
+        expected = cf.evaluate(runs, left, names, corpus=texts).values
+    except InputError as error:
+        assert "is in the corpus" in str(error)  # where no relevant document is, there is nothing to compare with
+        return
+    runs_again = Relabeller(runs, judgments, [cf.parse(name) for name in names], corpus=texts)
+    for _ in range(2):  # what was kept from the first time is used the second time
+        found = runs_again.scores(keep)
+        place = [list(left).index(q) for q in judged if q in left]
+        there = np.array([q in left for q in judged])
+        assert found[:, :, there] == pytest.approx(expected[:, :, place], abs=1e-9, nan_ok=True)
+        assert np.isnan(found[:, :, ~there]).all()
+    assert runs_again.scores() == pytest.approx(every, abs=1e-9, nan_ok=True)
+
+
+def test_ranks_are_those_of_judged_documents() -> None:
+    # u is read, and nobody judged it.
+    judged = {q: {d: {"1": grade} for d, grade in rows.items()} for q, rows in JUDGED.items()}
+    texts = {d: d * 2 for d in "abcuxy"}
+    runs = Relabeller(
+        [formats.read_run(run) for run in RUNS], formats.read_qrels(judged), [cf.parse("DELTARB")], corpus=texts
+    )
+    assert runs.ranks().tolist() == [[1, 2, 3, 2, 1], [0, 2, 1, 0, 0]]
+    assert runs.grade.tolist() == [3, 0, 1, 0, 1]
+
+
+def test_documents_cannot_be_read_without_a_corpus() -> None:
     run, judgments = formats.read_run({"q": {"a": 1.0}}), formats.read_qrels({"q": {"a": {"1": 1, "2": 0}}})
-    with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and there is no corpus here"):
+    with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and needs a corpus of them"):
         Relabeller([run], judgments, [cf.parse("DELTARB")])

@@ -53,12 +53,12 @@ def nearness(models: Models, query: Integers, documents: Integers, mu: float) ->
     """
     distance = models.divergence(mu)
     found = np.empty((*documents.shape, distance.shape[1]))
-    for some in _shares(models, documents):
+    for some in shares(models, documents):
         found[some] = _nearness(models, query[some], documents[some], mu, distance[query[some]])
     return found
 
 
-def _shares(models: Models, documents: Integers) -> Iterator[slice]:
+def shares(models: Models, documents: Integers) -> Iterator[slice]:
     """The rankings in shares that have few enough terms."""
     begin = models.words.begin
     here = np.maximum(documents, 0)
@@ -77,11 +77,19 @@ def _nearness(models: Models, query: Integers, documents: Integers, mu: float, d
     at = models.at(query[read.cell // documents.shape[1]], term)
     known = at >= 0
     cell, rise, at = read.cell[known], read.rise[known], at[known]
-    own = [sums(cell, rise * models.count[at, s], cells) for s in range(distance.shape[1])]
-    told = (background[:, None] + np.stack(own, axis=1)).reshape(*documents.shape, len(own))
-    told = told / (models.length[query] + mu)[:, None]
-    length = np.cumsum(np.where(documents < 0, 0, words.length[documents]), axis=1)
-    return (np.cumsum(told, axis=1) - np.log1p(length / mu)[:, :, None]) / distance[:, None]
+    own = np.stack([sums(cell, rise * models.count[at, s], cells) for s in range(distance.shape[1])], axis=1)
+    length = words.lengths(documents)
+    return approached(own + background[:, None], length, models.length[query], mu, distance)
+
+
+def approached(told: Floats, read: Floats, learnt: Floats, mu: float, distance: Floats) -> Floats:
+    """The nearness that follows from what every cell tells of each subtopic, before smoothing, (cell, subtopic).
+
+    ``read`` (row, rank): the words of each document; ``learnt`` (row, subtopic): those behind each model.
+    """
+    each = told.reshape(*read.shape, told.shape[1]) / (learnt + mu)[:, None]
+    seen = np.cumsum(read, axis=1)
+    return (np.cumsum(each, axis=1) - np.log1p(seen / mu)[:, :, None]) / distance[:, None]
 
 
 def gained(nearness: Floats) -> Floats:

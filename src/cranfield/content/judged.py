@@ -55,9 +55,9 @@ class Reading:
             found = self.relevant(view)
             document = self.document[found.row]
             here = document >= 0
-            many = len(self.judgments.queries)
+            shape = len(found.names), max([1, *map(len, found.names)])
             self._models[view] = Models.learnt(
-                self.words, found.query[here], found.subtopic[here], document[here], many
+                self.words, found.query[here], found.subtopic[here], document[here], shape
             )
         return self._models[view]
 

@@ -50,6 +50,10 @@ class Words:
         """How long each document is, (d,)."""
         return np.diff(np.concatenate([[0.0], np.cumsum(self.count)])[self.begin])
 
+    def lengths(self, documents: Integers) -> Floats:
+        """How long documents are; document -1 has no words."""
+        return np.where(documents < 0, 0.0, self.length[documents])
+
     def rows(self, documents: Integers) -> tuple[Integers, Integers]:
         """The rows of several documents one after the other, and whose each is; document -1 has none."""
         here = np.maximum(documents, 0)
@@ -73,9 +77,14 @@ class Models:
     documents: Integers
 
     @classmethod
-    def learnt(cls, words: Words, query: Integers, subtopic: Integers, document: Integers, queries: int) -> Models:
-        """Models from rows that say: this document is relevant to that subtopic of that query."""
-        terms, many = len(words.share), int(subtopic.max(initial=0)) + 1
+    def learnt(
+        cls, words: Words, query: Integers, subtopic: Integers, document: Integers, shape: tuple[int, int]
+    ) -> Models:
+        """Models from rows that say: this document is relevant to that subtopic of that query.
+
+        ``shape`` is how many queries there are, and how many subtopics the one with the most of them has.
+        """
+        terms, (queries, many) = len(words.share), shape
         owner, row = words.rows(document)
         key, place = np.unique(query[owner] * terms + words.term[row], return_inverse=True)
         cells = place * many + subtopic[owner]

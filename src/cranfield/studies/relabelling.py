@@ -15,7 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield.batch import Aligner, Alignment, Batch, Booleans, Key, ragged, ungained
+from cranfield.content.judged import Reading
+from cranfield.content.rereading import Partial, Rereading
 from cranfield.data import Floats, Integers, Judgments, Labels, Run
+from cranfield.located import reader
 from cranfield.measures import Measure
 from cranfield.scored import Column, in_common, measurable
 from cranfield.subtopics import Subtopics
@@ -83,8 +86,9 @@ class Shelf:
         return replace(
             batch,
             query=self.query,
-            document=batch.document if labelled.subtopics is None else laid(document, -1),
+            document=batch.document if labelled.anonymous else laid(document, -1),
             subtopics=labelled.subtopics,
+            reading=labelled.reading,
             pooled={
                 gains: (ideal[self.query], relevant[self.query], nonrelevant[self.query], mass[self.query])
                 for gains, (ideal, relevant, nonrelevant, mass) in labelled.pooled.items()
@@ -94,13 +98,22 @@ class Shelf:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Some of the judgments, and what measures need to know of them whatever the run."""
+    """Some of the judgments, and what measures need to know of them whatever the run.
+
+    ``keep``: the documents that measures hear of at all; ``reading``: what those of them that read find there.
+    """
 
     judgments: Judgments
     grade: Floats
     keep: Booleans
     gains: frozenset[Gains]
     by_subtopic: bool
+    reading: Reading | None = None
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether nobody will ask which documents these are."""
+        return self.subtopics is None and self.reading is None
 
     @cached_property
     def judged(self) -> Integers:
@@ -165,52 +178,84 @@ class Relabeller:
         measures: Sequence[Measure],
         *,
         negative: Literal["unjudged", "nonrel"] = "unjudged",
+        corpus: Any = None,
         seed: int = 0,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
+        """``corpus`` is what measures of contents read; see `evaluate`."""
         self.runs, self.judgments, self.measures, self.seed = tuple(runs), judgments, tuple(measures), seed
         self.orders: dict[Order, list[int]] = {TREC: []}
         for m, measure in enumerate(measures):
             self.orders.setdefault((measure.views.key, PLACES.get(measure.views.ties, "")), []).append(m)
-        aligner = Aligner(judgments, negative)
-        self.grade = aligner.grade
+        read = [measure for measure in measures if measure.definition.content]
+        steps = len(runs) * (2 if read else 1)
+        tell = None if progress is None else lambda done: progress(done, steps)
+        aligner = reader(runs, judgments, read, corpus, negative=negative, progress=tell) if read else None
+        self.aligner = aligner or Aligner(judgments, negative)
+        self.rereading = Rereading(aligner.reading) if aligner and aligner.reading else None
+        # Where documents that nobody judged are read, they stand among the judgments, after those of each query.
+        many = np.diff(judgments.begin)
+        self.place = np.arange(len(judgments.grade)) + np.repeat(
+            (self.aligner.judgments.begin - judgments.begin)[:-1], many
+        )
+        self.grade = self.aligner.grade[self.place]
         columns = [Column(str(measure), measure) for measure in measures]
         found: dict[Key, list[Alignment]] = {key: [] for key, _ in self.orders}
         for i, run in enumerate(runs):
             for key, aligned in found.items():
-                aligned.append(aligner.align(run, key, by_id=(key, "by_id") in self.orders))
+                aligned.append(self.aligner.align(run, key, by_id=(key, "by_id") in self.orders))
             in_common(run, found["score"][i])
             measurable(run, found["score"][i], columns)
-            if progress is not None:
-                progress(i + 1, len(runs))
+            if tell is not None:
+                tell(steps - len(runs) + i + 1)
         self.answered = np.array([one.length >= 0 for one in found["score"]])
         self.shelves = {(key, place): list(_shelves(found[key], place)) for key, place in self.orders}
 
     def ranks(self) -> Integers:
         """Where each run puts each judged document, (run, judgment), in trec_eval's order; 0 where it does not."""
-        found = np.zeros((len(self.runs), len(self.grade)), np.int64)
+        found = np.zeros((len(self.runs), len(self.aligner.grade)), np.int64)
         for shelf in self.shelves[TREC]:
             found[shelf.lists[shelf.row] // len(self.judgments.queries), shelf.document] = shelf.start + 1
-        return found
+        return found[:, self.place]
 
     def scores(self, keep: Booleans | None = None) -> Floats:
         """The value of every (run, measure, query) when only the judgments chosen are known; all where none are.
 
         NaN where a measure is undefined, and for queries of which no judgment is left: these count no more.
         """
-        every = np.ones(len(self.grade), bool) if keep is None else keep
+        known = np.zeros(len(self.aligner.grade), bool)
+        known[self.place] = True if keep is None else keep
         gains = frozenset(measure.gains for measure in self.measures)
         by_subtopic = any(measure.definition.subtopics for measure in self.measures)
-        labelled = Labelled(self.judgments, self.grade, every, gains, by_subtopic)
+        labelled = Labelled(self.aligner.judgments, self.aligner.grade, known, gains, by_subtopic)
         queries = len(self.judgments.queries)
         values = np.full((len(self.measures), len(self.runs) * queries), np.nan)
-        for order, shelves in self.shelves.items():
-            for shelf in shelves:
-                batch = shelf.batch(labelled)
-                for m in self.orders[order]:
-                    values[m, shelf.lists] = self.measures[m].values(batch, seed=self.seed).value
+        for seen, measures in self._seen(labelled):
+            for order, shelves in self.shelves.items():
+                mine = [m for m in self.orders[order] if m in measures]
+                for shelf in shelves if mine else ():
+                    batch = shelf.batch(seen)
+                    for m in mine:
+                        values[m, shelf.lists] = self.measures[m].values(batch, seed=self.seed).value
         table = values.reshape(len(self.measures), len(self.runs), queries).transpose(1, 0, 2)
         return np.where(labelled.judged > 0, table, np.nan)
+
+    def _seen(self, labelled: Labelled) -> Iterator[tuple[Labelled, set[int]]]:
+        """What measures see of the judgments known, and which measures: those that read see unjudged documents too."""
+        read = {m for m, measure in enumerate(self.measures) if measure.definition.content}
+        yield labelled, set(range(len(self.measures))) - read
+        if self.rereading is None:
+            return
+        same = {m for m in read if stays(self.measures[m])}
+        grade = np.where(labelled.keep, labelled.grade, -1.0)
+        everything = replace(labelled, grade=grade, keep=np.ones_like(labelled.keep), by_subtopic=False)
+        yield replace(everything, reading=self.rereading.knowing(labelled.keep)), same
+        yield replace(everything, reading=Partial(self.rereading.every, labelled.keep)), read - same
+
+
+def stays(measure: Measure) -> bool:
+    """Whether the order that the measure reads documents in is the same whatever is judged, and there is only one."""
+    return not measure.views.condensed and measure.views.ties in PLACES
 
 
 def _shelves(alignments: Sequence[Alignment], place: str) -> Iterator[Shelf]:

@@ -52,12 +52,14 @@ def systems(
     *,
     negative: Negative = "unjudged",
     undefined: Undefined = "skip",
+    corpus: Any = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Systems:
     """Reads runs once, and refuses what has no order: one run, one topic, a measure that is hardly ever defined.
 
-    ``undefined`` is what ``values`` have where a measure has none: nothing, 0, 1, or an error.
+    ``undefined`` is what ``values`` have where a measure has none: nothing, 0, 1, or an error. ``corpus`` is what
+    measures of contents read.
     """
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     if len(given) < 2:
@@ -79,7 +81,13 @@ def systems(
             [f"{judgments.name}: {'one query is' if queries else 'no query is'} judged, and it takes at least two"]
         )
     relabeller = Relabeller(
-        named(given), judgments, [column.measure for column in columns], negative=negative, seed=seed, progress=progress
+        named(given),
+        judgments,
+        [column.measure for column in columns],
+        negative=negative,
+        corpus=corpus,
+        seed=seed,
+        progress=progress,
     )
     labels = tuple(column.label for column in columns)
     values = _settled(relabeller.scores(), undefined, labels, queries)
