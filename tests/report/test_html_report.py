@@ -43,6 +43,16 @@ def test_data_are_the_scores() -> None:
     json.dumps(found, allow_nan=False)
 
 
+def test_texts_are_read_from_the_collection() -> None:
+    runs, qrels = museum()
+    source = Path(example.__file__).parent / "documents.jsonl"
+    found = contents(runs, qrels, ["AP"], page=3, texts=[source])["texts"]
+    records = {one["id"]: f"{one['title']} {one['text']}" for one in map(json.loads, source.read_text().splitlines())}
+    assert found
+    for name, text in found.items():
+        assert text.removesuffix("…") in records[name]
+
+
 def test_one_run_has_a_report() -> None:
     runs, qrels = museum()
     found = contents(runs[0], qrels, ["AP", "GMAP"])
@@ -181,7 +191,7 @@ def test_ids_are_text_and_never_run(opened: Any) -> None:
         ["RR", "AP"],
         title=NASTY,
         names=[NASTY, "other"],
-        texts=lambda wanted: dict.fromkeys(wanted, NASTY),
+        texts={NASTY: NASTY},
     )
     browser.execute_script("report.open(0)")
     assert browser.execute_script("return window.hacked") is None

@@ -31,6 +31,13 @@ TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
     help="How many documents of each ranking can be looked at.",
 )
 @click.option(
+    "--texts",
+    multiple=True,
+    type=options.FILE,
+    metavar="SOURCE",
+    help="Show the texts of documents from here, which is what `cranfield corpus` reads; may be repeated.",
+)
+@click.option(
     "--figures",
     type=click.Path(file_okay=False),
     metavar="DIR",
@@ -50,6 +57,7 @@ def command(
     output: str,
     title: str,
     page: int,
+    texts: tuple[str, ...],
     figures: str | None,
     seed: int,
     **given: Any,
@@ -61,7 +69,7 @@ def command(
 
     \b
     cranfield report qrels.txt *.run -o report.html --title "Museum search, November"
-    cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR"
+    cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" --texts documents.jsonl
     """
     from cranfield.report.html.contents import contents
     from cranfield.report.html.page import html, require
@@ -79,6 +87,7 @@ def command(
             qrels,
             measures,
             page=page,
+            texts=texts,
             seed=seed,
             comparing=comparing,
             options=shown,

@@ -14,6 +14,7 @@ import numpy as np
 from cranfield import __version__, formats
 from cranfield.auditing import CAUSES, Audit, audit
 from cranfield.comparing import Comparison, compare
+from cranfield.content.texts import texts as read_texts
 from cranfield.data import Floats, Judgments, Run
 from cranfield.evaluate import evaluate
 from cranfield.rankings import rankings
@@ -34,7 +35,7 @@ def contents(
     measures: Any,
     *,
     page: int = 20,
-    texts: Callable[[set[str]], Mapping[str, str]] | None = None,
+    texts: Mapping[str, str] | Sequence[Any] = (),
     seed: int = 0,
     comparing: Mapping[str, Any] | None = None,
     options: Sequence[str] = (),
@@ -43,7 +44,7 @@ def contents(
 ) -> dict[str, Any]:
     """All that the page needs.
 
-    ``page``: documents shown of each ranking. ``texts``: a function from document ids to such texts as there are.
+    ``page``: documents shown of each ranking. ``texts``: of documents, by id, or sources to read them from.
     ``comparing``: what `compare` takes; ``options``: what was given on the command line, for the commands shown;
     ``how``: what `evaluate` takes.
     """
@@ -74,7 +75,8 @@ def contents(
     pages = _rankings(runs, scores, judgments, page)
     done()
     shown = {name for one in pages for name in one["documents"]}
-    found = {} if texts is None else {name: _snippet(text) for name, text in texts(shown).items()}
+    known = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
+    found = {name: _snippet(text) for name, text in known.items() if name in shown}
     done()
     means = scores.means
     return {
