@@ -110,12 +110,12 @@ def columns(parts: Sequence[Part], wanted: Iterable[str] | None, settings: Setti
 
 
 def _merged(parts: Sequence[Part], settings: Settings) -> tuple[Any, dict[int, Integers]]:
-    """All counts in one place, and the number there of each word of each thread."""
-    whole = core.Words(kinds(settings.split), settings.lower)
-    rows: dict[int, Integers] = {}
-    for part in parts:
-        if id(part.words) not in rows:
-            rows[id(part.words)] = whole.merge(part.words.core)
+    """All counts with those of the first thread, and the number there of each word of each thread."""
+    every = list({id(part.words): part.words for part in parts}.values())
+    whole = (every[0] if every else Words(settings)).core
+    # The words that it had itself keep their numbers.
+    rows = {id(words): np.arange(len(whole.columns()[1])) for words in every[:1]}
+    rows |= {id(words): whole.merge(words.core) for words in every[1:]}
     return whole, rows
 
 
