@@ -299,6 +299,19 @@ def corpus(settings: Settings) -> Iterator[Row]:
         yield Row(f"corpus: {megabytes:,.0f} MB of text", tool, found.median, shown, target, met)
 
 
+def content(settings: Settings) -> Iterator[Row]:
+    """Measures that read documents, beside their formulas over all terms; of those, one ranking is long enough."""
+    settings.tell("content: measures that read documents")
+    size = "quick" if settings.quick else "full"
+    found = rounds.answer([PYTHON, str(HERE / "content.py"), str(settings.repeat), size])
+    agreed("content", "dense", [found["means"][0]], [found["means"][1]], settings)
+    many, ours = found["rankings"], statistics.median(found["ours"])
+    ratio = many * statistics.median(found["dense"]) / ours
+    what = f"content: {many:,} rankings of 20 documents, four measures"
+    yield Row(what, "cranfield", ours, "")
+    yield Row(what, "dense NumPy", None, f"{ratio:.0f}x ours, from one ranking", "50x", ratio >= 50)
+
+
 CONTESTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "S": small,
     "M": medium,
@@ -308,5 +321,6 @@ CONTESTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "ties": ties,
     "power": power,
     "corpus": corpus,
+    "content": content,
     "XL": huge,
 }

@@ -171,3 +171,10 @@ def test_both_ways_count_the_same_words(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = json.loads(result.read_text())["rows"]
     assert [row["contestant"] for row in rows] == ["cranfield", "cranfield, one thread", "json, re and Counter"]
+
+
+def test_measures_that_read_beside_their_formulas(load: Any) -> None:
+    contest = load("contest")
+    ours, dense = contest.content(contest.Settings(repeat=1, quick=True))
+    assert ours.seconds is not None
+    assert dense.compared.endswith("x ours, from one ranking")

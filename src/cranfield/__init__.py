@@ -14,6 +14,7 @@ from cranfield.scores import Score, Scores
 if TYPE_CHECKING:
     from cranfield.auditing import Audit, audit
     from cranfield.comparing import Comparison, compare
+    from cranfield.explaining import Explanation, explain
     from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
@@ -27,6 +28,7 @@ __all__ = [
     "Audit",
     "Comparison",
     "CranfieldError",
+    "Explanation",
     "InputError",
     "Judgments",
     "Measure",
@@ -40,6 +42,7 @@ __all__ = [
     "audit",
     "compare",
     "evaluate",
+    "explain",
     "kendall",
     "parse",
     "pearson",
@@ -58,6 +61,7 @@ __all__ = [
 LATER = {
     "auditing": ("Audit", "audit"),
     "comparing": ("Comparison", "compare"),
+    "explaining": ("Explanation", "explain"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from cranfield.scored import Column, Scored, Slot
 from cranfield.scores import Scores
 from cranfield.subtopics import diverse
 from cranfield.views import settled
+
+if TYPE_CHECKING:
+    from cranfield.content.judged import Reading
 
 COUNTED = {
     "judged": "means are over all judged queries: {n}",
@@ -246,12 +250,16 @@ def _read(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator
             absent, there = absent + int((reading.document[read] < 0).sum()), there + len(read)
         told.setdefault((absent, there), []).append(column.label)
         view = chosen["rel"], chosen["whole"]
-        gone, relevant = reading.absent(view)
-        name = alignment.aligner.judgments.name
-        yield f"{name}: {gone:,} of {relevant:,} relevant documents are not in the corpus, and teach nothing"
-        silent, subtopics = reading.silent(view, chosen["mu"])
-        if silent and subtopics:
-            yield f"{name}: {silent:,} of {subtopics:,} subtopics have no model of what is relevant to them: left out"
+        yield from read_of(reading, view, chosen["mu"], alignment.aligner.judgments.name)
     for (absent, there), labels in told.items():
         which = f" ({', '.join(labels)})" if len(told) > 1 else ""
         yield f"{one.run.name}: {absent:,} of {there:,} documents read{which} are not in the corpus, and add nothing"
+
+
+def read_of(reading: Reading, view: tuple[float, bool], mu: float, name: str) -> Iterator[str]:
+    """How much of what could have been learnt the corpus does not have."""
+    gone, relevant = reading.absent(view)
+    yield f"{name}: {gone:,} of {relevant:,} relevant documents are not in the corpus, and teach nothing"
+    silent, subtopics = reading.silent(view, mu)
+    if silent:
+        yield f"{name}: {silent:,} of {subtopics:,} subtopics have no model of what is relevant to them: left out"

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
-from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import Measure, Positive, Probability, Range, Rank, measure
 
 Level = Annotated[float, Range(0, closed="(]")]
 inf = float("inf")
@@ -53,17 +53,28 @@ def delta(b: Batch, *how: Any) -> Floats:
     return delta(gains(b, *how))
 
 
-def total(b: Batch, gain: Floats, weights: Floats, mu: float, rel: float, whole: bool) -> Floats:
-    """Weighted gain down to the end of each list; undefined where there is nothing to resemble."""
+def weighed(b: Batch, gain: Floats, theta: float | None) -> Floats:
+    """What each rank adds to the score: its gain, or (1-θ) θ^(j-1) of it; nothing below the end of a list."""
+    rank = np.arange(gain.shape[1])
+    weight = np.ones(len(rank)) if theta is None else (1 - theta) * theta ** rank.astype(np.float64)
+    return np.where((rank < b.length[:, None]) & ~np.isnan(gain), gain, 0) * weight
+
+
+def total(b: Batch, gain: Floats, theta: float | None, mu: float, rel: float, whole: bool) -> Floats:
+    """What all ranks add; undefined where there is nothing to resemble."""
     assert b.reading is not None
-    inside = np.arange(gain.shape[1]) < b.length[:, None]
-    found = np.where(inside & ~np.isnan(gain), gain, 0) @ weights[: gain.shape[1]]
-    return np.where(b.reading.defined(b.query, (rel, whole), mu), found, np.nan)
+    return np.where(b.reading.defined(b.query, (rel, whole), mu), weighed(b, gain, theta).sum(axis=1), np.nan)
 
 
-def geometric(theta: float, ranks: int) -> Floats:
-    """(1-θ) θ^(j-1) of every rank j."""
-    return (1 - theta) * theta ** np.arange(ranks, dtype=np.float64)
+# What a rank gains, by the measure that counts it.
+GAINS = {"ABSNB": absolute, "ABSRB": absolute, "DELTANB": delta, "DELTARB": delta}
+
+
+def earned(measure: Measure, b: Batch) -> Floats:
+    """What each rank adds to the score of one of these measures, by (query, rank)."""
+    chosen = measure.chosen
+    gain = GAINS[measure.symbol](b, measure.arguments()["k"], chosen["mu"], chosen["rel"], chosen["whole"])
+    return weighed(b, gain, chosen.get("theta"))
 
 
 SAYS_NOTHING = "a terminal document says nothing that could be read"
@@ -94,7 +105,7 @@ def absolute_gain_without_rank_bias(
     0.6849
     """
     gain = absolute(b, k, mu, rel, whole)
-    return total(b, gain, np.ones(gain.shape[1]), mu, rel, whole)
+    return total(b, gain, None, mu, rel, whole)
 
 
 @measure(
@@ -127,7 +138,7 @@ def absolute_gain_with_rank_bias(
     0.137
     """
     gain = absolute(b, k, mu, rel, whole)
-    return total(b, gain, geometric(theta, gain.shape[1]), mu, rel, whole)
+    return total(b, gain, theta, mu, rel, whole)
 
 
 @measure(
@@ -155,7 +166,7 @@ def new_gain_without_rank_bias(
     0.6849
     """
     gain = delta(b, k, mu, rel, whole)
-    return total(b, gain, np.ones(gain.shape[1]), mu, rel, whole)
+    return total(b, gain, None, mu, rel, whole)
 
 
 @measure(
@@ -188,4 +199,4 @@ def new_gain_with_rank_bias(
     0.137
     """
     gain = delta(b, k, mu, rel, whole)
-    return total(b, gain, geometric(theta, gain.shape[1]), mu, rel, whole)
+    return total(b, gain, theta, mu, rel, whole)

@@ -1,0 +1,82 @@
+"""A ranking read from top to bottom: how near each subtopic has come, and who earned what by which words."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cranfield.explaining import Explanation, Step
+from cranfield.report.figures.canvas import BLUE, GREEN, GREY, ORANGE, PAGE, SKY, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WORDS = 3
+LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (SKY, ":"), (GREY, "-"))
+KINDS = {"relevant": (BLUE, ""), "not relevant": (GREY, ""), "unjudged": (ORANGE, "////")}
+
+
+def figures(found: Explanation, folder: str) -> list[Path]:
+    """Draws the explanation into a folder; the files that there are now."""
+    return save(partial(draw, found), folder, f"explain-{found.run}-{found.query}-{found.measure}")
+
+
+def draw(found: Explanation) -> Figure:
+    """Subtopics by rank on the left, documents by rank on the right."""
+    from matplotlib.figure import Figure
+
+    height = 1.2 + 0.17 * max(len(found.steps), 8)
+    figure = Figure(figsize=(PAGE, height), layout="constrained")
+    near, earned = figure.subplots(1, 2, sharey=True, width_ratios=(2, 3))
+    subtopics(found, near)
+    documents(found, earned)
+    figure.suptitle(f"{found.measure} of {found.run}, query {found.query}: {found.score:.4f}", fontsize=8)
+    return figure
+
+
+def subtopics(found: Explanation, axis: Axes) -> Axes:
+    """How near each subtopic has come after each rank; left of 0 there is no gain."""
+    ranks = np.arange(len(found.steps) + 1)
+    for (colour, dashes), name, near in zip(cycle(LINES), found.subtopics, found.near.T, strict=False):
+        label = f"subtopic {name}" if name else "the query"
+        axis.plot(np.append(0, near), ranks, dashes, color=colour, marker=".", markersize=3, label=label)
+    axis.axvline(0, color=GREY, linewidth=0.5)
+    low = min(float(np.nanmin(found.near, initial=0)), 0)
+    axis.set_xlim(max(low, -1) - 0.05, 1.05)
+    axis.set_xlabel("near (1 - KLD / KLD of the collection)")
+    if found.subtopics:
+        axis.legend(loc="best")
+    axis.set_yticks([step.rank for step in found.steps], [f"{step.document}  {step.rank}" for step in found.steps])
+    for step, tick in zip(found.steps, axis.get_yticklabels(), strict=True):
+        tick.set_color(KINDS[kind_of(step)][0])
+    axis.set_ylim(len(found.steps) + 0.6, -0.2)
+    return axis
+
+
+def documents(found: Explanation, axis: Axes) -> Axes:
+    """What each document earned, by what is known of it, and the words that brought its subtopic nearer."""
+    for kind, (colour, hatch) in KINDS.items():
+        mine = [step for step in found.steps if kind_of(step) == kind]
+        ranks, earned = [step.rank for step in mine], [step.earned for step in mine]
+        axis.barh(ranks, earned, 0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0, label=kind)
+    widest = max((step.earned for step in found.steps), default=0) or 1
+    for step in found.steps:
+        if step.earned > 0:
+            words = ", ".join([one.word for one in step.words if one.change > 0][:WORDS])
+            axis.text(step.earned + widest / 60, step.rank, words, va="center", fontsize=6)
+    axis.set_xlim(0, 1.6 * widest)
+    axis.set_xlabel("earned")
+    axis.legend(loc="lower right")
+    return axis
+
+
+def kind_of(step: Step) -> str:
+    """What the judges made of a document."""
+    if step.judged is None:
+        return "unjudged"
+    return "relevant" if max(step.judged.values(), default=0) > 0 else "not relevant"
