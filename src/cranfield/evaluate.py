@@ -60,7 +60,7 @@ def evaluate(
     the system did not end, and score it without a terminal document.
     ``intents`` says how many readers want which subtopic: ``{query: {subtopic: weight}}``, or a file with lines
     ``query subtopic weight``; without it all subtopics that have a relevant document are alike.
-    ``corpus`` is what measures of contents read: a `Corpus`, a file of one, or ``{document: text}``.
+    ``corpus`` is what measures of contents read: a `Corpus`, a file of one, a collection, or ``{document: text}``.
     ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were
     relevant; ``bounds`` the lowest and highest value that the unjudged documents retrieved leave possible.
 

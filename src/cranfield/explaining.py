@@ -226,7 +226,7 @@ class Words:
         """The words read at a rank, with what each did; together, what the subtopic came nearer by."""
         mine = np.flatnonzero(self.read.cell == rank)
         row = self.read.row[mine]
-        length = np.where(self.documents < 0, 0, self.words.length[self.documents])[: rank + 1]
+        length = self.words.length[self.documents][: rank + 1]
         # As more is read all that is known becomes rarer in it: a cost that each occurrence of a word has its part in.
         thinner = np.log1p(length[rank] / (length[:rank].sum() + self.mu))
         cost = thinner * self.words.count[row] / max(length[rank], 1)

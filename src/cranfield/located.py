@@ -16,7 +16,7 @@ from cranfield.batch import Aligner
 from cranfield.content import Corpus
 from cranfield.content.judged import Reading
 from cranfield.data import Judgments, Run, Strings
-from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.errors import InputError, MeasureError
 from cranfield.formats.tops import First, Settles, firsts
 from cranfield.measures import Measure
 
@@ -41,7 +41,11 @@ def reader(
                 [f"{judgments.name}: {measure} needs judgments by subtopic, and these have none"],
                 hint=f"`{whole}` takes each query as one subtopic",
             )
-    known = opened(corpus, measures[0])
+    if corpus is None:
+        raise MeasureError(
+            f"{measures[0]} reads documents, and needs a corpus of them",
+            hint="corpus= (on the command line --corpus) takes a file of `cranfield corpus`, or {document: text}",
+        )
     if negative == "nonrel":
         judgments = replace(judgments, grade=np.maximum(judgments.grade, 0))
     wanted = {first for measure in measures if (first := look(measure)) is not None}
@@ -53,7 +57,7 @@ def reader(
         if progress is not None:
             progress(i + 1)
     judgments = located(judgments, found)
-    reading = Reading(judgments, known)
+    reading = Reading(judgments, Corpus.open(corpus, wanted=judgments.documents))
     for measure in measures:
         view = measure.chosen["rel"], measure.chosen["whole"]
         absent, relevant = reading.absent(view)
@@ -64,20 +68,6 @@ def reader(
                 hint="do the two belong together? A corpus must have been made with the judged documents",
             )
     return Aligner(judgments, reading=reading)
-
-
-def opened(corpus: Any, measure: Measure) -> Corpus:
-    """A corpus from what was given for one: itself, a file of it, or texts by document id."""
-    if corpus is None:
-        raise MeasureError(
-            f"{measure} reads documents, and needs a corpus of them",
-            hint="corpus= (on the command line --corpus) takes a file made of a collection, or {document: text}",
-        )
-    if isinstance(corpus, Corpus):
-        return corpus
-    if isinstance(corpus, Mapping):
-        return Corpus.of(corpus)
-    raise UsageError(f"corpus must be a Corpus or {{document: text}}, not {type(corpus).__name__}")
 
 
 def look(measure: Measure) -> First | None:

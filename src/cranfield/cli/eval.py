@@ -25,6 +25,7 @@ DIVERSE = "{name} has judgments by subtopic, so that these are measures of diver
 @options.inputs
 @options.measures
 @options.views
+@options.corpus
 @options.policies
 @options.intents
 @click.option("-q", "--per-query", is_flag=True, help="Show every query, then the means.")

@@ -31,6 +31,7 @@ VERBS = (
     "study",
     "properties",
     "corpus",
+    "explain",
     "convert",
     "simulate",
     "trec_eval",

@@ -98,6 +98,13 @@ intents = click.option(
     help="How many readers want which subtopic: lines `query subtopic weight`.  [default: all alike]",
 )
 
+corpus = click.option(
+    "--corpus",
+    type=click.Path(),
+    metavar="FILE",
+    help="What documents say, for measures that read: a file of `cranfield corpus`, or a collection.",
+)
+
 full_length = click.option(
     "--full-length",
     type=click.IntRange(min=1),

@@ -14,8 +14,9 @@ from cranfield.content.documents import Choice, Documents, Faults, encoded
 from cranfield.content.origin import Origin
 from cranfield.content.settings import Settings
 from cranfield.data import Integers, Strings
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError
 from cranfield.formats.faults import shown
+from cranfield.formats.opening import is_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +118,11 @@ class Corpus:
             return source
         if isinstance(source, Mapping):
             return cls.of(source, wanted, settings)
+        if not is_stream(source):
+            raise UsageError(
+                f"cannot read a corpus from {type(source).__name__}",
+                hint="give a Corpus, a path, an open binary file or {document: text}",
+            )
         if artifact.is_artifact(source):
             return cls.load(source, settings=settings, wanted=wanted)
         return cls.read(source, wanted=wanted, settings=settings)

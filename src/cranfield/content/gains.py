@@ -60,9 +60,7 @@ def nearness(models: Models, query: Integers, documents: Integers, mu: float) ->
 
 def shares(models: Models, documents: Integers) -> Iterator[slice]:
     """The rankings in shares that have few enough terms."""
-    begin = models.words.begin
-    here = np.maximum(documents, 0)
-    terms = np.where(documents < 0, 0, begin[here + 1] - begin[here]).sum(axis=1)
+    terms = models.words.size[documents].sum(axis=1)
     share = (np.cumsum(terms) - terms) // AT_ONCE
     edges = [0, *(np.flatnonzero(np.diff(share)) + 1).tolist(), len(documents)]
     for first, last in pairwise(edges):
@@ -78,7 +76,7 @@ def _nearness(models: Models, query: Integers, documents: Integers, mu: float, d
     known = at >= 0
     cell, rise, at = read.cell[known], read.rise[known], at[known]
     own = np.stack([sums(cell, rise * models.count[at, s], cells) for s in range(distance.shape[1])], axis=1)
-    length = words.lengths(documents)
+    length = words.length[documents]
     return approached(own + background[:, None], length, models.length[query], mu, distance)
 
 

@@ -47,19 +47,19 @@ class Words:
 
     @cached_property
     def length(self) -> Floats:
-        """How long each document is, (d,)."""
-        return np.diff(np.concatenate([[0.0], np.cumsum(self.count)])[self.begin])
+        """How long each document is, (d + 1,); the last one stands for a document, numbered -1, that is not there."""
+        return np.append(np.diff(np.concatenate([[0.0], np.cumsum(self.count)])[self.begin]), 0)
 
-    def lengths(self, documents: Integers) -> Floats:
-        """How long documents are; document -1 has no words."""
-        return np.where(documents < 0, 0.0, self.length[documents])
+    @cached_property
+    def size(self) -> Integers:
+        """How many different terms each document has, (d + 1,), as `length`."""
+        return np.append(np.diff(self.begin), 0)
 
     def rows(self, documents: Integers) -> tuple[Integers, Integers]:
         """The rows of several documents one after the other, and whose each is; document -1 has none."""
-        here = np.maximum(documents, 0)
-        many = np.where(documents < 0, 0, self.begin[here + 1] - self.begin[here])
+        many = self.size[documents]
         owner = np.repeat(np.arange(len(documents)), many)
-        return owner, np.arange(len(owner)) + np.repeat(self.begin[here] - (np.cumsum(many) - many), many)
+        return owner, np.arange(len(owner)) + np.repeat(self.begin[documents] - (np.cumsum(many) - many), many)
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,7 @@ def _common(reading: Reading, query: Integers, rows: Integers, view: View, mu: f
     return Common(
         vstack([weight for weight, _ in parts], "csr"),
         np.concatenate([background for _, background in parts]),
-        reading.words.lengths(documents),
+        reading.words.length[documents],
         teachers,
     )
 

@@ -1,0 +1,107 @@
+"""Measures that read, and their explanation, by the command line: from a collection to a table, a figure, an error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_samples import BM25, DENSE, LLM, QRELS, Call
+
+import cranfield as cf
+from cranfield import example
+
+DIVERSITY = str(example.path(example.DIVERSITY))
+DOCUMENTS = str(example.path("documents.jsonl"))
+CASES = json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
+
+
+@pytest.fixture
+def corpus(call: Call, tmp_path: Path) -> str:
+    path = str(tmp_path / "corpus.parquet")
+    assert call("corpus", DOCUMENTS, "--qrels", DIVERSITY, "--run", BM25, "-o", path).exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["measure"] == "divergence-gains"], ids=lambda c: c["id"])
+def test_worked_case(call: Call, tmp_path: Path, case: dict) -> None:
+    lines = [json.dumps({"id": name, "text": text}) for name, text in case["corpus"].items()]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines) + "\n")
+    qrels = [f"q {s} {d} 1\n" for s, documents in case["judgments"].items() for d in documents]
+    (tmp_path / "qrels").write_text("".join(qrels))
+    (tmp_path / "run").write_text("".join(f"q Q0 {d} {i} {-i} t\n" for i, d in enumerate(case["ranking"])))
+    made = call(
+        "corpus",
+        tmp_path / "texts.jsonl",
+        "--qrels",
+        tmp_path / "qrels",
+        "--run",
+        tmp_path / "run",
+        "-o",
+        tmp_path / "c",
+    )
+    assert made.exit_code == 0, made.output
+    names = [f"{name}(mu={case['params']['mu']:g})@5" for name in ("ABSNB", "ABSRB", "DELTANB", "DELTARB")]
+    args = [
+        "eval",
+        tmp_path / "qrels",
+        tmp_path / "run",
+        "-m",
+        " ".join(names),
+        "--corpus",
+        tmp_path / "c",
+        "--format",
+        "json",
+    ]
+    found = json.loads(call(*args).stdout)["runs"]["run"]
+    for name in names:
+        assert found[name]["mean"] == pytest.approx(case["expected"][name.partition("(")[0]], abs=case["tol"])
+
+
+def test_a_corpus_and_its_collection_are_the_same(call: Call, corpus: str) -> None:
+    args = ["eval", DIVERSITY, BM25, "-m", "DELTARB@20", "--format", "json", "--corpus"]
+    kept, read = (json.loads(call(*args, source).stdout) for source in (corpus, DOCUMENTS))
+    assert kept == read
+    texts = {d["id"]: f"{d['title']} {d['text']}" for d in map(json.loads, Path(DOCUMENTS).read_text().splitlines())}
+    ours = cf.evaluate(BM25, DIVERSITY, "DELTARB@20", corpus=texts).to_dict()
+    assert kept["runs"]["bm25"]["DELTARB@20"]["mean"] == pytest.approx(
+        ours["runs"]["bm25"]["DELTARB@20"]["mean"], abs=1e-12
+    )
+
+
+def test_documents_that_a_corpus_was_made_without(call: Call, tmp_path: Path) -> None:
+    path = str(tmp_path / "corpus.parquet")
+    assert call("corpus", DOCUMENTS, "--qrels", DIVERSITY, "-o", path).exit_code == 0
+    result = call("eval", DIVERSITY, DENSE, "-m", "DELTARB@20", "--corpus", path)
+    assert result.exit_code == 1
+    assert "made without" in result.stderr
+
+
+def test_explain(call: Call, corpus: str, tmp_path: Path) -> None:
+    args = ["explain", DIVERSITY, BM25, "--corpus", corpus, "--query", "q3"]
+    result = call(*args, "--figures", tmp_path / "drawn")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("DELTARB@20 of bm25 for query q3: 0.0328\nrank  document  judged")
+    assert "relevant documents are not in the corpus" in result.stderr
+    assert len(list((tmp_path / "drawn").iterdir())) == 3
+    data = json.loads(call(*args, "--format", "json").stdout)
+    assert data == cf.explain(BM25, DIVERSITY, "DELTARB@20", corpus=corpus, query="q3").to_dict()
+    assert call(*args, "--format", "latex", "--words", 0).stdout.count("\\toprule") == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["eval", DIVERSITY, LLM, "-m", "DELTARB@20"], 2, "error: DELTARB@20 reads documents, and needs a corpus of them\n"),
+        (["eval", QRELS, LLM, "-m", "DELTARB@20", "--corpus", DOCUMENTS], 1, "error: qrels: DELTARB@20 needs judgments by subtopic"),
+        (["eval", DIVERSITY, LLM, "-m", "DELTARB@20", "--corpus", "none"], 1, "error: none: there is no such file\n"),
+        (["eval", DIVERSITY, LLM, "-m", "DELTARB@20", "--corpus", DOCUMENTS, "--terminal"], 2, "error: DELTARB has no terminal form"),
+        (["explain", DIVERSITY, LLM, "--corpus", DOCUMENTS], 2, "error: which query?\n\nhint: there are q1, q2, q3, q4, q5, ...\n"),
+        (["explain", DIVERSITY, LLM, "--corpus", DOCUMENTS, "--query", "q8"], 1, "error: qrels.diversity: DELTARB@20 is undefined for query `q8`"),
+        (["explain", DIVERSITY, LLM, "-m", "AP", "--query", "q1"], 2, "error: AP does not read documents"),
+        (["explain", DIVERSITY, LLM, "--query", "q1"], 2, "error: DELTARB@20 reads documents, and needs a corpus"),
+    ],
+)  # fmt: skip
+def test_errors(call: Call, args: list[str], code: int, message: str) -> None:
+    result = call(*args)
+    assert (result.exit_code, result.stderr[: len(message)]) == (code, message)
