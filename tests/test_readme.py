@@ -7,11 +7,14 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from cranfield import example
 
 README = Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text() if README.exists() else ""
@@ -51,6 +54,15 @@ def test_commands(tmp_path: Path) -> None:
                 assert [line.rstrip() for line in done.stdout.strip().splitlines()] == expected.strip().splitlines()
             ran += 1
     assert ran >= 2
+
+
+@pytest.mark.parametrize("command", re.findall(r"^\|[^|]*\| `cranfield (.*)` \|$", TEXT, re.MULTILINE))
+def test_commands_of_the_table(command: str, tmp_path: Path) -> None:
+    for name in example.NAMES:
+        shutil.copy(example.path(name), tmp_path)
+    line = [sys.executable, "-m", "cranfield", *shlex.split(command)]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("block", [block for language, block in BLOCKS if language == "python"])

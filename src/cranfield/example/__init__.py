@@ -14,8 +14,9 @@ from cranfield.errors import UsageError
 
 QRELS = "qrels.txt"
 DIVERSITY = "qrels.diversity.txt"
+DOCUMENTS = "documents.jsonl"
 RUNS = ("bm25.run", "dense.run", "llm.run", "quiet.run")
-NAMES = ("documents.jsonl", "queries.jsonl", QRELS, DIVERSITY, *RUNS)
+NAMES = (DOCUMENTS, "queries.jsonl", QRELS, DIVERSITY, *RUNS)
 
 
 def path(name: str) -> Path:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cranfield import example
+from cranfield.comparing import compare
 from cranfield.evaluate import evaluate
+from cranfield.report.compare import leaderboard
 from cranfield.report.sheet import Cell, Look, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
 from cranfield.scores import Scores, Undefined
@@ -29,10 +32,11 @@ class Stop:
         return f"{title}\n{words}\n\n$ {self.command}\n\n{render(self.sheet, width=width, colour=colour)}\n"
 
 
-def scored(measures: list[str], *, residuals: bool = False) -> Scores:
-    """Scores of the four runs of the example."""
-    runs = [str(example.path(name)) for name in example.RUNS]
-    return evaluate(runs, str(example.path(example.QRELS)), measures, residuals=residuals)
+def scored(
+    measures: list[str], *, names: Sequence[str] = example.RUNS, qrels: str = example.QRELS, **how: Any
+) -> Scores:
+    """Scores of the runs of the example."""
+    return evaluate([str(example.path(name)) for name in names], str(example.path(qrels)), measures, **how)
 
 
 def tour() -> Iterator[Stop]:
@@ -67,6 +71,37 @@ def tour() -> Iterator[Stop]:
         "were relevant.",
         'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
         Look().sheet(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
+    )
+
+    silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]
+    yield Stop(
+        "5. Lists that end",
+        "quiet stops when it has nothing more to say, and says nothing at all of q8. A plain measure never rewards "
+        "that. With `terminal` the end of a list is an answer: that no more is relevant.",
+        f'cranfield eval qrels.txt *.run -m "{" ".join(silent)}"',
+        Look().sheet(scored(silent)),
+    )
+    yield Stop(
+        "6. Is one really better?",
+        "The letters below a mean name the runs that it beats: a paired randomisation test over the queries, corrected "
+        "for the number of pairs (Holm). Eight queries are few.",
+        'cranfield compare qrels.txt bm25.run dense.run llm.run -m "AP nDCG@10"',
+        leaderboard(compare(scored(["AP", "nDCG@10"], names=example.RUNS[:3])), 4),
+    )
+    several = ["alpha_nDCG@5", "ERR_IA@5", "StRecall@5"]
+    yield Stop(
+        "7. Questions with several meanings",
+        "Judgments may say what a document is about. These measures reward a list that covers many subtopics early.",
+        f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(several)}"',
+        Look().sheet(scored(several, qrels=example.DIVERSITY)),
+    )
+    reading = ["DELTARB@5", "ABSRB@5"]
+    yield Stop(
+        "8. Judging by reading",
+        "These compare the words of a list with those of the relevant documents, subtopic by subtopic, so that a "
+        "document that nobody judged earns what it is worth. `cranfield explain` says which words did it.",
+        f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(reading)}" --corpus documents.jsonl',
+        Look().sheet(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
     )
 
 
