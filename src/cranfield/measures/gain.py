@@ -175,4 +175,5 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
         )
     found = summed(np.where(b.relevant, overlap(depth)[:, None] - above, 0))
     whole = total(count) / (1 - p) + b.R * (overlap(depth) - overlap(count))
-    return ratio(found, whole if normalize else np.where(b.R > 0, total(depth) / (1 - p), 0))
+    value = ratio(found, whole if normalize else np.where(b.R > 0, total(depth) / (1 - p), 0))
+    return np.minimum(value, 1)  # two ways to the same sum differ in the last digit
