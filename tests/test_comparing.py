@@ -88,7 +88,9 @@ def test_only_queries_that_all_have_count() -> None:
     one.counted[2, 5] = False
     found = cf.compare(one)
     assert found.queries == (("q0", "q1", "q3", "q4"),)
-    assert found.notes[0] == "compared on 4 queries; 2 left out, for which some run has no value"
+    assert found.notes[0] == (
+        "compared on 4 queries (q0, q1, q3, q4); without 2 queries (q2, q5), for which some run has no value"
+    )
     assert found.contests[0].difference == pytest.approx((x[0] - x[1])[[0, 1, 3, 4]].mean())
     filled = cf.compare(replace(one, undefined="zero"))
     assert len(filled.queries[0]) == 5
@@ -173,3 +175,34 @@ def test_too_little_to_compare_is_refused(x: np.ndarray) -> None:
         cf.compare(scores(x[:, :1]))
     with pytest.raises(CranfieldError, match="geometric mean"):
         cf.compare(scores(x, ("GMAP",), aggregates=("geometric",)))
+
+
+def test_resampling_never_says_never(x: np.ndarray) -> None:
+    """A p-value of 0 from one draw would be significant."""
+    far = np.stack([x[0], x[0] + 10 + x[1]])
+    for test in ("randomisation", "bootstrap", "randomised-tukey"):
+        found = cf.compare(scores(far), test=test, samples=1)
+        assert found.p[test].min() >= 0.5
+        assert found.notes[-1].startswith(
+            f"nothing can be significant: no corrected p-value of a {test} test can be below 0.5"
+        )
+
+
+def test_measures_with_enough_queries_can_be_significant() -> None:
+    values = np.random.default_rng(3).random((2, 2, 12))
+    values[:, 0, 3:] = np.nan
+    found = cf.compare(scores(values, ("AP", "RR")))
+    assert found.notes == (
+        "AP: compared on 3 queries (q0, q1, q2); without 9 queries (q3, q4, q5, q6, q7, ...), for which some run has "
+        "no value",
+        "RR: compared on 12 queries (q0, q1, q2, q3, q4, ...)",
+    )
+
+
+def test_queries_are_those_used_not_their_number() -> None:
+    values = np.random.default_rng(3).random((2, 2, 6))
+    values[0, 0, 0] = values[0, 1, 5] = np.nan
+    assert [note.partition(";")[0] for note in cf.compare(scores(values, ("AP", "RR")), test="t").notes] == [
+        "AP: compared on 5 queries (q1, q2, q3, q4, q5)",
+        "RR: compared on 5 queries (q0, q1, q2, q3, q4)",
+    ]

@@ -57,3 +57,11 @@ def test_pages_are_ordered_as_measures_order() -> None:
     ends = np.cumsum(page.ties)
     assert all(len(set(values[end - size : end])) == 1 for end, size in zip(ends, page.ties, strict=True))
     assert page.length == 30
+
+
+def test_what_is_undefined_counts_as_the_policy_says() -> None:
+    scores = cf.evaluate([NEW, OLD], QRELS, "AP", names=["r0", "r1"], undefined="one")
+    found = contrasts.by_query(scores, 0, "query")
+    assert found.queries == ("q1", "q2", "q3", "q4")
+    assert found.values[:, 3].tolist() == [1, 1]
+    assert found.left_out == 0

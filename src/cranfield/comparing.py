@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.auditing import Audit, Cause
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, UsageError
+from cranfield.notes import some
 from cranfield.scores import Scores, number
 from cranfield.statistics.anova import Anova, anova, tukey
 from cranfield.statistics.corrections import CORRECTIONS, Correction, corrected
@@ -23,6 +24,7 @@ Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomis
 TESTS: tuple[Test, ...] = get_args(Test)
 # These test all pairs of a measure at once, and leave nothing to correct.
 JOINT: tuple[Test, ...] = ("tukey", "randomised-tukey")
+RESAMPLING: tuple[Test, ...] = ("randomisation", "bootstrap", "randomised-tukey")
 Family = Literal["measure", "all"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 # What could turn a difference without any new query.
@@ -250,12 +252,14 @@ def _coarse(
     alpha: float,
     samples: int,
 ) -> list[str]:
-    """A warning where the randomisation test cannot give a p-value that is low enough among so many."""
-    finest = max(1 / min(samples + 1, 2 ** (len(queries) - 1)) for _, queries in matched)
-    finest *= tests if correction in ("holm", "bonferroni") else 1
-    if test != "randomisation" or finest < alpha:
+    """A warning where a test that resamples cannot give a p-value that is low enough among so many."""
+    if test not in RESAMPLING:
         return []
-    what = f"no corrected p-value of a randomisation test can be below {finest:.2g} here"
+    ways = [2.0 ** (len(queries) - 1) if test == "randomisation" else np.inf for _, queries in matched]
+    finest = 1 / min(samples + 1, max(ways)) * (tests if correction in ("holm", "bonferroni") else 1)
+    if finest < alpha:
+        return []
+    what = f"no corrected p-value of a {test} test can be below {min(finest, 1):.2g} here"
     return [f"nothing can be significant: {what}; it takes more samples, more queries or fewer pairs"]
 
 
@@ -274,16 +278,13 @@ def _matched(scores: Scores, measure: int) -> tuple[Floats, tuple[str, ...]]:
     name = scores.measures[measure]
     if scores.aggregates[measure] == "geometric":
         raise UsageError(f"{name} is a geometric mean, and has no differences of queries", hint="compare AP")
-    values = scores.values[:, measure]
-    if scores.undefined in ("zero", "one"):
-        values = np.where(np.isnan(values), float(scores.undefined == "one"), values)
-    both = scores.counted.all(axis=0) & ~np.isnan(values).any(axis=0)
-    if both.sum() < 2:
+    values, both = scores.matched(measure)
+    if len(both) < 2:
         raise InputError(
-            [f"{name}: {both.sum()} of {len(scores.queries)} queries have a value in every run; a test needs two"],
+            [f"{name}: {len(both)} of {len(scores.queries)} queries have a value in every run; a test needs two"],
             hint="do the runs answer the same queries?",
         )
-    return values[:, both], tuple(scores.queries[q] for q in np.flatnonzero(both))
+    return values, tuple(scores.queries[q] for q in both)
 
 
 def _measured(
@@ -295,7 +296,8 @@ def _measured(
     how: dict[str, Any] = {"b": samples, "seed": seed}
     by_test: dict[Test, Callable[[], Floats]] = {
         "randomisation": lambda: discriminate(x, "randomisation", **how).p[place],
-        "bootstrap": lambda: discriminate(x, "bootstrap", **how).p[place],
+        # As in the others the data themselves count as a draw: no number of draws makes a p-value 0.
+        "bootstrap": lambda: (samples * discriminate(x, "bootstrap", **how).p[place] + 1) / (samples + 1),
         "randomised-tukey": lambda: discriminate(x, "tukey", **how).p[place],
         "t": lambda: t_test(difference),
         "wilcoxon": lambda: wilcoxon(difference),
@@ -314,12 +316,13 @@ def _measured(
 
 
 def _notes(scores: Scores, used: Sequence[tuple[str, ...]]) -> list[str]:
-    """How many queries were compared on, and how many were not."""
+    """Which queries were compared on, and which were not."""
     notes = []
-    everything = int(scores.counted.any(axis=0).sum())
-    for size in dict.fromkeys(map(len, used)):
-        same = [m for m, queries in zip(scores.measures, used, strict=True) if len(queries) == size]
-        which = "" if len(same) == len(used) else f" ({', '.join(same)})"
-        missing = f"; {everything - size} left out, for which some run has no value" if size < everything else ""
-        notes.append(f"compared on {size} queries{which}{missing}")
+    everything = [scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0))]
+    for queries in dict.fromkeys(used):
+        same = [m for m, others in zip(scores.measures, used, strict=True) if others == queries]
+        what = "" if len(same) == len(scores.measures) else f"{', '.join(same)}: "
+        missing = sorted(set(everything) - set(queries), key=everything.index)
+        left = f"; without {some(missing)}, for which some run has no value" if missing else ""
+        notes.append(f"{what}compared on {some(queries)}{left}")
     return notes

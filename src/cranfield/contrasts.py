@@ -75,8 +75,7 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Co
     >>> found.queries, found.difference.tolist()
     (('q1', 'q2'), [0.5, 0.0])
     """
-    values = scores.values[:, measure]
-    both = np.flatnonzero(scores.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
+    values, both = scores.matched(measure)
     if not len(both):
         raise InputError(
             [f"{scores.measures[measure]}: no query has a value in every run"],
@@ -84,7 +83,7 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Co
         )
     names = tuple(scores.queries[q] for q in both)
     left_out = int(scores.counted.any(axis=0).sum()) - len(both)
-    found = Contrast(scores.measures[measure], scores.runs, names, values[:, both], left_out)
+    found = Contrast(scores.measures[measure], scores.runs, names, values, left_out)
     order = order or ("difference" if len(scores.runs) == 2 else "hardest")
     if order == "difference" and len(scores.runs) != 2:
         raise UsageError(

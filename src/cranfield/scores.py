@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.data import Floats
+from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, MissingDependency, UsageError
 
 if TYPE_CHECKING:
@@ -78,6 +78,17 @@ class Scores:
         if self.undefined == "skip":
             return values[~missing]
         return np.where(missing, float(self.undefined == "one"), values)
+
+    def matched(self, measure: int) -> tuple[Floats, Integers]:
+        """One measure by (run, query), and the queries: those that count and have a value in every run.
+
+        What is undefined is treated as the policy says.
+        """
+        values = self.values[:, measure]
+        if self.undefined in ("zero", "one"):
+            values = np.where(np.isnan(values), float(self.undefined == "one"), values)
+        both = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
+        return values[:, both], both
 
     def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
         """One number over queries: the mean, or the geometric mean or sum where the measure asks for it."""

@@ -40,7 +40,9 @@ def test_letters_and_pairs(call: Call) -> None:
         result.stdout.split()
     )
     assert "AP: every pair, over 7 queries" in result.stdout
-    assert result.stderr.splitlines()[0] == "note: compared on 7 queries; 1 left out, for which some run has no value"
+    assert result.stderr.splitlines()[0] == (
+        "note: compared on 7 queries (q1, q2, q3, q4, q5, ...); without 1 query (q8), for which some run has no value"
+    )
 
 
 def test_many_systems_have_letters_beyond_z(call: Call, tmp_path: Path) -> None:
@@ -118,3 +120,66 @@ def test_figures_and_report(call: Call, tmp_path: Path) -> None:
     ]
     assert f"cranfield eval {QRELS} " in page.read_text()
     assert "-m AP --ties=expected --condensed" in page.read_text()
+
+
+def test_runs_from_a_pipe_are_read_once(call: Call) -> None:
+    piped = Path(BM25).read_bytes()
+    expected = json.loads(call("compare", QRELS, BM25, DENSE, "-m", "AP", "--format", "json").stdout)["pairs"][0]
+    found = call("compare", QRELS, "-", DENSE, "-m", "AP", "--format", "json", input=piped)
+    assert found.exit_code == 0
+    assert json.loads(found.stdout)["pairs"][0] == expected | {"run": "stdin"}
+    assert call("queries", QRELS, "-", DENSE, "--query", "q1", input=piped).exit_code == 0
+
+
+def test_a_guard_that_cannot_guard_is_refused(call: Call, tmp_path: Path) -> None:
+    guard = ["--fail-if-worse", "AP", "--by"]
+    assert call("compare", QRELS, BM25, DENSE, *guard, "nan").exit_code == 2
+    assert call("compare", QRELS, BM25, DENSE, *guard, "inf").exit_code == 2
+    for alone in (["--by", "0.1"], ["--junit", tmp_path / "junit.xml"]):
+        result = call("compare", QRELS, BM25, DENSE, *alone)
+        assert result.exit_code == 2
+        assert "--by and --junit are about what --fail-if-worse guards" in result.stderr
+
+
+def test_a_guarded_measure_is_found_by_any_name(call: Call, tmp_path: Path) -> None:
+    qrels, good, bad = judged(tmp_path), made(tmp_path, "good", True), made(tmp_path, "bad", False)
+    report = tmp_path / "junit.xml"
+    guard = ["--junit", report, "--format", "json", "--condensed", "--no-audit"]
+    result = call("compare", qrels, good, bad, "-m", "AP[condensed] AP RR", "--fail-if-worse", "recip_rank P@1", *guard)
+    assert result.exit_code == 3
+    assert list(json.loads(result.stdout)["queries"]) == ["AP[condensed]", "RR[condensed]", "P@1[condensed]"]
+    names = [case.get("name") for case in ElementTree.parse(report).getroot()]
+    assert names == ["RR[condensed] against good", "P@1[condensed] against good"]
+
+
+def test_the_family_and_the_queries_are_named_in_csv_too(call: Call) -> None:
+    result = call("compare", QRELS, *RUNS, "-m", "AP", "--format", "csv")
+    assert next(csv.DictReader(StringIO(result.stdout)))["family"] == "6 pairs of each measure"
+    assert result.stderr.startswith("note: compared on 7 queries (q1, q2, q3, q4, q5, ...); without 1 query (q8), for")
+
+
+def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:
+    qrels = Path(QRELS).with_name("qrels.diversity.txt")
+    plain = call("compare", qrels, BM25, DENSE, "--format", "json")
+    assert "alpha_nDCG@20" in json.loads(plain.stdout)["queries"]
+    one = qrels.read_text().split()
+    weights = tmp_path / "intents"
+    weights.write_text(f"{one[0]} {one[1]} 9\n")
+    how = ["-m", "ERR_IA@20", "--intents", weights]
+    expected = cf.evaluate([BM25, DENSE], qrels, "ERR_IA@20", intents=str(weights)).means[:, 0]
+    told = json.loads(call("compare", qrels, BM25, DENSE, *how, "--format", "json").stdout)["pairs"][0]
+    assert (told["mean"], told["other_mean"]) == pytest.approx(tuple(expected), abs=1e-12)
+    assert call("queries", qrels, BM25, DENSE, *how).exit_code == 0
+
+
+def test_latex_takes_every_name(call: Call, tmp_path: Path) -> None:
+    qrels = judged(tmp_path)
+    names = ("[x]", "*y", "a<b|c", "50%_$&#{}~^\\")
+    runs = [made(tmp_path, name, i % 2 == 0) for i, name in enumerate(names)]
+    text = call("compare", qrels, *runs, "-m", "RR", "--no-audit", "--format", "latex").stdout
+    assert "\n{}[x] & " in text
+    assert "\n{}*y & " in text
+    assert "a$<$b$|$c" in text
+    assert "+$\\infty$" in text
+    assert r"50\%\_\$\&\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in text
+    assert "█" not in call("queries", qrels, *runs[:2], "-m", "RR", "--format", "latex").stdout

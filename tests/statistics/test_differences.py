@@ -1,6 +1,6 @@
 """Intervals, effect sizes, corrections and tests of paired differences, against SciPy, statsmodels and print."""
 
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from cranfield.statistics.anova import anova, tukey
 from cranfield.statistics.corrections import corrected
 from cranfield.statistics.intervals import bca, effect_size
 from cranfield.statistics.paired import t_test, wilcoxon
+from cranfield.statistics.resampling import discriminate
 
 # Hours of sleep gained by ten patients with either drug: Student, The probable error of a mean, 1908.
 SLEEP = np.array(
@@ -67,7 +68,8 @@ def test_t_test_and_wilcoxon_are_scipys(rows):
     x = np.array(rows)
     pairs = every_pair(len(x))
     difference = x[pairs[:, 0]] - x[pairs[:, 1]]
-    for row, t, w in zip(difference, t_test(difference), wilcoxon(difference), strict=True):
+    fifths = (difference * 5).round()  # to SciPy 0.8 - 0.6 and 0.6 - 0.4 are two differences
+    for row, t, w in zip(fifths, t_test(difference), wilcoxon(difference), strict=True):
         if np.ptp(row) > 1e-9:
             assert t == pytest.approx(stats.ttest_1samp(row, 0).pvalue, abs=1e-9)
         if row.any():
@@ -144,3 +146,86 @@ def test_tukey_keeps_its_promise_for_all_pairs():
         order = x.mean(axis=1).argsort()
         alarms += tukey(x, order[[[0, -1]]])[0] < 0.05  # the widest gap: no other pair can be significant without it
     assert abs(alarms / experiments - 0.05) < 4 * np.sqrt(0.05 * 0.95 / experiments)
+
+
+def test_a_pair_is_tested_as_if_it_were_alone():
+    """SciPy's Wilcoxon test is exact only if no row given with it has a tie or a zero."""
+    rng = np.random.default_rng(4)
+    difference = rng.normal(size=(5, 20))
+    difference[1] = difference[1].round()
+    difference[2, 3] = 0
+    difference[4, :2] = 0.5
+    alone = [stats.wilcoxon(row).pvalue for row in difference]
+    assert wilcoxon(difference) == pytest.approx(alone, abs=1e-12)
+
+
+def test_rounding_is_no_difference():
+    """Tenths, taken off each other, are as equal as whole numbers are."""
+    tens = np.array(
+        [[3, 8, 4, 6, 9, 2, 5, 7], [2, 7, 3, 7, 8, 1, 9, 6], [3, 8, 4, 6, 9, 2, 5, 7], [2, 7, 3, 5, 8, 1, 4, 6]]
+    )
+    x, pairs = tens / 10, every_pair(4)
+    x[2, 0], x[2, 1] = 0.1 + 0.2, 0.7 + 0.1 + 1e-16
+    difference, whole = (y[pairs[:, 0]] - y[pairs[:, 1]] for y in (x, tens))
+    assert t_test(difference) == pytest.approx(t_test(whole), abs=1e-12)
+    assert wilcoxon(difference) == pytest.approx(wilcoxon(whole), abs=1e-12)
+    assert effect_size(difference) == pytest.approx(effect_size(whole), abs=1e-9, nan_ok=True)
+    assert bca(x, pairs) == pytest.approx(bca(tens, pairs) / 10, abs=1e-9)
+    assert tukey(x, pairs) == pytest.approx(tukey(tens, pairs), abs=1e-9)
+    assert anova(x[[0, 2]]).p == 1
+
+
+def test_effects_almost_without_noise_have_an_interval():
+    """SciPy's search would take minutes. The exact one integrates over what the standard deviation may be."""
+    topics = 12
+    free = topics - 1
+    log_s = np.linspace(-4, 1, 20_001)
+    weight = np.exp(free * log_s - free * np.exp(2 * log_s) / 2)
+    noise = np.random.default_rng(0).normal(size=topics)
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+    for effect in (-2000, -0.3, 0.3, 14, 280, 300, 1e7):
+        found = effect_size((noise + effect)[None])[0]
+        assert found[1] < found[0] < found[2]
+        for end, p in zip(found[1:], (0.975, 0.025), strict=True):
+            # Where the effect is steep enough, only the ratio matters, and a lower one says the same.
+            scale = np.sqrt(topics) * min(1, 1000 / abs(effect))
+            chance = (weight * stats.norm.cdf((effect * np.exp(log_s) - end) * scale)).sum() / weight.sum()
+            assert chance == pytest.approx(p, abs=1e-3)
+
+
+def test_the_randomisation_test_is_scipys():
+    rng = np.random.default_rng(8)
+    x = rng.random((3, 8)).round(1)
+    found = discriminate(x, "randomisation", b=10_000).p
+    for (a, b), p in zip(every_pair(3), found, strict=True):
+        theirs = stats.permutation_test(
+            (x[a], x[b]), lambda y, z, axis: (y - z).mean(axis=axis), permutation_type="samples", vectorized=True
+        )
+        assert p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_randomised_tukey_is_what_all_ways_to_deal_say():
+    rng = np.random.default_rng(6)
+    x = rng.random((3, 4)).round(2)
+    draws = 20_000
+    ways = np.array(list(product(permutations(range(3)), repeat=4)))
+    dealt = x[ways, np.arange(4)[:, None]].mean(axis=1)
+    reached = np.ptp(dealt, axis=1)
+    for (a, b), p in zip(every_pair(3), discriminate(x, "tukey", b=draws, seed=1).p, strict=True):
+        exact = (reached >= abs(x[a].mean() - x[b].mean()) - 1e-12).mean()
+        assert abs(p - exact) < 4 * np.sqrt(exact * (1 - exact) / draws) + 1e-4
+
+
+def test_resampling_tests_raise_as_few_false_alarms_as_promised():
+    """Skewed scores and unequal topics: what the t-test assumes does not hold, and these tests do not assume it."""
+    rng = np.random.default_rng(12)
+    experiments, draws = 400, 199
+    band = 4 * np.sqrt(0.05 * 0.95 / experiments)
+    single, family = 0, 0
+    for seed in range(experiments):
+        x = np.clip(rng.beta(0.5, 1, 12) + rng.exponential(0.2, (4, 12)), 0, 2)
+        # With 199 draws p = (c + 1) / 200 can be 0.05 exactly, and "at most" is what keeps the level.
+        single += discriminate(x[:2], "randomisation", b=draws, seed=seed).p[0] <= 0.05
+        family += discriminate(x, "tukey", b=draws, seed=seed).p.min() <= 0.05
+    assert abs(single / experiments - 0.05) < band
+    assert abs(family / experiments - 0.05) < band

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,14 @@ testing = options.several(
     ),
 )
 
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    # Nothing is lower than by something that is no number: the guard would let everything pass.
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number", ctx, param)
+    return value
+
+
 guarding = options.several(
     click.option(
         "--fail-if-worse",
@@ -65,12 +74,14 @@ guarding = options.several(
         multiple=True,
         type=options.MeasureName(),
         metavar="MEASURE",
+        callback=lambda ctx, param, value: [name for text in value for name in options.split(text)],
         help="Exit with 3 if a run is significantly worse than the baseline in this measure; may be repeated.",
     ),
     click.option(
         "--by",
-        type=click.FloatRange(min=0),
+        type=click.FloatRange(0, math.inf, max_open=True),
         default=0.0,
+        callback=_finite,
         show_default=True,
         help="How much lower a mean may be without being worse.",
     ),
@@ -94,6 +105,7 @@ guarding = options.several(
 )
 @options.views
 @options.policies
+@options.intents
 @options.seed
 @click.option("--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people.")
 @click.option(
@@ -112,13 +124,14 @@ def command(
     baseline: str | None,
     all_pairs: bool,
     no_audit: bool,
-    guarded: tuple[str, ...],
+    guarded: list[str],
     by: float,
     junit: str | None,
     figures: str | None,
     digits: int,
     format: str,
     output: str | None,
+    intents: str | None,
     seed: int,
     **given: Any,
 ) -> None:
@@ -132,16 +145,35 @@ def command(
     cranfield compare qrels.txt *.run --baseline bm25.run --test t --correction bh
     cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01 --alpha 0.05
     """
-    from cranfield import audit, compare, evaluate, read_qrels
+    from cranfield import audit, compare, evaluate, read_qrels, read_run
+    from cranfield.errors import UsageError
+    from cranfield.evaluate import columns_of
     from cranfield.report import compare as report
     from cranfield.report.guard import junit_xml, verdicts
     from cranfield.report.studies.pages import write
+    from cranfield.views import Views
 
+    if not guarded and (junit or by):
+        raise UsageError("--by and --junit are about what --fail-if-worse guards", hint="name a measure with it")
     results.drawable(figures)
     how = {name: given.pop(name) for name in ("test", "tests", "correction", "family", "alpha", "samples")}
-    names = list(dict.fromkeys([*measures, *guarded]))
-    judgments = read_qrels(qrels)
-    scores = evaluate(list(runs), judgments, names, seed=seed, **given)
+    judgments, told = options.weighted(read_qrels(qrels), intents)
+    measures, said = options.fitting(measures, judgments, terminal=given["terminal"])
+    views = Views(*(given[name] for name in ("ties", "depth", "condensed", "terminal", "full_length")))
+    # A guarded measure that is shown anyhow, perhaps by another name, is not shown twice.
+    columns = columns_of([*measures, *guarded], views)
+    labels = (
+        [
+            next(column.label for column in columns if column.measure == one.measure)
+            for one in columns_of(guarded, views)
+        ]
+        if guarded
+        else []
+    )
+    shown = [column.label for column in columns_of(measures, views)]
+    names = list(dict.fromkeys([*shown, *labels]))
+    loaded = [read_run(run) for run in runs]  # standard input can be read once
+    scores = evaluate(loaded, judgments, names, seed=seed, **given)
     if baseline in runs:
         baseline = scores.runs[runs.index(baseline)]
     if guarded and baseline is None:
@@ -149,7 +181,7 @@ def command(
     closely = None
     if not no_audit:
         with progress("looking closely") as step:
-            closely = audit(list(runs), judgments, names, seed=seed, progress=step, **given)
+            closely = audit(loaded, judgments, names, seed=seed, progress=step, **given)
     with progress("comparing") as step:
         found = compare(scores, baseline, audit=closely, seed=seed, progress=step, **how)
     if format == "csv":
@@ -158,13 +190,13 @@ def command(
         pages = report.pages(found, digits, all_pairs=all_pairs)
         text = write(pages, found.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
-    if format not in ("json", "csv"):
-        note(report.notes(found, all_pairs=all_pairs))
+    if format != "json":
+        note([*said, *told, *report.notes(found, all_pairs=all_pairs or format == "csv")])
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
         click.echo(f"{len(drawing.figures(found, figures))} files in {figures}", err=True)
-    judged = verdicts(found, [scores.measures[names.index(measure)] for measure in guarded], by)
+    judged = verdicts(found, labels, by)
     if junit:
         replace(Path(junit), junit_xml(judged).encode())
     worse = [one.sentence for one in judged if one.worse]

@@ -18,8 +18,6 @@ INTERVALS = {
     "t": "95 % confidence intervals of the mean over queries: Student's t",
 }
 
-DIVERSE = "{name} has judgments by subtopic, so that these are measures of diversity; -m asks for others"
-
 
 @click.command(short_help="Score runs against judgments.")
 @options.inputs
@@ -67,17 +65,12 @@ def command(
     cranfield eval qrels.txt llm.run -m nDCG@10 --ties expected -q
     """
     from cranfield import evaluate, read_qrels, report
-    from cranfield.subtopics import diverse
 
     judged: Any = qrels
     said: list[str] = []
     if measures == list(options.DEFAULT_MEASURES):
         judged = read_qrels(qrels)
-        if how["terminal"]:
-            measures = list(options.TERMINAL_MEASURES)
-        elif diverse(judged):
-            measures = list(options.DIVERSITY_MEASURES)
-            said = [DIVERSE.format(name=judged.name)]
+        measures, said = options.fitting(measures, judged, terminal=how["terminal"])
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
     with progress("scoring") as step:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -11,6 +11,9 @@ from click.shell_completion import CompletionItem
 from cranfield.report import FORMATS
 from cranfield.scores import UNDEFINED
 from cranfield.views import TIES
+
+if TYPE_CHECKING:
+    from cranfield.data import Judgments
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -55,6 +58,29 @@ def split(text: str) -> Iterator[str]:
 def _measures(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
     # An empty -m is most often a variable without a value: no reason to report something else instead.
     return [name for text in value or DEFAULT_MEASURES for name in split(text)]
+
+
+DIVERSE = "{name} has judgments by subtopic, so that these are measures of diversity; -m asks for others"
+
+
+def fitting(measures: list[str], judgments: Judgments, *, terminal: bool) -> tuple[list[str], list[str]]:
+    """The measures asked for, or where none were those that fit the judgments; and a note where these are others."""
+    from cranfield.subtopics import diverse
+
+    if measures != list(DEFAULT_MEASURES):
+        return measures, []
+    if terminal:
+        return list(TERMINAL_MEASURES), []
+    if diverse(judgments):
+        return list(DIVERSITY_MEASURES), [DIVERSE.format(name=judgments.name)]
+    return measures, []
+
+
+def weighted(judgments: Judgments, intents: str | None) -> tuple[Judgments, list[str]]:
+    """The judgments with the weights of --intents, where there are any; and notes on these."""
+    from cranfield.intents import with_intents
+
+    return (judgments, []) if intents is None else with_intents(judgments, intents)
 
 
 def _symbols(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -29,6 +29,7 @@ from cranfield.contrasts import ORDERS
 )
 @options.views
 @options.policies
+@options.intents
 @options.seed
 @results.writing
 def command(
@@ -43,6 +44,7 @@ def command(
     digits: int,
     format: str,
     output: str | None,
+    intents: str | None,
     **how: Any,
 ) -> None:
     """Show the scores of RUNs query by query: those that make the difference, the hardest, those that divide the runs.
@@ -54,31 +56,34 @@ def command(
     cranfield queries qrels.txt *.run --order disagreement
     cranfield queries qrels.txt bm25.run dense.run --query q3 --page 20
     """
-    from cranfield import contrasts, evaluate, read_qrels
+    from cranfield import contrasts, evaluate, read_qrels, read_run
     from cranfield.errors import UsageError
     from cranfield.report import contrasts as report
     from cranfield.report.figures import contrasts as drawing
 
     results.drawable(figures)
-    judgments = read_qrels(qrels)
+    judgments, told = options.weighted(read_qrels(qrels), intents)
+    loaded = [read_run(run) for run in runs]  # standard input can be read once
     if query is not None:
         if len(runs) != 2:
             raise UsageError(f"--query looks at two runs, and {len(runs)} were given")
         if figures is not None:
             raise UsageError("--query has no figure")
-        scores = evaluate(list(runs), judgments, measure, **how)
-        places = contrasts.documents(*runs, judgments, query, page)
+        scores = evaluate(loaded, judgments, measure, **how)
+        places = contrasts.documents(loaded[0], loaded[1], judgments, query, page)
         plain: Any = {"query": query, "runs": list(scores.runs), "documents": [place._asdict() for place in places]}
         pages = [report.documents(places, (scores.runs[0], scores.runs[1]), query)]
         draw = None
     else:
         with progress("scoring") as step:
-            scores = evaluate(list(runs), judgments, measure, progress=step, **how)
+            scores = evaluate(loaded, judgments, measure, progress=step, **how)
         found = contrasts.by_query(scores, 0, order)
         plain = found.to_dict()
-        pages = [report.queries(found, digits, most=most)]
+        pages = [report.queries(found, digits, most=most, bars=format == "table")]
         draw = lambda folder: drawing.figures(found, folder)  # noqa: E731
         if found.left_out:
             left = f"{found.left_out} {'query' if found.left_out == 1 else 'queries'}"
-            plain["notes"] = [f"{left} left out, for which some run has no value"]
+            told = [*told, f"{left} left out, for which some run has no value"]
+        if told:
+            plain["notes"] = told
     results.deliver(pages, plain, draw, format=format, output=output, figures=figures)

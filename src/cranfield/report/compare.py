@@ -9,7 +9,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from cranfield.comparing import JOINT, Comparison, Contest
+from cranfield.comparing import JOINT, RESAMPLING, Comparison, Contest
 from cranfield.report.sheet import Cell, Sheet
 from cranfield.report.studies.pages import Page, sheet, shown
 from cranfield.report.text import exact
@@ -23,7 +23,6 @@ TESTS = {
     "tukey": "Tukey's HSD",
     "randomised-tukey": "randomised Tukey HSD",
 }
-DRAWN = ("randomisation", "bootstrap", "randomised-tukey")
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
 
 
@@ -44,7 +43,7 @@ def pages(found: Comparison, digits: int = 4, *, all_pairs: bool = False) -> lis
 
 def method(found: Comparison) -> str:
     """How the p-values were made, and for which family they hold."""
-    drawn = f", {found.samples:,} samples, seed {found.seed}" if found.test in DRAWN else ""
+    drawn = f", {found.samples:,} samples, seed {found.seed}" if found.test in RESAMPLING else ""
     how = "jointly" if found.test in JOINT else CORRECTIONS[found.correction]
     return f"{TESTS[found.test]}{drawn}; {how} over {found.family}; p < {found.alpha:g}"
 
@@ -173,9 +172,10 @@ def csv(found: Comparison) -> str:
     out = StringIO()
     lines = comma.writer(out, lineterminator="\n")
     plain = [name for name in Contest._fields if name not in ("p", "doubts")]
-    lines.writerow([*plain, *(f"p {test}" for test in found.p), "doubts"])
+    how = [found.test, found.correction, found.family]
+    lines.writerow([*plain, *(f"p {test}" for test in found.p), "doubts", "test", "correction", "family"])
     for one in found.contests:
-        lines.writerow([*_fields(one, plain), *map(exact, one.p.values()), " ".join(one.doubts)])
+        lines.writerow([*_fields(one, plain), *map(exact, one.p.values()), " ".join(one.doubts), *how])
     return out.getvalue()
 
 

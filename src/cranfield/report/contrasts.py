@@ -14,13 +14,16 @@ from cranfield.report.studies.pages import Page, sheet, shown
 BAR = 12  # signs of the longest bar
 
 
-def queries(found: Contrast, digits: int = 4, *, most: int | None = None) -> Page:
-    """A row for each query: all runs where they are few, else the lowest and the highest of them."""
+def queries(found: Contrast, digits: int = 4, *, most: int | None = None, bars: bool = True) -> Page:
+    """A row for each query: all runs where they are few, else the lowest and the highest of them.
+
+    ``bars`` are for where signs are all of one width.
+    """
     rows = range(len(found.queries) if most is None else min(most, len(found.queries)))
     wide = len(found.runs) <= 6
     heads = [*found.runs] if wide else ["lowest", "highest"]
     pair = len(found.runs) == 2
-    heads += ["difference", ""] if pair else ["mean", "disagreement"]
+    heads += ["difference", *([""] if bars else [])] if pair else ["mean", "disagreement"]
     longest = float(np.abs(found.difference).max()) if pair else 0.0
     lines = []
     for q in rows:
@@ -32,7 +35,7 @@ def queries(found: Contrast, digits: int = 4, *, most: int | None = None) -> Pag
             cells = [Cell(shown(float(values[r]), digits), aside=found.runs[r]) for r in ends]
         if pair:
             gap = float(found.difference[q])
-            cells += [Cell(signed(gap, digits)), Cell(bar(gap, longest))]
+            cells += [Cell(signed(gap, digits)), *([Cell(bar(gap, longest))] if bars else [])]
         else:
             cells += [Cell(shown(float(found.mean[q]), digits)), Cell(shown(float(found.deviation[q]), digits))]
         lines.append(((found.queries[q],), cells))

@@ -17,6 +17,7 @@ SPECIAL = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"${sign}$" for sign in "<>|"},  # which the oldest and still usual encoding of fonts prints as ¡, ¿ and —
 }
 
 
@@ -114,7 +115,7 @@ def latex(scores: Scores, look: Look) -> str:
 
 def _latex_rows(sheet: Sheet) -> Iterator[str]:
     for row in sheet.rows:
-        yield _ampersands([*map(escaped, row.names), *map(_set, row.cells)])
+        yield begun(_ampersands([*map(escaped, row.names), *map(_set, row.cells)]))
         if sheet.ends(row):
             yield "\\midrule"
 
@@ -136,3 +137,12 @@ def escaped(text: str) -> str:
     '50\\\\% of my\\\\_run'
     """
     return "".join(SPECIAL.get(sign, sign) for sign in text)
+
+
+def begun(text: str) -> str:
+    """The first cell of a row: `[` or `*` there would be taken for an argument of the row before.
+
+    >>> begun("[a]"), begun("a")
+    ('{}[a]', 'a')
+    """
+    return f"{{}}{text}" if text[:1] in ("[", "*") else text

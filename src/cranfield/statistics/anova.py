@@ -8,6 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cranfield.data import Floats, Integers
+from cranfield.statistics.correlation import SAME
+
+FAR = 1e-10  # a p-value below which nobody asks how far below
 
 
 class Anova(NamedTuple):
@@ -44,13 +47,14 @@ def anova(x: Floats) -> Anova:
     left = x - rows - columns + x.mean()
     # A difference that is the same for all topics leaves nothing but rounding.
     rounding = (1e-14 * np.abs(x).max(initial=0)) ** 2 * x.size
-    residual = float((left**2).sum())
-    return Anova(
-        float(topics * ((rows - x.mean()) ** 2).sum()),
-        float(systems * ((columns - x.mean()) ** 2).sum()),
-        residual if residual > rounding else 0.0,
-        (systems - 1, topics - 1, (systems - 1) * (topics - 1)),
+    squares = (
+        topics * ((rows - x.mean()) ** 2).sum(),
+        systems * ((columns - x.mean()) ** 2).sum(),
+        (left**2).sum(),
     )
+    freedom = systems - 1, topics - 1, (systems - 1) * (topics - 1)
+    between, among, left_over = (float(one) if one > rounding else 0.0 for one in squares)
+    return Anova(between, among, left_over, freedom)
 
 
 def tukey(x: Floats, pairs: Integers) -> Floats:
@@ -58,15 +62,19 @@ def tukey(x: Floats, pairs: Integers) -> Floats:
 
     With two systems it is the paired t-test.
     """
+    from scipy.special import stdtr
     from scipy.stats import studentized_range
 
     found = anova(x)
     gap = np.abs(x[pairs[:, 0]].mean(axis=1) - x[pairs[:, 1]].mean(axis=1))
     if not found.noise:
-        return np.where(gap > 0, 0.0, 1.0)
+        return np.where(gap > SAME, 0.0, 1.0)
     reach, which = np.unique(gap / np.sqrt(found.noise / x.shape[1]), return_inverse=True)
+    # Far out, where SciPy integrates for long and finds 0, the sum over all pairs is as good a bound as any.
+    p = len(x) * (len(x) - 1) * stdtr(found.freedom[2], -reach / np.sqrt(2))
+    near = p > FAR
     with warnings.catch_warnings():
         # SciPy integrates numerically, and says where a tail was hard: by then it is known to many digits.
         warnings.simplefilter("ignore")
-        p = studentized_range.sf(reach, len(x), found.freedom[2])
-    return np.clip(np.atleast_1d(p), 0, 1)[which]
+        p[near] = studentized_range.sf(reach[near], len(x), found.freedom[2])
+    return np.clip(p, 0, 1)[which]

@@ -8,8 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats, Integers
+from cranfield.statistics.correlation import SAME
+from cranfield.statistics.rounding import settled
 
 CELLS = 1 << 22  # resampled differences held at a time
+STEEP = 1000  # from this t on its own noise is nothing beside that of the standard deviation
 
 
 def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_999, seed: int = 0) -> Floats:
@@ -29,14 +32,15 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
     limits = np.empty((len(pairs), 2))
     for i in range(0, len(pairs), step := max(1, CELLS // resamples)):
         a, b = pairs[i : i + step].T
-        difference = x[a] - x[b]
+        difference = settled(x[a] - x[b])
         observed = difference.mean(axis=1, keepdims=True)
         away = difference - observed
         flat = np.ptp(difference, axis=1) == 0
         spread = np.where(flat, 1, (away**2).sum(axis=1))
         skewed = (away**3).sum(axis=1) / (6 * spread**1.5)
         sample = np.sort(means[a] - means[b], axis=1)
-        below = ((sample < observed).sum(axis=1) + (sample <= observed).sum(axis=1)) / (2 * resamples)
+        # What is as large but for rounding counts half.
+        below = sum((sample < observed + near).sum(axis=1) for near in (-SAME, SAME)) / (2 * resamples)
         bias = ndtri(below)
         for end, quantile in enumerate((0.5 - level / 2, 0.5 + level / 2)):
             moved = bias + ndtri(quantile)
@@ -61,16 +65,19 @@ def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:
     t at either end (Steiger & Fouladi, *Noncentrality interval estimation*, 1997). Without any noise the effect is
     0 or infinite, and has no interval.
     """
-    from scipy.special import nctdtrinc
+    from scipy.special import chdtri, nctdtrinc
 
-    topics = difference.shape[1]
+    difference, topics = settled(difference), difference.shape[1]
     mean, flat = difference.mean(axis=1), np.ptp(difference, axis=1) == 0
     deviation = np.where(flat, 1, difference.std(axis=1, ddof=1))
     certain = np.where(difference[:, 0] == 0, 0, np.copysign(np.inf, mean))
     effect = np.where(flat, certain, mean / deviation)
     t = np.where(flat, 0, mean / deviation) * np.sqrt(topics)
-    high, low = (
-        np.where(flat, np.nan, nctdtrinc(topics - 1, p, t) / np.sqrt(topics))
-        for p in (0.5 - level / 2, 0.5 + level / 2)
-    )
+    size, ends = np.abs(t), []
+    for p in (0.5 + level / 2, 0.5 - level / 2):
+        # SciPy's search for the noncentrality does not end where t is large.
+        steep = size * np.sqrt(chdtri(topics - 1, p) / (topics - 1))
+        found = np.where(size > STEEP, steep, nctdtrinc(topics - 1, p, np.minimum(size, STEEP)))
+        ends.append(np.where(flat, np.nan, found / np.sqrt(topics)))
+    low, high = np.where(t < 0, [-ends[1], -ends[0]], ends)
     return np.stack([effect, low, high], axis=1)

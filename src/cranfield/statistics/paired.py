@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.statistics.rounding import settled
 
 FEW = 13  # topics whose signs are all tried: 8,192 ways
 
@@ -17,7 +18,7 @@ def t_test(difference: Floats) -> Floats:
     """
     from scipy.special import stdtr  # scipy.stats takes half a second to load
 
-    topics = difference.shape[1]
+    difference, topics = settled(difference), difference.shape[1]
     flat = np.ptp(difference, axis=1) == 0
     error = np.where(flat, 1, difference.std(axis=1, ddof=1)) / np.sqrt(topics)
     p = 2 * stdtr(topics - 1, -np.abs(difference.mean(axis=1)) / error)
@@ -32,12 +33,19 @@ def wilcoxon(difference: Floats) -> Floats:
     """
     from scipy import stats
 
-    topics = difference.shape[1]
+    # Ranks are of sizes, whichever way a difference goes.
+    difference, topics = np.copysign(settled(np.abs(difference)), difference), difference.shape[1]
     p = np.ones(len(difference))
     moved = difference.any(axis=1)
-    if topics > FEW and moved.any():
-        p[moved] = stats.wilcoxon(difference[moved], axis=1).pvalue
-    if topics > FEW or not moved.any():
+    if topics > FEW:
+        # SciPy chooses between an exact and an approximate p-value for all that it is given at once.
+        size = np.sort(np.abs(difference), axis=1)
+        plain = (np.diff(size, axis=1) > 0).all(axis=1) & (size[:, 0] > 0)
+        for alike in (moved & plain, moved & ~plain):
+            if alike.any():
+                p[alike] = stats.wilcoxon(difference[alike], axis=1).pvalue
+        return p
+    if not moved.any():
         return p
     size = np.abs(difference[moved])
     rank = np.where(size > 0, stats.rankdata(size, axis=1) - (size == 0).sum(axis=1, keepdims=True), 0)

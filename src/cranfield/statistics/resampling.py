@@ -18,6 +18,7 @@ from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.statistics.correlation import SAME
+from cranfield.statistics.rounding import settled
 
 Test = Literal["bootstrap", "randomisation", "tukey"]
 
@@ -262,20 +263,11 @@ def _means(x: Floats) -> Floats:
 
 
 def _differences(x: Floats, b: int) -> Iterator[Floats]:
-    """Differences by topic of the pairs, some at a time; differences that only rounding tells apart are the same."""
+    """Differences by topic of the pairs, some at a time."""
     first, second = pairs(len(x))
     rows = max(LEAST, CELLS // b)
     for begin in range(0, len(first), rows):
-        z = x[first[begin : begin + rows]] - x[second[begin : begin + rows]]
-        z[np.abs(z) <= SAME] = 0
-        order = z.argsort(axis=1, kind="stable")
-        ordered = np.take_along_axis(z, order, axis=1)
-        new = np.ones(z.shape, bool)
-        new[:, 1:] = ordered[:, 1:] > ordered[:, :-1] + SAME
-        new |= ordered == 0  # a chain of near values may not move away from no difference
-        leader = np.maximum.accumulate(np.where(new, np.arange(z.shape[1]), 0), axis=1)
-        np.put_along_axis(z, order, np.take_along_axis(ordered, leader, axis=1), axis=1)
-        yield z
+        yield settled(x[first[begin : begin + rows]] - x[second[begin : begin + rows]])
 
 
 def _commonest(z: Floats) -> Floats:

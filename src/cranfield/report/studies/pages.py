@@ -14,8 +14,11 @@ import numpy as np
 from cranfield.errors import UsageError
 from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
-from cranfield.report.text import escaped
+from cranfield.report.text import begun, escaped
 from cranfield.studies import saving
+
+# What LaTeX has other names for.
+SIGNS = {"–": "--", "τ": "$\\tau$", "ρ": "$\\rho$", "±": "$\\pm$", "∞": "$\\infty$"}
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,13 @@ def latex(page: Page) -> str:
     rows = [[*map(_typeset, row.names), *(_set(cell) for cell in row.cells)] for row in sheet.rows]
     head = [_typeset(" ".join(name.split())) for name in sheet.names + sheet.columns]
     lines = [
-        f"% {page.title}",
+        f"% {' '.join(page.title.split())}",
         "% \\usepackage{booktabs}",
         f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
         "\\toprule",
         " & ".join(head) + " \\\\",
         "\\midrule",
-        *(" & ".join(row) + " \\\\" for row in rows),
+        *(begun(" & ".join(row)) + " \\\\" for row in rows),
         "\\bottomrule",
         "\\end{tabular}",
     ]
@@ -110,7 +113,10 @@ def _starred(cell: Cell, bold: str) -> str:
 
 
 def _typeset(text: str) -> str:
-    return escaped(text).replace("–", "--").replace("τ", "$\\tau$").replace("ρ", "$\\rho$").replace("±", "$\\pm$")
+    text = escaped(text)
+    for sign, code in SIGNS.items():
+        text = text.replace(sign, code)
+    return text
 
 
 def _set(cell: Cell) -> str:

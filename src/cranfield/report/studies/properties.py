@@ -167,7 +167,7 @@ def _latex(said: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour
     lines = [f"% {HEADING}", "\\begin{description}"]
     for measure, cases in said:
         for name, text in cases:
-            lines.append(f"\\item[{{{escaped(measure)}}}, {name}] {escaped(text).replace('|', '$|$')}")
+            lines.append(f"\\item[{{{escaped(measure)}}}, {name}] {escaped(text)}")
     return "\n".join([*lines, "\\end{description}"]) + "\n"
 
 
