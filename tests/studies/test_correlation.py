@@ -198,9 +198,20 @@ def test_figures(found: Correlation, tmp_path: Path) -> None:
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert result.exit_code == 0
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
-        f"correlation.{kind}" for kind in ("pdf", "png", "svg")
+        f"correlation{what}.{kind}" for what in ("-places", "") for kind in ("pdf", "png", "svg")
     ]
     assert ">Q[condensed]<" in (tmp_path / "figures" / "correlation.svg").read_text()
+
+
+def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
+    made = cf.simulate(queries=6, systems=5, documents=500, relevant=8, depth=30, seed=1)
+    names = ["ERR_IA@20", "ABSRB@20", "DELTARB(mu=100)@20"]
+    result = correlation(made.runs, made.judgments, names, corpus=made.texts)
+    scores = cf.evaluate(made.runs, made.judgments, names, corpus=made.texts)
+    assert result.means == pytest.approx(scores.means.T, abs=1e-9)
+    assert result.matrix[0, 2] == pytest.approx(cf.kendall(scores.means[:, 0], scores.means[:, 2]).tau_a)
+    with pytest.raises(cf.MeasureError, match="ABSRB@20 reads documents, and needs a corpus of them"):
+        correlation(made.runs, made.judgments, names)
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")

@@ -10,7 +10,18 @@ import click
 from cranfield.errors import UsageError
 
 # Each is a module of `cranfield.cli.studies`.
-NAMES = ("truncation", "stopping", "correlation", "reduction", "newcomers", "power", "table1", "show")
+NAMES = (
+    "truncation",
+    "stopping",
+    "correlation",
+    "reduction",
+    "newcomers",
+    "power",
+    "sampling",
+    "reuse",
+    "table1",
+    "show",
+)
 
 
 class Studies(click.Group):

@@ -340,9 +340,7 @@ class Measure:
 
     def scored(self, seen: Batch, function: Kernel | None = None, *, seed: int = 0) -> Estimate:
         """The score of what `ordered` returned, or of something made of it."""
-        # What is known of the measure's own function need not hold for another.
         reach = self.definition.reach if function is None else None
-        but_one = self.definition.orders == "but one" and function is None
         function = function or self.definition.function
         arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
 
@@ -354,7 +352,7 @@ class Measure:
             if reach is not None and seen.tied.any():
                 seen = seen.compact(~np.isnan(seen.grade) & (reach(seen, **arguments) > 0))
             if self.definition.orders in ("but one", "all"):
-                return over_orders(plain, seen, but_one=but_one, seed=seed)
+                return over_orders(plain, seen, but_one=self.definition.orders == "but one", seed=seed)
             if self.definition.orders == "cuts":
                 return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, seed=seed)
             return plain(seen)

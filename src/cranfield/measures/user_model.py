@@ -15,8 +15,6 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
-from cranfield.measures.places import shared, sums
-from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.views import fill
 
@@ -124,31 +122,26 @@ def inverse_squares_target(
     return weighted(b, zeta_weights(T, horizon), None)
 
 
-def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Floats, Floats, Floats]:
-    """INST's weight of each document, and of the ranks between each and the one above it; last, those below all.
+def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Floats]:
+    """INST's weight of each document, and of all ranks together, relative to the first rank.
 
-    Weights are relative to the first rank. With c gain met at or above rank i the reader goes on with chance
-    ((i+2T-c-1)/(i+2T-c))²; between two documents with gain c is fixed, products telescope and sums are differences of
-    Hurwitz zetas. What depends on an open place is left out, and for 0 or 1; third come the products above documents.
+    With c gain met at or above rank i the reader goes on with chance ((i+2T-c-1)/(i+2T-c))²; between two
+    documents with gain c is fixed, products telescope and sums are differences of Hurwitz zetas.
     """
     end = np.inf if horizon is None else float(horizon)
     counts = b.relevant & (b.start < end)
-    settled = counts & (b.size == 1)
     gain = np.where(counts, b.gain, 0)
     met = np.cumsum(gain, axis=1)
     before = np.where(counts, 2 * target - met + gain, 1)  # what is left of 2T above the document
     rank = np.where(counts, b.start + 1.0, 1)
-    step = np.where(settled, (rank + before - gain - 1) / (rank + before - 1), 1) ** 2
+    step = np.where(counts, (rank + before - gain - 1) / (rank + before - 1), 1) ** 2
     scale = np.cumprod(np.pad(step, ((0, 0), (1, 0)), constant_values=(2 * target) ** 2), axis=1)
-    weight = np.where(settled, scale[:, :-1] / (rank + before - 1) ** 2, 0)
+    weight = np.where(counts, scale[:, :-1] / (rank + before - 1) ** 2, 0)
     reached = np.maximum.accumulate(np.pad(np.where(counts, rank, 0), ((0, 0), (1, 0))), axis=1)
-    # Whether the document that was reached last is settled.
-    known = reached != np.where(counts & ~settled, rank, -1).max(axis=1)[:, None]
-    upper = np.where(known[:, :-1], hurwitz(reached[:, :-1] + before), 0)
-    stretch = np.where(counts, scale[:, :-1] * (upper - np.where(settled, hurwitz(rank + before), 0)), 0)
+    stretch = scale[:, :-1] * (hurwitz(reached[:, :-1] + before) - hurwitz(rank + before))
     left = reached[:, -1] + 2 * target - met[:, -1]
-    tail = np.where(known[:, -1], hurwitz(left), 0) - (0 if horizon is None else hurwitz(left - reached[:, -1] + end))
-    return weight, stretch, scale[:, :-1], scale[:, -1] * tail
+    tail = hurwitz(left) - (0 if horizon is None else hurwitz(left - reached[:, -1] + end))
+    return weight, summed(np.where(counts, stretch, 0)) + scale[:, -1] * tail
 
 
 @measure(
@@ -156,7 +149,7 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
     cite="moffat2015",
     formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j",
     gains="scaled",
-    orders="but one",
+    orders="all",
     residual=lambda b, *, T, horizon: _if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
     local=True,
     topward=False,
@@ -175,30 +168,8 @@ def information_satisfied(
     >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
     0.723289
     """
-    weight, stretch, scale, tail = _examined(b, T, horizon)
-    earned = b.gain * weight
-    value = ratio(summed(earned), summed(stretch) + tail)
-    end = NEVER if horizon is None else horizon
-    query, column = np.nonzero(b.relevant & (b.size > 1) & (b.start < end))
-    if not len(query):
-        return value
-    # One document is open. At rank x it earns a share, and takes from all below it what readers stop there.
-    below = np.arange(b.gain.shape[1]) > column[:, None]
-    first, size, own = b.start[query, column] + 1, b.size[query, column], (query, column)
-    met = np.cumsum(b.gain, axis=1) - b.gain
-    found, later = (summed(np.where(part, earned[query], 0)) for part in (~below, below))
-    above, under = (summed(np.where(part, stretch[query], 0)) for part in (~below, below))
-    constants = b.gain[own], scale[own], 2 * T - met[own], found, later, above, under + tail[query]
-    which, rank, run = shared(first, size, *constants)
-    gain, reach, before, found, later, above, under = (x[which] for x in constants)
-    at = rank + before
-    step = ((at - gain - 1) / (at - 1)) ** 2
-    share = found + reach * gain / (at - 1) ** 2 + step * later
-    share /= above + step * under + reach * (step * hurwitz(at - gain) - hurwitz(at))
-    if (missed := rank > end).any():
-        share[missed] = (found / (above - reach * hurwitz(end + before)))[missed]
-    value[query] = sums(share, run, size) / size
-    return value
+    weight, whole = _examined(b, T, horizon)
+    return summed(b.gain * weight) / whole
 
 
 ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of it

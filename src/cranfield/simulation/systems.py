@@ -54,32 +54,42 @@ def systems(number: int, spread: float, ties: float, truncate: float, seed: int)
     )
 
 
+def appearance(made: tuple[System, ...], grade: Floats, popularity: Floats, chance: Chance) -> Floats:
+    """How relevant documents (document, subtopic) look to each system, (system, document), before noise."""
+    # What a system takes the query for; popular subtopics are taken by most.
+    first = chance.choose(popularity, len(made))
+    looks = np.where(grade > 0, 1 + BETTER * (grade - 1), 0.0)
+    beside = NARROW + (1 - NARROW) * np.array([[s.breadth] for s in made])
+    visible = np.where(first[:, None] == np.arange(len(popularity)), 1.0, beside)
+    found: Floats = (visible[:, None, :] * looks).max(axis=2)
+    return found
+
+
+def impression(made: tuple[System, ...], match: Floats, noise: float, chance: Chance) -> Floats:
+    """What scores come of it, (system, document): the more skilled a system, the less the noise tells."""
+    number = match.shape[1]
+    hard = np.sqrt(COMMON) * chance.bell((number,)) + np.sqrt(1 - COMMON) * chance.bell((len(made), number))
+    return np.array([[s.skill] for s in made]) * match + noise * hard
+
+
 def rankings(
     world: World, made: tuple[System, ...], query: int, depth: int, noise: float, seed: int
 ) -> tuple[Integers, Floats, Integers]:
     """What every system answers to one query: documents and scores (system, rank), and where each list ends."""
     chance = Chance(seed, SCORES, query)
     number = min(len(world.documents), max(2 * depth, world.grade.shape[1] + world.near))
-    skill, breadth = np.array([[s.skill, s.breadth] for s in made]).T
     tied, stops = np.array([[s.tied, s.stops] for s in made]).T
-    # What a system takes the query for; popular subtopics are taken by most.
-    first = chance.choose(world.popularity, len(made))
-    grade = world.grade[query]
-    looks = np.where(grade > 0, 1 + BETTER * (grade - 1), 0.0)
-    beside = NARROW + (1 - NARROW) * breadth
-    visible = np.where(first[:, None] == np.arange(len(world.popularity)), 1.0, beside[:, None])
-    seen = (visible[:, None, :] * looks).max(axis=2)  # (system, relevant document)
+    seen = appearance(made, world.grade[query], world.popularity, chance)
     many = int(world.relevant[query])
     match = np.zeros((len(made), number))
     match[:, many : many + world.near] = NEAR
     match[:, :many] = seen[:, :many]
-    hard = np.sqrt(COMMON) * chance.bell((number,)) + np.sqrt(1 - COMMON) * chance.bell((len(made), number))
-    exact = skill[:, None] * match + noise * hard
+    exact = impression(made, match, noise, chance)
     score = np.where(tied[:, None], np.rint(exact / COARSE) * COARSE, np.rint(exact * 1e4) / 1e4)
     shuffled = chance.order(number)  # what is tied stands in the file in an order without meaning
     order = shuffled[np.argsort(-score[:, shuffled], axis=1, kind="stable")][:, :depth]
     best = np.take_along_axis(score, order, axis=1)
-    sure = (best >= ENOUGH * skill[:, None]).sum(axis=1)
+    sure = (best >= ENOUGH * np.array([[s.skill] for s in made])).sum(axis=1)
     return (
         world.candidates(query, number)[order],
         best,

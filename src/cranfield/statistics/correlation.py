@@ -272,6 +272,15 @@ def _decided_ap(truth: Floats, estimate: Floats) -> Floats:
     return _ratio(share, (count > 0).sum(axis=-1))
 
 
+def places(x: Floats) -> Floats:
+    """The place of each system, 1 for the highest score; equal scores share the mean of their places.
+
+    >>> places(np.array([0.2, 0.9, 0.2])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    return (x.shape[-1] + 1) / 2 - _ranks(x)
+
+
 def _ranks(x: Floats) -> Floats:
     """Ranks, equal scores sharing the mean of theirs."""
     return _preferred(x).sum(axis=-1) / 2

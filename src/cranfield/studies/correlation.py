@@ -125,6 +125,7 @@ def correlation(
     *,
     coefficient: str = "tau-a",
     alpha: float = 0.01,
+    corpus: Any = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Correlation:
@@ -132,11 +133,12 @@ def correlation(
 
     ``coefficient`` is one of tau-a, tau-b, tau_ap, spearman, pearson, rbo; ``alpha`` the level at which agreement is
     told from chance. A run's score is its mean over the queries where the measure is defined for all runs.
+    Measures that read documents need a ``corpus``.
     """
     how = named(coefficient)
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must be between 0 and 1, not {alpha:g}")
-    found = systems(runs, qrels, measures, seed=seed, progress=progress)
+    found = systems(runs, qrels, measures, corpus=corpus, seed=seed, progress=progress)
     if len(found.measures) < 2:
         raise UsageError("measures are compared with each other, and there is one", hint="give at least two")
     means = found.means

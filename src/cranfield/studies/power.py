@@ -210,7 +210,7 @@ def power(
         tested = discriminate(scores, test, b=b, alpha=alpha, seed=seed)
         swaps = swap_rates(scores, trials=trials, seed=seed)
         outcomes.append(Sensitivity(measure, scores.mean(axis=1), tested, swaps, difference_variance(scores)))
-    notes = (*found.unanswered, *_left_out(found), *_coarse(test, b, alpha, int(used.sum())))
+    notes = (*found.said, *_left_out(found), *_coarse(test, b, alpha, int(used.sum())))
     queries = tuple(query for query, there in zip(found.queries, used, strict=True) if there)
     return Power(
         found.runs,

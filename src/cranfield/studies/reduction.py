@@ -19,15 +19,15 @@ from cranfield.measures import Measure
 from cranfield.statistics.resampling import draw_topics, power
 from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
+from cranfield.studies.repetitions import summary
 from cranfield.studies.strata import Strata, reduced
-from cranfield.studies.systems import Systems, complete, means, systems
+from cranfield.studies.systems import LEAST, Systems, complete, means, systems
 
 NAME = "reduction"
 DEFAULT = ("bpref", "rpref_relative2", "AP[condensed]", "Q[condensed]", "nDCG[condensed]", "AP", "Q", "nDCG")
 RATES = (90, 70, 50, 30, 10)
 By = Literal["rates", "depths", "queries"]
 QUANTITIES = ("mean", "agreement", "power")
-LEAST = 2  # queries that an order and a test need
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,7 @@ class Reduction:
         full = {"rates": "100 %", "depths": "all", "queries": str(self.queries)}[self.settings.by]
         return [full, *(f"{level}{unit}" for level in self.settings.levels)]
 
-    @staticmethod
-    def summary(values: Floats) -> Floats:
-        """Mean, standard deviation, 5th and 95th percentile over the repetitions that have a value: (4, ...)."""
-        there = np.ma.masked_invalid(values)
-        many = there.count(axis=-1)
-        middle = there.mean(axis=-1).filled(np.nan)
-        spread = np.sqrt(((there - middle[..., None]) ** 2).sum(axis=-1).filled(np.nan) / np.maximum(many - 1, 1))
-        ends = np.full((2, *middle.shape), np.nan)
-        for place in np.ndindex(middle.shape):
-            if many[place]:
-                ends[(slice(None), *place)] = np.quantile(there[place].compressed(), [0.05, 0.95])
-        return np.stack([middle, spread, *ends])
+    summary = staticmethod(summary)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""

@@ -240,6 +240,14 @@ class Relabeller:
         table = values.reshape(len(self.measures), len(self.runs), queries).transpose(1, 0, 2)
         return np.where(labelled.judged > 0, table, np.nan)
 
+    def unread(self, measure: Measure) -> tuple[int, int]:
+        """How many of the documents that a measure reads in any run are not in the corpus, and how many there are."""
+        assert self.rereading is not None
+        end = measure.cutoff or np.inf
+        order = measure.views.key, PLACES.get(measure.views.ties, "")
+        rows = np.unique(np.concatenate([shelf.document[shelf.start < end] for shelf in self.shelves[order]]))
+        return int((self.rereading.every.document[rows] < 0).sum()), len(rows)
+
     def _seen(self, labelled: Labelled) -> Iterator[tuple[Labelled, set[int]]]:
         """What measures see of the judgments known, and which measures: those that read see unjudged documents too."""
         read = {m for m, measure in enumerate(self.measures) if measure.definition.content}

@@ -13,9 +13,11 @@ from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluate import Negative, columns_of, named
-from cranfield.notes import some
+from cranfield.notes import read_of, some
 from cranfield.scores import Undefined
 from cranfield.studies.relabelling import Relabeller
+
+LEAST = 2  # queries that an order and a test need
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,7 @@ class Systems:
     """Runs that were read once, with what they are scored by.
 
     ``values`` (run, measure, query): under all judgments, NaN where undefined; ``defined`` (measure, query): for
-    every run; ``unanswered``: what a reader has to know of runs that leave queries out.
+    every run; ``said``: what a reader has to know of runs that leave queries out, and of a corpus with gaps.
     """
 
     relabeller: Relabeller
@@ -32,12 +34,12 @@ class Systems:
     queries: tuple[str, ...]
     values: Floats
     defined: Booleans
-    unanswered: tuple[str, ...]
+    said: tuple[str, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader has to know of means that are taken measure by measure."""
-        return (*self.unanswered, *_undefined(self.measures, self.defined, self.queries))
+        return (*self.said, *_undefined(self.measures, self.defined, self.queries))
 
     @property
     def means(self) -> Floats:
@@ -76,7 +78,7 @@ def systems(
             )
     judgments = formats.read_qrels(qrels)
     queries = tuple(judgments.queries)
-    if len(queries) < 2:
+    if len(queries) < LEAST:
         raise InputError(
             [f"{judgments.name}: {'one query is' if queries else 'no query is'} judged, and it takes at least two"]
         )
@@ -93,13 +95,14 @@ def systems(
     values = _settled(relabeller.scores(), undefined, labels, queries)
     defined = complete(values)
     for label, there in zip(labels, defined, strict=True):
-        if there.sum() < 2:
+        if there.sum() < LEAST:
             raise InputError(
                 [f"{label} is defined for {there.sum()} of {len(queries)} queries in all runs; it takes at least two"],
                 hint=f"leave {label} out, or the runs for which it is undefined",
             )
     names = tuple(run.name for run in relabeller.runs)
-    return Systems(relabeller, names, labels, queries, values, defined, tuple(_unanswered(relabeller, queries)))
+    said = (*_unanswered(relabeller, queries), *dict.fromkeys(_read(relabeller)))
+    return Systems(relabeller, names, labels, queries, values, defined, said)
 
 
 def _settled(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:
@@ -133,6 +136,20 @@ def _unanswered(relabeller: Relabeller, queries: Sequence[str]) -> Iterator[str]
         missing = np.flatnonzero(~answered).tolist()
         if missing:
             yield f"{run.name} does not answer {some([queries[q] for q in missing])}: scored as empty rankings"
+
+
+def _read(relabeller: Relabeller) -> Iterator[str]:
+    """What the corpus does not have of what measures read, or would learn from."""
+    for measure in relabeller.measures:
+        if relabeller.rereading is None or not measure.definition.content:
+            continue
+        reading, chosen = relabeller.rereading.every, measure.chosen
+        lacks, there = relabeller.unread(measure)
+        if lacks:
+            yield f"{lacks:,} of {there:,} documents that runs have on top are not in the corpus, and add nothing"
+        view = chosen["rel"], chosen["whole"]
+        if reading.absent(view)[0] or reading.silent(view, chosen["mu"])[0]:
+            yield from read_of(reading, view, chosen["mu"], relabeller.judgments.name)
 
 
 def _undefined(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:

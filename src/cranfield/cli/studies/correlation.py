@@ -16,6 +16,7 @@ from cranfield.studies.correlation import DEFAULT
 @options.inputs
 @results.measures(" ".join(DEFAULT))
 @results.coefficient
+@options.corpus
 @click.option(
     "--alpha",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -30,6 +31,7 @@ def command(
     measures: list[str],
     coefficient: str,
     alpha: float,
+    corpus: str | None,
     figures: str | None,
     digits: int,
     format: str,
@@ -37,11 +39,13 @@ def command(
 ) -> None:
     """Show how far every measure agrees with every other on the order of at least two RUNs.
 
-    As in Table 2 of Sakai, "Alternatives to Bpref" (SIGIR 2007). The figure is a heat map with like measures side by
-    side.
+    As in Table 2 of Sakai, "Alternatives to Bpref" (SIGIR 2007). One figure is a heat map with like measures side by
+    side, the other shows the places of runs by every measure against those by the first. Measures that read documents
+    take part where there is a --corpus (Hui et al., ICTIR 2017, Tables 3 and 4 and Figure 2).
 
     \b
     cranfield study correlation qrels.txt *.run -m "AP nDCG@10 RR bpref" --coefficient tau_ap
+    cranfield study correlation qrels.txt *.run -m "ERR_IA@20 ABSRB@20 DELTARB@20" --corpus corpus.parquet
     """
     from cranfield.report.figures.correlation import figures as draw
     from cranfield.report.studies.correlation import pages
@@ -49,7 +53,9 @@ def command(
 
     results.drawable(figures)
     with progress("reading") as step:
-        found = correlation(runs, qrels, measures or DEFAULT, coefficient=coefficient, alpha=alpha, progress=step)
+        found = correlation(
+            runs, qrels, measures or DEFAULT, coefficient=coefficient, alpha=alpha, corpus=corpus, progress=step
+        )
     results.deliver(
         pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
     )

@@ -28,9 +28,7 @@ from cranfield.studies.newcomers import DEFAULT
 @click.option(
     "--group-prefix", "prefix", metavar="TEXT", help="Instead: a group is what stands before TEXT in a run's name."
 )
-@click.option(
-    "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
-)
+@results.relevant
 @results.coefficient
 @results.writing
 def command(

@@ -31,9 +31,7 @@ from cranfield.studies.reduction import DEFAULT, RATES
 )
 @click.option("--topics", callback=results.numbers, metavar="N,...", help="Instead: keep N queries, chosen at random.")
 @click.option("--repeats", type=click.IntRange(1), default=30, show_default=True, help="Random samples of each size.")
-@click.option(
-    "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
-)
+@results.relevant
 @click.option(
     "--least",
     type=(click.IntRange(0), click.IntRange(0)),

@@ -62,6 +62,21 @@ testing = options.several(
 )
 
 
+relevant = click.option(
+    "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
+)
+
+
+variants = click.option(
+    "--variants",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="With one RUN: N more systems, made up over its documents.",
+)
+
+
 def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
     """A callback that reads whole numbers apart by commas."""
     try:

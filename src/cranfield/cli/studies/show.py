@@ -17,6 +17,8 @@ RESULTS = {
     "reduction": "Reduction",
     "newcomers": "Newcomers",
     "power": "Power",
+    "sampling": "Sampling",
+    "reuse": "Reuse",
 }
 
 

@@ -1,4 +1,4 @@
-"""The agreement of measures as a heat map, like measures side by side."""
+"""The agreement of measures as a heat map, like measures side by side; and run by run, against the first measure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.report.figures.canvas import COLUMN, GREY, PAGE, save
+from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, panels, save
+from cranfield.statistics.correlation import places
 from cranfield.studies.coefficients import coefficient
-from cranfield.studies.correlation import Correlation
+from cranfield.studies.correlation import NAME, Correlation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +21,8 @@ CELL = 0.42  # inches
 
 
 def figures(result: Correlation, folder: str) -> list[Path]:
-    """Draws the heat map into a folder."""
-    return save(partial(draw, result), folder, "correlation")
+    """Draws the heat map, and the places of runs, into a folder."""
+    return [*save(partial(draw, result), folder, NAME), *save(partial(scatter, result), folder, f"{NAME}-places")]
 
 
 def draw(result: Correlation) -> Figure:
@@ -69,3 +70,28 @@ def heat(result: Correlation, axis: Axes) -> Axes:
     bar.set_label(f"{sign} between orders of {len(result.runs)} runs")
     bar.outline.set_visible(False)
     return axis
+
+
+def scatter(result: Correlation) -> Figure:
+    """The place of every run by each measure against its place by the first one, 1 for the best.
+
+    As in Figure 2 of Hui et al. (ICTIR 2017): measures that agree have all runs on the diagonal.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    figure, axes = panels(len(result.measures) - 1, 4, 1.9)
+    first = places(result.means[0])
+    end = len(result.runs) + 0.7
+    for m, axis in enumerate(axes, 1):
+        axis.plot((0.3, end), (0.3, end), color=GREY, linewidth=0.6, linestyle=":")
+        axis.scatter(first, places(result.means[m]), s=9, color=BLUE, alpha=0.8, linewidths=0)
+        sign, value = coefficient(result.coefficient).sign, result.matrix[0, m]
+        axis.set_title(f"{sign} = {value:.2f}" if np.isfinite(value) else f"{sign} is undefined", fontsize=7)
+        axis.set_xlabel(f"place by {result.measures[0]}")
+        axis.set_ylabel(f"by {result.measures[m]}")
+        axis.set_xlim(0.3, end)
+        axis.set_ylim(0.3, end)
+        axis.set_aspect("equal")
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_locator(MaxNLocator(4, integer=True))
+    return figure

@@ -1,0 +1,54 @@
+"""Systems made up over what one run found: the same documents, in orders that are as good as they are said to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield import example, formats
+from cranfield.simulation.variants import variants
+from cranfield.statistics.correlation import tau
+
+QRELS = formats.read_qrels(example.path("qrels.diversity.txt"))
+RUN = formats.read_run(example.path("bm25.run"))
+
+
+def test_documents_are_the_runs_own() -> None:
+    made, _ = variants(RUN, QRELS, 4, seed=1)
+    table = formats.load(RUN)
+    own: dict[str, set[str]] = {}
+    for query, document in zip(table.query, table.document, strict=True):
+        own.setdefault(query, set()).add(document)
+    for one in made:
+        found: dict[str, set[str]] = {}
+        for query, document in zip(formats.load(one).query, formats.load(one).document, strict=True):
+            found.setdefault(query, set()).add(document)
+        assert found == {query: own[query] for query in found}
+        assert set(found) <= set(QRELS.queries)
+
+
+def test_the_same_seed_is_the_same_orders() -> None:
+    first, second, other = (variants(RUN, QRELS, 3, seed=seed)[0] for seed in (1, 1, 2))
+    assert [formats.load(a).score.tolist() for a in first] == [formats.load(b).score.tolist() for b in second]
+    assert formats.load(first[0]).score.tolist() != formats.load(other[0]).score.tolist()
+
+
+def test_better_ones_score_higher() -> None:
+    lab = cf.simulate(queries=30, systems=1, documents=1500, depth=40, pool_depth=40, seed=1)
+    made, systems = variants(lab.runs[0], lab.judgments, 12, seed=1)
+    scores = cf.evaluate(list(made), lab.judgments, "alpha_nDCG@20").means[:, 0]
+    assert tau([one.quality for one in systems], scores) > 0.7
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_wrong_number(number: int) -> None:
+    with pytest.raises(cf.CranfieldError, match="must be at least 1"):
+        variants(RUN, QRELS, number)
+
+
+def test_plain_judgments_and_runs_of_other_queries() -> None:
+    made, _ = variants(RUN, formats.read_qrels(example.path("qrels.txt")), 2)
+    assert np.isfinite(formats.load(made[0]).score).all()
+    with pytest.raises(cf.CranfieldError, match="answers none of the judged queries"):
+        variants(formats.read_run({"x": {"a": 1.0}}), QRELS, 2)
