@@ -104,6 +104,28 @@ def test_critical_value_of_the_paper() -> None:
         critical_tau(1)
 
 
+@pytest.mark.parametrize("alpha", [0.1, 0.05, 0.01, 0.001])
+@pytest.mark.parametrize("n", range(2, 9))
+def test_few_systems_are_counted_out(n: int, alpha: float) -> None:
+    """Beyond the critical value, and only there, is what so few orders reach less often than alpha."""
+    critical, pairs = critical_tau(n, alpha), n * (n - 1) // 2
+    for discordant in range(pairs // 2 + 1):
+        x = np.arange(n)
+        found = kendall(x, _with_inversions(n, discordant))
+        assert found.discordant == discordant
+        assert (found.tau_a > critical) == (found.p_value <= alpha + 1e-12)
+
+
+def _with_inversions(n: int, count: int) -> list[int]:
+    """An order with so many inversions: the highest goes to the front, as far as it may."""
+    order: list[int] = []
+    for i in range(n):
+        step = min(count, i)
+        order.insert(i - step, i)
+        count -= step
+    return order
+
+
 def test_many_at_once() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 9, (3, 4, 11)) / 9, rng.integers(0, 9, (4, 11)) / 9

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -261,3 +262,17 @@ def test_resamplings_of_other_topics() -> None:
         bootstrap(x, draw_topics(4, 10))
     with pytest.raises(cf.CranfieldError, match="signs were drawn for 4 topics, and there are scores for 3"):
         randomisation(x, draw_signs(4, 10))
+
+
+def test_a_difference_that_rounding_makes_is_none() -> None:
+    x = np.array([[0.3, 0.5, 0.7, 0.1], [0.1, 0.4, 0.9, 0.2]])
+    found = bootstrap(x, draw_topics(4, 200), 0.99)
+    assert (found.required == 0).all() or (found.required > 1e-12).all()
+    assert found.required.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None])
+def test_seeds_are_whole_numbers(seed: Any) -> None:
+    for draw in (draw_topics, draw_signs):
+        with pytest.raises(cf.CranfieldError, match="seed must be a whole number of at least 0"):
+            draw(20, 10, seed)

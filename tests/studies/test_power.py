@@ -127,6 +127,13 @@ def test_few_resamplings_and_few_topics_are_stated() -> None:
     assert power(runs, qrels, "P@4", b=9).notes == ("with b = 9 no p but 0 is below 0.05: use more resamplings",)
 
 
+def test_differences_beyond_all_numbers_of_topics() -> None:
+    runs, qrels = sure([[0.25, 0.5, 0.0], [0.5, 0.5, 0.0]])
+    found = power(runs, qrels, "P@4", differences=[1e-300, 0.1, 0.1])
+    assert found.differences == (1e-300, 0.1)
+    assert found.topics(found.outcomes[0], 1e-300) is None
+
+
 RUN = {"q1": {"a": 1.0}, "q2": {"b": 1.0}}
 JUDGED = {"q1": {"a": 1}, "q2": {"b": 1}}
 # q1 and q2 have nothing but relevant documents, q3 and q4 none at all.
@@ -150,7 +157,22 @@ SPLIT = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}, "q4": {"d": 0}}
         ([RUN, RUN], JUDGED, {"beta": 1}, "beta must be between 0 and 1, not 1"),
         ([RUN, RUN], JUDGED, {"b": 0}, "b must be a whole number of at least 1, not 0"),
         ([RUN, RUN], JUDGED, {"trials": 0}, "trials must be a whole number of at least 1, not 0"),
-        ([RUN, RUN], JUDGED, {"differences": [0.1, 0]}, "a difference to look for must be more than 0, not 0"),
+        (
+            [RUN, RUN],
+            JUDGED,
+            {"differences": [0.1, 0]},
+            "a difference to look for must be more than 0, and finite, not 0",
+        ),
+        (
+            [RUN, RUN],
+            JUDGED,
+            {"differences": [float("inf")]},
+            "a difference to look for must be more than 0, and finite, not inf",
+        ),
+        ([RUN, RUN], JUDGED, {"b": 1.5}, "b must be a whole number of at least 1, not 1.5"),
+        ([RUN, RUN], JUDGED, {"seed": -1}, "seed must be a whole number of at least 0, not -1"),
+        ([RUN, RUN], JUDGED, {"seed": None}, "seed must be a whole number of at least 0, not None"),
+        ([RUN, RUN], JUDGED, {"undefined": "half"}, "undefined must be one of skip, zero, one, error; not 'half'"),
     ],
 )
 def test_bad_input(runs: list, qrels: dict, how: dict, message: str) -> None:

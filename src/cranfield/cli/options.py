@@ -174,7 +174,9 @@ policies = several(
     ),
 )
 
-seed = click.option("--seed", type=int, default=0, show_default=True, help="Where random steps begin.")
+seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where random steps begin."
+)
 
 output = click.option(
     "-o", "--output", type=click.Path(), metavar="FILE", help="Write here instead of standard output."

@@ -17,12 +17,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.arguments import one_of, share
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
 
 # Means of the same values, added up in another order, differ in the last digits: that is no difference.
 SAME = 1e-12
 EXACT = 100  # systems up to which the distribution of τ is counted out, where none tie
+FEW = 10  # systems up to which it is not near enough to the normal one to take a critical value from that
 
 Variant = Literal["a", "b"]
 
@@ -134,14 +136,20 @@ def tau(x: npt.ArrayLike, y: npt.ArrayLike, variant: Variant = "a") -> Floats:
 
 
 def critical_tau(systems: int, alpha: float = 0.05) -> float:
-    """The τ beyond which independent orders of so many untied systems seldom go, by the normal distribution.
+    """The τ beyond which independent orders of so many untied systems seldom go: 1 where they go anywhere.
 
-    >>> round(critical_tau(30, 0.01), 4)
-    0.3319
+    By the normal distribution; for few systems all orders are counted.
+
+    >>> round(critical_tau(30, 0.01), 4), critical_tau(4, 0.05)
+    (0.3319, 1.0)
     """
-    if systems < 2 or not 0 < alpha < 1:
-        raise UsageError(f"a critical τ needs two systems and 0 < alpha < 1, not {systems} and {alpha:g}")
-    n = systems
+    alpha, n = share("alpha", alpha), systems
+    if n < 2:
+        raise UsageError(f"a critical τ needs two systems, not {n}")
+    if n <= FEW:
+        pairs = n * (n - 1) // 2
+        seldom = int((2 * _inversions(n)[: pairs // 2 + 1].cumsum() <= alpha * (1 + SAME)).sum())
+        return (pairs - 2 * seldom) / pairs
     return NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)))
 
 
@@ -241,8 +249,7 @@ def _checked(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _variant(variant: str) -> str:
-    if variant not in ("a", "b"):
-        raise UsageError(f"variant must be one of a, b; not {variant!r}")
+    one_of("variant", variant, ("a", "b"))
     return variant
 
 

@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy.typing as npt
 
+from cranfield.arguments import share
 from cranfield.errors import UsageError
 from cranfield.statistics.resampling import checked
 
@@ -47,17 +48,17 @@ def topics_needed(variance: float, difference: float, *, alpha: float = 0.05, po
     >>> topics_needed(0.04, 0.1)
     34
     """
-    if variance < 0 or difference <= 0:
+    if not (0 <= variance < math.inf and 0 < difference < math.inf):
         raise UsageError(f"a variance of {variance:g} or a difference of {difference:g} makes no sense")
-    if not (0 < alpha < 1 and 0 < power < 1):
-        raise UsageError(f"alpha and power must be between 0 and 1, not {alpha:g} and {power:g}")
+    alpha, power = share("alpha", alpha), share("power", power)
     if variance == 0:
         return 2
     effect = difference / math.sqrt(variance)
     normal = NormalDist()
-    guess = ((normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) / effect) ** 2
-    if guess > MOST:
+    apart = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+    if apart > effect * math.sqrt(MOST):
         return None
+    guess = (apart / effect) ** 2
     # t needs some more topics than the normal distribution, and never fewer.
     low, high = 1, max(2, math.ceil(guess))
     while power_of_t(high, effect, alpha) < power:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.statistics.correlation import SAME
+from cranfield.statistics.resampling import begun
 from cranfield.statistics.rounding import settled
 
 CELLS = 1 << 22  # resampled differences held at a time
@@ -25,7 +26,7 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
 
     topics = x.shape[1]
     # Means of resampled topics for every system at once: a pair's difference is the difference of two columns.
-    drawn = np.random.default_rng(seed).integers(0, topics, (resamples, topics))
+    drawn = begun(seed).integers(0, topics, (resamples, topics))
     counts = np.zeros((resamples, topics))
     np.add.at(counts, (np.arange(resamples)[:, None], drawn), 1)
     means = (counts @ x.T / topics).T

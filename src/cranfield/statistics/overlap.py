@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from cranfield.arguments import one_of, share
 from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.statistics.correlation import levels
@@ -47,10 +48,8 @@ def rbo(
     >>> [round(value, 7) for value in rbo(red, black, p=0.95)]
     [0.6922853, 0.3310519, 0.8930692]
     """
-    if not 0 < p < 1:
-        raise UsageError(f"p must be between 0 and 1, not {p:g}")
-    if ties not in ("a", "b", "w"):
-        raise UsageError(f"ties must be one of a, b, w; not {ties!r}")
+    p = share("p", p)
+    one_of("ties", ties, ("a", "b", "w"))
     short, long = sorted(_named(x, y), key=len)
     s, n = len(short), len(long)
     if s == 0:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.arguments import whole
 from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError
 from cranfield.statistics.correlation import SAME
-from cranfield.statistics.resampling import CELLS, checked, pairs
+from cranfield.statistics.resampling import CELLS, begun, checked, pairs
 
 BINS = 21  # differences of 0 to 0.01, of 0.01 to 0.02, ..., and of 0.2 and more
 SIZES = 10  # numbers of topics that are tried
@@ -78,12 +78,11 @@ def swap_rates(scores: npt.ArrayLike, *, trials: int = 100, width: float | None 
     ``width`` is that of a bin of differences: 0.01, times the highest score where that is beyond 1.
     """
     x = checked(scores)
-    if trials < 1:
-        raise UsageError(f"trials must be a whole number of at least 1, not {trials}")
+    trials = whole("trials", trials)
     systems, n = x.shape
     step = 0.01 * max(1.0, float(np.abs(x).max())) if width is None else width
     sizes = np.unique(np.linspace(min(SMALLEST, n // 2), n // 2, SIZES).round().astype(np.int64))
-    rng = np.random.default_rng(seed)
+    rng = begun(seed)
     first, second = pairs(systems)
     compared, swapped = np.zeros((2, len(sizes), BINS), np.int64)
     at_a_time = max(1, CELLS // len(first))

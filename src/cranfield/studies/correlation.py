@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.arguments import share
 from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.measures import Measure
@@ -136,8 +137,7 @@ def correlation(
     Measures that read documents need a ``corpus``.
     """
     how = named(coefficient)
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must be between 0 and 1, not {alpha:g}")
+    alpha = share("alpha", alpha)
     found = systems(runs, qrels, measures, corpus=corpus, seed=seed, progress=progress)
     if len(found.measures) < 2:
         raise UsageError("measures are compared with each other, and there is one", hint="give at least two")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.arguments import whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, UsageError
@@ -152,8 +153,7 @@ def newcomers(
     own, and stay.
     """
     how = named(coefficient)
-    if pool_depth < 1:
-        raise UsageError(f"pool_depth must be a whole number of at least 1, not {pool_depth}")
+    pool_depth = whole("pool_depth", pool_depth)
     if groups is not None and prefix is not None:
         raise UsageError("either groups or a prefix, not both", hint="one rule says which runs belong together")
     of_run = None if groups is None else read_groups(groups)

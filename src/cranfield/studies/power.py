@@ -6,12 +6,14 @@ Voorhees and Buckley (SIGIR 2002), and topic set size design (Sakai, 2016), all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.arguments import one_of, share, whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
@@ -192,7 +194,12 @@ def power(
     ``trials`` the pairs of topic sets, for each size, on which runs may change places. ``undefined`` is what a score
     counts that has no value: nothing (the query is left out for all measures), 0, 1, or an error.
     """
-    _checked(test, b, alpha, beta, differences, trials)
+    one_of("test", test, TESTS)
+    b, trials = whole("b", b), whole("trials", trials)
+    alpha, beta = share("alpha", alpha), share("beta", beta)
+    for difference in differences:
+        if not 0 < difference < math.inf:
+            raise UsageError(f"a difference to look for must be more than 0, and finite, not {difference:g}")
     found = systems(runs, qrels, measures, undefined=undefined, seed=seed, progress=progress)
     used: Booleans = np.logical_and.reduce(found.defined, axis=0)
     if used.sum() < 2:
@@ -220,27 +227,12 @@ def power(
         b,
         alpha,
         beta,
-        tuple(differences),
+        tuple(dict.fromkeys(map(float, differences))),
         trials,
         undefined,
         seed,
         notes,
     )
-
-
-def _checked(test: str, b: int, alpha: float, beta: float, differences: Sequence[float], trials: int) -> None:
-    """Before anything is read: what could be wrong with the settings."""
-    if test not in TESTS:
-        raise UsageError(f"test must be one of {', '.join(TESTS)}; not {test!r}")
-    for name, number in (("b", b), ("trials", trials)):
-        if number < 1:
-            raise UsageError(f"{name} must be a whole number of at least 1, not {number}")
-    for name, level in (("alpha", alpha), ("beta", beta)):
-        if not 0 < level < 1:
-            raise UsageError(f"{name} must be between 0 and 1, not {level:g}")
-    for difference in differences:
-        if not difference > 0:
-            raise UsageError(f"a difference to look for must be more than 0, not {difference:g}")
 
 
 def _left_out(found: Systems) -> Iterator[str]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
+from cranfield.arguments import share, whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
@@ -156,11 +158,9 @@ def reduction(
     """
     how = named(coefficient)
     by, levels = _levels(rates, pool_depths, topics)
-    for name, number, low in (("repeats", repeats, 1), ("b", b, 1), *(("least", n, 0) for n in least)):
-        if number < low:
-            raise UsageError(f"{name} must be a whole number of at least {low}, not {number}")
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must be between 0 and 1, not {alpha:g}")
+    repeats, b, alpha = whole("repeats", repeats), whole("b", b), share("alpha", alpha)
+    relevant, other = least
+    least = whole("least", relevant, 0), whole("least", other, 0)
     found = systems(runs, qrels, measures, seed=seed)
     if by == "queries":
         levels = _numbers(levels, "topics", LEAST, len(found.queries) - 1)
@@ -216,11 +216,11 @@ def _levels(
 
 def _numbers(given: Sequence[int], name: str, low: int, high: int) -> tuple[int, ...]:
     """Levels from the greatest down, each once."""
-    wrong = [n for n in given if not low <= n <= high]
+    wrong = [n for n in given if not isinstance(n, Integral) or not low <= int(n) <= high]
     if wrong or not given:
         what = f"not {wrong[0]}" if wrong else "and there is none"
         raise UsageError(f"{name} are whole numbers from {low} to {high}, {what}")
-    return tuple(sorted(set(given), reverse=True))
+    return tuple(sorted({int(n) for n in given}, reverse=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import formats
+from cranfield.arguments import whole
 from cranfield.batch import Aligner, Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, MeasureError, UsageError
@@ -166,8 +167,7 @@ def stopping(
     ``repeats`` random splits of the queries into two halves, the same for all runs, begin at ``seed``. Queries
     where a measure is undefined are left out; a judged query without an answer has an empty list.
     """
-    if repeats < 1:
-        raise UsageError(f"repeats must be a whole number of at least 1, not {repeats}")
+    repeats, seed = whole("repeats", repeats), whole("seed", seed, 0)
     wanted = [_checked(parse(one)) for one in ([measures] if isinstance(measures, (str, Measure)) else measures)]
     wanted = list(dict.fromkeys(wanted))
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from cranfield import formats
+from cranfield.arguments import one_of, whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluate import Negative, columns_of, named
 from cranfield.notes import read_of, some
-from cranfield.scores import Undefined
+from cranfield.scores import UNDEFINED, Undefined
 from cranfield.studies.relabelling import Relabeller
 
 LEAST = 2  # queries that an order and a test need
@@ -63,6 +64,9 @@ def systems(
     ``undefined`` is what ``values`` have where a measure has none: nothing, 0, 1, or an error. ``corpus`` is what
     measures of contents read.
     """
+    one_of("negative", negative, get_args(Negative))
+    one_of("undefined", undefined, UNDEFINED)
+    whole("seed", seed, 0)
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     if len(given) < 2:
         raise UsageError(

@@ -1,0 +1,40 @@
+"""Arguments that are numbers or names: checked where they come in, with one message for each kind of fault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+
+from cranfield.errors import UsageError
+
+
+def whole(name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least so much.
+
+    >>> whole("b", 1000)
+    1000
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise UsageError(f"{name} must be a whole number of at least {least}, not {_shown(value)}")
+    return int(value)
+
+
+def share(name: str, value: object) -> float:
+    """A number between 0 and 1, and neither of them.
+
+    >>> share("alpha", 0.05)
+    0.05
+    """
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise UsageError(f"{name} must be between 0 and 1, not {_shown(value)}")
+    return float(value)
+
+
+def one_of(name: str, value: object, known: Sequence[str]) -> None:
+    """An error where a name is none of those known."""
+    if value not in known:
+        raise UsageError(f"{name} must be one of {', '.join(known)}; not {value!r}")
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)
