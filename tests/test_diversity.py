@@ -172,6 +172,14 @@ def test_nothing_relevant_is_undefined_where_ndeval_says_nan() -> None:
     assert np.isnan(cf.evaluate({"q": {"a": 1.0}}, qrels, ["nNRBP", "ERR_IA@5"]).values).all()
 
 
+@pytest.mark.parametrize("name", ["alpha_DCG", "ERR_IA", "alpha_nDCG", "nERR_IA", "NRBP", "nNRBP", "AP_IA", "D_nDCG"])
+def test_without_a_cut_off_an_empty_list_scores_nothing(name: str) -> None:
+    """Unanswered, or nothing left of it once it is condensed: that is 0, and never undefined."""
+    qrels = {"q": {"a": {"1": 1, "2": 1}}, "unanswered": {"a": {"1": 1}}, "unjudged": {"a": {"1": 1}}}
+    scores = cf.evaluate({"q": {"a": 1.0}, "unjudged": {"b": 1.0}}, qrels, name, condensed=True)
+    assert scores.values[0, 0].tolist() == [1 if name != "NRBP" else 0.75, 0, 0]
+
+
 def test_cut_offs_beyond_twenty() -> None:
     qrels = {"q": {f"d{i:02}": {"1": int(i == 25), "2": 0} for i in range(30)}}
     run = {"q": {f"d{i:02}": -i for i in range(30)}}

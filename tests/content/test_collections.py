@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -120,6 +121,44 @@ def test_a_folder_of_disks(tmp_path: Path) -> None:
     assert set(vectors(Corpus.read(tmp_path))) == {"a", "b"}
 
 
+def test_a_folder_of_beir(tmp_path: Path, expected: Corpus) -> None:
+    """Its queries and judgments are in it, too, and are no documents."""
+    (tmp_path / "corpus.jsonl.gz").write_bytes(gzip.compress(jsonl()))
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "which pie?"}\n')
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
+    same(Corpus.read(tmp_path), expected)
+
+
+def test_a_folder_of_this_and_that(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_bytes(jsonl())
+    (tmp_path / "qrels.txt").write_text("q 0 d1 1\n")
+    assert message(tmp_path) == (
+        f"{tmp_path}: collections, such as `docs.jsonl`, and other files, such as `qrels.txt`, in one folder\n\n"
+        "hint: name the files with the documents, not the folder"
+    )
+
+
+def test_what_lies_in_folders(tmp_path: Path) -> None:
+    """The first file is empty, a folder is elsewhere, a link leads in a circle, a pipe is no document."""
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "texts"
+    elsewhere.mkdir()
+    folder.mkdir()
+    (folder / "a.txt").write_text("")
+    (elsewhere / "b.txt").write_text("apple")
+    (folder / "linked").symlink_to(elsewhere)
+    (folder / "circle").symlink_to(folder)
+    os.mkfifo(folder / "pipe")
+    same(Corpus.read(folder), Corpus.of({"a": "", "b": "apple"}))
+    (folder / "0.txt").symlink_to(tmp_path / "nowhere")
+    assert message(folder) == f"{folder}/0.txt: this is a link to a file that is not there"
+
+
+def test_documents_about_markup(tmp_path: Path) -> None:
+    (tmp_path / "c.tsv").write_text("a\ta <DOC> begins\n")
+    assert vectors(Corpus.read(tmp_path / "c.tsv")) == {"a": {"a": 1, "doc": 1, "begins": 1}}
+
+
 def test_standard_input_and_file_objects(monkeypatch: pytest.MonkeyPatch, expected: Corpus) -> None:
     same(Corpus.read(io.BytesIO(jsonl())), expected)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(jsonl()))))
@@ -197,7 +236,7 @@ def test_every_fault_of_json_lines(tmp_path: Path) -> None:
         "c.jsonl:4: expected an object, found [1]\n"
         "c.jsonl:5: there is no field `_id`\n"
         "c.jsonl:6: the id must be text, found None\n"
-        "c.jsonl:7: there is no field `title` and no field `text`\n"
+        "c.jsonl:7: no field for the text; there are _id\n"
         "c.jsonl:8: the field `text` must be text, found 5\n"
         "c.jsonl:9: this is not text: there is a NUL byte in the line\n"
         "c.jsonl:10: the id must be text, found ''"
@@ -236,6 +275,8 @@ def test_faults_of_trec(tmp_path: Path) -> None:
         "c.trec:4: the document has no end: there is no </DOC>\n"
         "c.trec:6: the document has no end: there is no </DOC>"
     )
+    path.write_bytes(b"<DOC><DOCNO>a</DOCNO></DOC>\n<DOC><DOCNO>b</DOCNO>\n\0</DOC>\n")
+    assert message(path) == f"{path}:2: this is not text: there is a NUL byte in the document"
 
 
 def test_cut_short(tmp_path: Path) -> None:
@@ -312,6 +353,38 @@ def test_columns_that_are_no_text(tmp_path: Path) -> None:
     assert message(path) == f"{path}: row 2: the id is empty\n{path}: row 3: the id is empty"
     pq.write_table(pa.table({"id": [1], "text": [2.5]}), path)
     assert message(path) == f"{path}: the column `text` must be text, found double"
+
+
+def test_rows_without_text_keep_their_place(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    names = ["a", "b", "c", "d"]
+    expected = Corpus.of({"a": "", "b": "apple\npie", "c": "", "d": "tart"})
+    titles, texts = pa.array([None, "apple", None, None]), pa.array([None, "pie", None, "tart"])
+    for id, title, text in (
+        (pa.array(names), titles, texts),
+        (pa.array(names).dictionary_encode(), titles.dictionary_encode(), texts.dictionary_encode()),
+    ):
+        pq.write_table(pa.table({"id": id, "title": title, "text": text}), tmp_path / "c.parquet")
+        same(Corpus.read(tmp_path / "c.parquet"), expected)
+    pq.write_table(pa.table({"id": names, "text": pa.nulls(4)}), tmp_path / "c.parquet")
+    assert Corpus.read(tmp_path / "c.parquet").empty == 4
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+def test_later_records_may_have_fields_that_the_first_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrow: bool
+) -> None:
+    if not arrow:
+        monkeypatch.setattr("cranfield.content.json_lines.available", lambda name: None)
+    path = tmp_path / "c.jsonl"
+    path.write_text(
+        '{"id": "a", "Title": "apple"}\n{"id": "b", "Title": "pie", "text": "tart"}\n{"id": "c", "body": "x"}\n'
+    )
+    same(Corpus.read(path), Corpus.of({"a": "apple", "b": "pie tart", "c": "x"}))
+    path.write_text('{"id": "a", "Title": "apple"}\n{"id": "b", "Title": "pie", "text": "tart"}\n')
+    same(Corpus.read(path, text=["Title"]), Corpus.of({"a": "apple", "b": "pie"}))
 
 
 # ---- any bytes

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.data import Bytes, Integers
+from cranfield.data import Bytes, Integers, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.formats.faults import shown
+from cranfield.formats.tables import strings_of
 
 # What fields are called in the wild. The id is the first of these that there is, the text all of them in this order.
 IDS = ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "corpus_id")
-TEXTS = ("title", "headings", "headline", "abstract", "text", "contents", "body", "passage", "segment", "snippet")
+TEXTS = (
+    "title",
+    "headings",
+    "headline",
+    "abstract",
+    "text",
+    "contents",
+    "content",
+    "body",
+    "passage",
+    "segment",
+    "snippet",
+)
 
 SHOWN = InputError.SHOWN
 NUL = "this is not text: there is a NUL byte in the line"
@@ -35,18 +49,20 @@ class Choice:
     id: str | None = None
     texts: tuple[str, ...] | None = None
 
-    def of(self, names: Sequence[str], place: str) -> Fields:
-        """The fields of records with these names."""
+    def of(self, names: Sequence[str], place: str, *, alike: bool = True) -> Fields:
+        """The fields of records, the first of which has these names; ``alike`` where no other can have more."""
         by_name = {name.strip().lower(): name for name in reversed(names)}
         for name in (self.id, *(self.texts or ())):
             if name is not None and name not in names:
-                raise InputError([f"{place}: there is no field `{shown(name)}`; {_there(names)}"])
+                raise InputError([f"{place}: there is no field `{shown(name)}`; {there(names)}"])
         chosen = self.id or next((by_name[name] for name in IDS if name in by_name), None)
         if chosen is None:
-            raise InputError([f"{place}: no field for the id; {_there(names)}"], hint="say which it is: --id FIELD")
+            raise InputError([f"{place}: no field for the id; {there(names)}"], hint="say which it is: --id FIELD")
         texts = self.texts or tuple(by_name[name] for name in TEXTS if name in by_name)
         if not texts:
-            raise InputError([f"{place}: no field for the text; {_there(names)}"], hint="say which it is: --text FIELD")
+            raise InputError([f"{place}: no field for the text; {there(names)}"], hint="say which it is: --text FIELD")
+        if not alike and self.texts is None:
+            texts = tuple(by_name.get(name, name) for name in TEXTS)
         return Fields(chosen, texts)
 
     def none(self, place: str) -> None:
@@ -55,7 +71,8 @@ class Choice:
             raise UsageError(f"{place}: this has no fields to choose from")
 
 
-def _there(names: Sequence[str]) -> str:
+def there(names: Sequence[str]) -> str:
+    """The names that records have, for those who looked for another."""
     return f"there are {', '.join(shown(name) for name in names)}" if names else "there are none"
 
 
@@ -87,6 +104,20 @@ class Documents:
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return cls(lines, names, offsets, np.frombuffer(b"".join(texts), np.uint8), faults)
+
+
+def joined(columns: Sequence[Any]) -> Strings:
+    """The texts of each row of Arrow columns, a line each; what is null is left out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Arrow would leave out the row of which every text is null, and all texts after it were another document's.
+    first, *others = [column.cast(pa.large_binary()) for column in columns]
+    silent = reduce(pc.and_, map(pc.is_null, columns))
+    first = pc.if_else(silent, pa.scalar(b"", pa.large_binary()), first)
+    return strings_of(
+        pc.binary_join_element_wise(first, *others, pa.scalar(b"\n", pa.large_binary()), null_handling="skip")
+    )
 
 
 def encoded(text: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
-from cranfield.content.documents import NUL, Block, Choice, Documents, Faults, Fields, encoded
+from cranfield.content.documents import NUL, Block, Choice, Documents, Faults, Fields, encoded, joined, there
 from cranfield.content.text_blocks import TextBlocks
 from cranfield.errors import InputError
 from cranfield.formats.faults import shown
@@ -20,7 +20,7 @@ _UNKNOWN = Fields("", ())  # where no line is a record, each is a fault, whateve
 
 
 class JsonLines:
-    """Records that name their fields; which of these matter is told by the first one.
+    """Records that name their fields; how these are spelled is told by the first one, others may have more of them.
 
     PyArrow parses whole blocks without the interpreter's lock. Where it stumbles the block is read line by line,
     and that way is the rule: it says what is right, and what is wrong.
@@ -53,7 +53,7 @@ class JsonLines:
             except _Wrong:
                 continue
             if isinstance(record, dict):
-                return self.choice.of(list(record), self.place)
+                return self.choice.of(list(record), self.place, alike=False)
         if block.content.removeprefix(BOM).lstrip().startswith(b"["):
             raise InputError([f"{self.place}: a list of objects"], hint="write one object in each line, without commas")
         return _UNKNOWN
@@ -106,10 +106,10 @@ def _document(record: Any, fields: Fields) -> tuple[str, str]:
         name = str(name)
     if not isinstance(name, str) or not name:
         raise _Wrong(f"the id must be text, found {shown(repr(name))}")
-    there = [field for field in fields.texts if field in record]
-    if not there:
-        raise _Wrong(f"there is no field {' and no field '.join(f'`{shown(field)}`' for field in fields.texts)}")
-    return name, "\n".join(_text(record[field], field) for field in there if record[field] is not None)
+    found = [field for field in fields.texts if field in record]
+    if not found:
+        raise _Wrong(f"no field for the text; {there(list(record))}")
+    return name, "\n".join(_text(record[field], field) for field in found if record[field] is not None)
 
 
 def _text(value: Any, field: str) -> str:
@@ -145,6 +145,6 @@ def fast(block: Block, fields: Fields) -> Documents | None:
     nameless = ids.null_count or pc.any(pc.equal(pc.binary_length(ids), 0)).as_py()
     if nameless or pc.any(reduce(pc.and_, map(pc.is_null, texts))).as_py():
         return None
-    joined = strings_of(pc.binary_join_element_wise(*texts, "\n", null_handling="skip").cast(pa.large_binary()))
+    together = joined([text for text in texts if text.null_count < len(text)])
     names = list(strings_of(ids.cast(pa.large_binary())))
-    return Documents(range(block.line, block.line + len(names)), names, joined.offsets, joined.data)
+    return Documents(range(block.line, block.line + len(names)), names, together.offsets, together.data)

@@ -47,6 +47,8 @@ class Sgml:
                 faults.add(line, "the document has no end: there is no </DOC>")
             elif name is None or not name[1]:
                 faults.add(line, "the document has no id: there is no <DOCNO>")
+            elif b"\0" in found[1]:
+                faults.add(line, "this is not text: there is a NUL byte in the document")
             else:
                 lines.append(line)
                 names.append(name[1].decode("utf-8", "surrogateescape"))

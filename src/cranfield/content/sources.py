@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from cranfield.content.documents import Block, Choice, Documents, Faults, Reader, encoded
+from cranfield.content.documents import Block, Choice, Documents, Faults, Reader, encoded, joined
 from cranfield.content.json_lines import JsonLines
 from cranfield.content.sgml import BEGIN, Sgml
 from cranfield.content.tab_separated import TabSeparated
@@ -49,11 +49,24 @@ def files_of(source: Any) -> list[str]:
         return [path]
     if ambient.is_folder(path):
         return [ambient.results(path)]
-    found = []
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    if beir := _of_beir(path):
+        return [beir]
+    found, seen = [], {os.path.realpath(path)}
+    for folder, folders, names in os.walk(path, followlinks=True):
+        inside = {name: os.path.realpath(os.path.join(folder, name)) for name in folders if not name.startswith(".")}
+        folders[:] = [name for name, real in inside.items() if real not in seen]  # links may lead in circles
+        seen.update(inside.values())
         found += [os.path.join(folder, name) for name in names if not name.startswith(".")]
-    return sorted(found)
+    gone = [f"{file}: this is a link to a file that is not there" for file in sorted(found) if not os.path.exists(file)]
+    if gone:
+        raise InputError(gone)
+    return sorted(filter(os.path.isfile, found))  # pipes and devices are no documents
+
+
+def _of_beir(path: str) -> str | None:
+    """The documents in a folder of BEIR, where queries and judgments lie beside them."""
+    names = {_bare(name): name for name in os.listdir(path)}
+    return os.path.join(path, names["corpus.jsonl"]) if {"corpus.jsonl", "queries.jsonl"} <= names.keys() else None
 
 
 def _of_folder(path: str, choice: Choice) -> Iterator[Reader]:
@@ -64,12 +77,23 @@ def _of_folder(path: str, choice: Choice) -> Iterator[Reader]:
     parts = [file for file in files if whole or _bare(file).lower().endswith(PARTS)]
     plain = [] if whole else [file for file in files if not _bare(file).lower().endswith(PARTS)]
     # TREC's disks have many documents in a file, whose names say nothing of it.
-    if plain and BEGIN.match(opened(plain[0], "corpus").head.lstrip()):
+    if plain and BEGIN.match(_first_bytes(plain[0]).lstrip()):
         parts, plain = files, []
+    if parts and plain:
+        one, other = (shown(os.path.relpath(some[0], path)) for some in (parts, plain))
+        raise InputError(
+            [f"{path}: collections, such as `{one}`, and other files, such as `{other}`, in one folder"],
+            hint="name the files with the documents, not the folder",
+        )
     for file in parts:
         yield _of_stream(opened(file, "corpus"), choice)
     if plain:
         yield TextFiles(path, plain, choice)
+
+
+def _first_bytes(file: str) -> bytes:
+    """The beginning of a file, which may be empty where it is one document of many."""
+    return opened(file, "corpus").head if os.path.getsize(file) else b""
 
 
 def _of_stream(stream: Opened, choice: Choice) -> Reader:
@@ -78,9 +102,10 @@ def _of_stream(stream: Opened, choice: Choice) -> Reader:
         return Parquet(stream, choice)
     if kind == "json":
         return JsonLines(stream, choice)
-    if BEGIN.search(stream.head):
+    named = delimiter_of(stream.place) == "\t"
+    if BEGIN.search(stream.head) and not named:
         return Sgml(stream, choice)
-    if delimiter_of(stream.place) == "\t" or b"\t" in stream.head.partition(b"\n")[0]:
+    if named or b"\t" in stream.head.partition(b"\n")[0]:
         return TabSeparated(stream, choice)
     raise InputError([f"{stream.place}: this is no collection of documents"], hint=f"understood are {UNDERSTOOD}")
 
@@ -164,8 +189,8 @@ class Parquet:
         import pyarrow.compute as pc
 
         faults, batch = Faults(), block.content
-        ids = batch.column(self.fields.id)
-        texts = [batch.column(name) for name in self.fields.texts]
+        ids = _decoded(batch.column(self.fields.id))
+        texts = [_decoded(batch.column(name)) for name in self.fields.texts]
         for name, column in ((self.fields.id, ids), *zip(self.fields.texts, texts, strict=True)):
             kind = column.type
             textual = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
@@ -177,10 +202,14 @@ class Parquet:
             faults.add(block.line + row, "the id is empty")
         if faults.total:
             return Documents.of([], [], [], faults)
-        wide = [text.cast(pa.large_string()) for text in texts]
-        between = pa.scalar("\n", pa.large_string())
-        joined = strings_of(pc.binary_join_element_wise(*wide, between, null_handling="skip"))
-        return Documents(range(block.line, block.line + len(batch)), list(strings_of(ids)), joined.offsets, joined.data)
+        together = joined(texts)
+        lines = range(block.line, block.line + len(batch))
+        return Documents(lines, list(strings_of(ids)), together.offsets, together.data)
+
+
+def _decoded(column: Any) -> Any:
+    """A column that has each different value once, as texts of categories may have, with all of them."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
 
 
 class Dataset:

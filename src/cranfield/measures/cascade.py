@@ -80,8 +80,9 @@ def ideal_novelty(b: Batch, alpha: float, discount: Weights, k: int | None, idea
 
 
 def perfect_novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
-    """What each subtopic would gain from documents every one of which is about all of them."""
-    ends = b.length if k is None else np.full_like(b.length, k)
+    """What each subtopic would gain from documents every one of which is about all of them, as many as there are."""
+    # An empty list has gained nothing of what one document could.
+    ends = np.maximum(b.length, 1) if k is None else np.full_like(b.length, k)
     ranks = np.arange(int(ends.max(initial=0)))
     gain = (1 - alpha) ** ranks.astype(np.float64) * discount.at(ranks + 1)
     return np.concatenate([[0], np.cumsum(gain)])[ends]
