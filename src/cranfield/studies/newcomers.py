@@ -142,6 +142,7 @@ def newcomers(
     prefix: str | None = None,
     rel: float = 1.0,
     coefficient: str = "tau-a",
+    corpus: Any = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Newcomers:
@@ -150,14 +151,14 @@ def newcomers(
     A run contributes the judged documents among its first ``pool_depth``. ``groups`` names the group of each run:
     ``{run: group}``, or a file with lines ``run group``. With ``prefix`` a group is what stands before that text in a
     run's name; without either every run is its own. Judgments of documents that no run has so far up are nobody's
-    own, and stay.
+    own, and stay. Measures that read documents need a ``corpus``.
     """
     how = named(coefficient)
     pool_depth = whole("pool_depth", pool_depth)
     if groups is not None and prefix is not None:
         raise UsageError("either groups or a prefix, not both", hint="one rule says which runs belong together")
     of_run = None if groups is None else read_groups(groups)
-    found = systems(runs, qrels, measures, seed=seed)
+    found = systems(runs, qrels, measures, corpus=corpus, seed=seed)
     names, group = _grouped(found.runs, of_run, prefix)
     given = _contributed(found, group, len(names), pool_depth)
     alone = given & (given.sum(axis=0) == 1)

@@ -184,6 +184,7 @@ def power(
     differences: Sequence[float] = DIFFERENCES,
     trials: int = 100,
     undefined: Undefined = "skip",
+    corpus: Any = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Power:
@@ -193,6 +194,7 @@ def power(
     ``beta`` is the chance of missing one of the ``differences`` asked about that topics are to be enough for;
     ``trials`` the pairs of topic sets, for each size, on which runs may change places. ``undefined`` is what a score
     counts that has no value: nothing (the query is left out for all measures), 0, 1, or an error.
+    Measures that read documents need a ``corpus``.
     """
     one_of("test", test, TESTS)
     b, trials = whole("b", b), whole("trials", trials)
@@ -200,7 +202,7 @@ def power(
     for difference in differences:
         if not 0 < difference < math.inf:
             raise UsageError(f"a difference to look for must be more than 0, and finite, not {difference:g}")
-    found = systems(runs, qrels, measures, undefined=undefined, seed=seed, progress=progress)
+    found = systems(runs, qrels, measures, undefined=undefined, corpus=corpus, seed=seed, progress=progress)
     used: Booleans = np.logical_and.reduce(found.defined, axis=0)
     if used.sum() < 2:
         worst = int(found.defined.sum(axis=1).argmin())

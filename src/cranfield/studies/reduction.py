@@ -146,6 +146,7 @@ def reduction(
     coefficient: str = "tau-a",
     b: int = 1000,
     alpha: float = 0.05,
+    corpus: Any = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reduction:
@@ -154,14 +155,14 @@ def reduction(
     One of ``rates`` (of judgments kept at random, in percent; the default), ``pool_depths`` (documents stay judged
     that a run has among its first so many) and ``topics`` (random sets of so many queries). What is random is
     repeated, and smaller samples are part of larger ones. ``least`` are the relevant and non-relevant judgments of a
-    query that are spared at any rate.
+    query that are spared at any rate. Measures that read documents need a ``corpus``.
     """
     how = named(coefficient)
     by, levels = _levels(rates, pool_depths, topics)
     repeats, b, alpha = whole("repeats", repeats), whole("b", b), share("alpha", alpha)
     relevant, other = least
     least = whole("least", relevant, 0), whole("least", other, 0)
-    found = systems(runs, qrels, measures, seed=seed)
+    found = systems(runs, qrels, measures, corpus=corpus, seed=seed)
     if by == "queries":
         levels = _numbers(levels, "topics", LEAST, len(found.queries) - 1)
     if by == "depths":

@@ -29,6 +29,7 @@ from cranfield.studies.newcomers import DEFAULT
     "--group-prefix", "prefix", metavar="TEXT", help="Instead: a group is what stands before TEXT in a run's name."
 )
 @results.relevant
+@options.corpus
 @results.coefficient
 @results.writing
 def command(

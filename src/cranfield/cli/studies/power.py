@@ -35,6 +35,7 @@ LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option(
     "--trials", type=click.IntRange(min=1), default=100, show_default=True, help="Pairs of topic sets for swap rates."
 )
+@options.corpus
 @options.undefined
 @options.seed
 @results.writing

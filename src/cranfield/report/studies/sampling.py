@@ -21,34 +21,41 @@ def pages(result: Sampling, digits: int = 4) -> list[Page]:
         ((truth,), [Cell(UNDEFINED if rate is None else f"{rate} %") for rate in rates])
         for truth, rates in zip(result.truths, result.enough(), strict=True)
     ]
-    return [
-        Page(title, sheet(("measure",), result.rivals, rows)),
-        *(_page(result, t, digits) for t in range(len(result.truths))),
-    ]
+    found = [Page(title, sheet(("measure",), result.rivals, rows))]
+    found += [_means(result, t, digits) for t in range(len(result.truths))]
+    if result.settings.repeats > 1:
+        found += [_spread(result, t, digits) for t in range(len(result.truths))]
+    return found
 
 
-def _page(result: Sampling, t: int, digits: int) -> Page:
-    settings, values = result.settings, result.agreement[t]
+def _means(result: Sampling, t: int, digits: int) -> Page:
+    settings = result.settings
     sign = coefficient(settings.coefficient).sign
     title = (
-        f"{sign} with the order by {result.truths[t]} under all judgments. Mean over {settings.repeats} samples, seed "
-        f"{settings.seed}, ± standard deviation, [5th, 95th percentile]"
+        f"{sign} with the order by {result.truths[t]} under all judgments: mean and standard deviation over "
+        f"{settings.repeats} samples, seed {settings.seed}"
     )
-    middle, *spread = result.summary(values)
+    middle, deviation, *_ = result.summary(result.agreement[t])
     rows = []
     for level, rate in enumerate(settings.rates):
         cells = column(list(middle[:, level]), digits)
-        asides = [_aside(*(float(one[r, level]) for one in spread), digits=digits) for r in range(len(cells))]
         # What never varies needs no spread beside it.
-        varies = [settings.repeats > 1 and np.ptp(values[r, level]) > 0 for r in range(len(cells))]
-        shown_cells = [
-            Cell(cell.text, cell.best, aside if there else "")
-            for cell, aside, there in zip(cells, asides, varies, strict=True)
-        ]
-        many = Cell(str(int(result.judged[level].sum())))
-        rows.append(((f"{rate} %",), [many, *shown_cells]))
+        asides = [f"±{shown(one, digits)}" if one > 0 else "" for one in deviation[:, level].tolist()]
+        beside = [Cell(cell.text, cell.best, aside) for cell, aside in zip(cells, asides, strict=True)]
+        rows.append(((f"{rate} %",), [Cell(str(int(result.judged[level].sum()))), *beside]))
     return Page(title, sheet(("share",), ("judged", *result.rivals), rows))
 
 
-def _aside(deviation: float, low: float, high: float, *, digits: int) -> str:
-    return f"±{shown(deviation, digits)} [{shown(low, digits)}, {shown(high, digits)}]"
+def _spread(result: Sampling, t: int, digits: int) -> Page:
+    sign = coefficient(result.settings.coefficient).sign
+    title = f"{sign} with the order by {result.truths[t]} under all judgments: 5th and 95th percentile over the samples"
+    low, high = result.summary(result.agreement[t])[2:]
+    rows = [
+        ((f"{rate} %",), [Cell(_between(*ends, digits)) for ends in zip(low[:, level], high[:, level], strict=True)])
+        for level, rate in enumerate(result.settings.rates)
+    ]
+    return Page(title, sheet(("share",), result.rivals, rows))
+
+
+def _between(low: float, high: float, digits: int) -> str:
+    return UNDEFINED if np.isnan(low) else f"{shown(low, digits)} … {shown(high, digits)}"
