@@ -19,6 +19,19 @@ def whole(name: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
+def whole_numbers(name: str, values: Sequence[object], low: int, high: int) -> tuple[int, ...]:
+    """Whole numbers within bounds, at least one, each once, in ascending order.
+
+    >>> whole_numbers("rates", [50, 10, 50], 1, 100)
+    (10, 50)
+    """
+    wrong = [n for n in values if isinstance(n, bool) or not isinstance(n, Integral) or not low <= int(n) <= high]
+    if wrong or not len(values):
+        what = f"not {_shown(wrong[0])}" if wrong else "and there is none"
+        raise UsageError(f"{name} are whole numbers from {low} to {high}, {what}")
+    return tuple(sorted({int(n) for n in values if isinstance(n, Integral)}))
+
+
 def share(name: str, value: object) -> float:
     """A number between 0 and 1, and neither of them.
 

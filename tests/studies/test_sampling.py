@@ -145,12 +145,14 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
     ("how", "message"),
     [
         ({"rates": [0]}, "rates are whole numbers from 1 to 100, not 0"),
+        ({"rates": [2.5]}, "rates are whole numbers from 1 to 100, not 2.5"),
         ({"rates": []}, "rates are whole numbers from 1 to 100, and there is none"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
         ({"coefficient": "tau"}, "no such coefficient `tau`"),
         ({"measures": ["DELTARB@20"]}, "all of these measures read documents, and there is none to hold them against"),
         ({"measures": ["NRBP[condensed]"]}, "this study looks at lists as they are and at condensed ones by itself"),
         ({"corpus": None}, "ABSRB@20 reads documents, and needs a corpus of them"),
+        ({"variants": -1}, "variants must be a whole number of at least 0, not -1"),
         ({"variants": 3}, "variants are made of one run, and there are 6"),
     ],
 )

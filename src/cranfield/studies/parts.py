@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.arguments import share as between
 from cranfield.batch import Booleans
 from cranfield.errors import UsageError
 from cranfield.formats.grouping import read_groups
@@ -45,9 +46,8 @@ class Parts:
             except re.error as error:
                 raise UsageError(f"`{pattern}` is no regular expression: {error}") from error
             return cls(lambda document: "B" if found.search(document) else "A", f"B is what matches `{pattern}`")
-        if not 0 < share < 1:
-            raise UsageError(f"share must be between 0 and 1, not {share:g}")
-        return cls(lambda document: "A" if _chance(document, seed) < share else "B", f"at random, seed {seed}")
+        part = between("share", share)
+        return cls(lambda document: "A" if _chance(document, seed) < part else "B", f"at random, seed {seed}")
 
     def members(self, documents: Iterable[str]) -> dict[str, Booleans]:
         """For each part, which of these documents are in it; parts by name."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.arguments import share, whole
+from cranfield.arguments import share, whole, whole_numbers
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
@@ -217,11 +216,7 @@ def _levels(
 
 def _numbers(given: Sequence[int], name: str, low: int, high: int) -> tuple[int, ...]:
     """Levels from the greatest down, each once."""
-    wrong = [n for n in given if not isinstance(n, Integral) or not low <= int(n) <= high]
-    if wrong or not given:
-        what = f"not {wrong[0]}" if wrong else "and there is none"
-        raise UsageError(f"{name} are whole numbers from {low} to {high}, {what}")
-    return tuple(sorted({int(n) for n in given}, reverse=True))
+    return whole_numbers(name, given, low, high)[::-1]
 
 
 @dataclass(frozen=True, eq=False)

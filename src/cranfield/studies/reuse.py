@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import formats
+from cranfield.arguments import whole
 from cranfield.batch import Booleans
 from cranfield.content import Corpus, wanted
 from cranfield.data import Floats, Integers, Judgments, Run
@@ -144,6 +145,7 @@ def reuse(
     and target in turn. Words are weighed by one ``corpus`` for all of them. ``variants``: see `widened`.
     """
     how = named(coefficient)
+    variants = whole("variants", variants, 0)
     rivals = Rivals.of(measures)
     parts = Parts.chosen(split, pattern, share, seed)
     judgments = binary(formats.read_qrels(qrels), rel)

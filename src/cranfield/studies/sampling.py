@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import formats
+from cranfield.arguments import whole, whole_numbers
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError
 from cranfield.measures import Measure
 from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
@@ -138,15 +138,9 @@ def sampling(
     need a ``corpus``. ``variants``: see `widened`.
     """
     how = named(coefficient)
-    wrong = [rate for rate in rates if not 1 <= rate <= 100]
-    if wrong or not len(rates):
-        raise UsageError(
-            f"rates are whole numbers from 1 to 100, {f'not {wrong[0]}' if wrong else 'and there is none'}"
-        )
-    if repeats < 1:
-        raise UsageError(f"repeats must be a whole number of at least 1, not {repeats}")
+    repeats, variants = whole("repeats", repeats), whole("variants", variants, 0)
     rivals = Rivals.of(measures)
-    settings = Settings(tuple(sorted(set(rates))), repeats, seed, rel, coefficient, variants)
+    settings = Settings(whole_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
     judgments = binary(formats.read_qrels(qrels), rel)
     given, said = widened(runs, judgments, variants, seed)
     found = systems(given, judgments, rivals.measures, corpus=corpus, seed=seed)
