@@ -172,6 +172,19 @@ def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:
     assert call("queries", qrels, BM25, DENSE, *how).exit_code == 0
 
 
+def test_figures_take_every_name(call: Call, tmp_path: Path) -> None:
+    qrels = judged(tmp_path)
+    names = ("cost$\\frac{$", "caf\udcff", "😀", "l" * 200)
+    runs = [made(tmp_path, name, i % 2 == 0) for i, name in enumerate(names)]
+    drawn = tmp_path / "figures"
+    how = ["-m", "RR", "--figures", drawn]
+    assert call("compare", qrels, *runs, *how, "--no-audit").exit_code == 0
+    assert "cost$\\frac{$" in (drawn / "compare-RR.svg").read_text()
+    assert call("compare", qrels, *runs, *how, "--no-audit", "--baseline", runs[1]).exit_code == 0
+    assert call("queries", qrels, *runs[:2], *how).exit_code == 0
+    assert call("report", qrels, *runs, *how, "-o", tmp_path / "report.html").exit_code == 0
+
+
 def test_latex_takes_every_name(call: Call, tmp_path: Path) -> None:
     qrels = judged(tmp_path)
     names = ("[x]", "*y", "a<b|c", "50%_$&#{}~^\\")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, SKY, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#999999", "#000000"
 PURPLE = "#CC79A7"
 COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
+LONGEST = 40  # signs of a name beside an axis
 FORMATS: dict[str, dict[str, Any]] = {  # no date in any: the same result gives the same files
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
@@ -38,6 +40,7 @@ STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
     "svg.hashsalt": "cranfield",
+    "text.parse_math": False,  # a dollar in a name is a dollar
 }
 
 
@@ -61,14 +64,41 @@ def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     written = []
-    with styled():
+    with styled(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name with signs of a script that no font here has
         figure = draw()
+        _plainly(figure)
         for kind, metadata in FORMATS.items():
             path = place / f"{file_name(name)}.{kind}"
             with draft(path) as beside:
                 figure.savefig(beside, format=kind, dpi=300, metadata=metadata)
             written.append(path)
     return written
+
+
+def _plainly(figure: Figure) -> None:
+    """Makes names such that they can be drawn: without bytes that are no text, and short enough to leave room."""
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedLocator
+
+    for axis in (one for axes in figure.axes for one in (axes.xaxis, axes.yaxis)):
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            names = [label.get_text() for label in axis.get_ticklabels()]
+            if (drawn := [plain(name) for name in names]) != names:
+                axis.set_ticklabels(drawn)
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(plain(text.get_text(), 2 * LONGEST))
+
+
+def plain(name: str, longest: int = LONGEST) -> str:
+    """A name as it can be drawn.
+
+    >>> plain("caf\\udcff"), plain("a" * 50)
+    ('caf�', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
+    """
+    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def file_name(text: str) -> str:
