@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,25 @@ def test_pages_are_ordered_as_measures_order() -> None:
     ends = np.cumsum(page.ties)
     assert all(len(set(values[end - size : end])) == 1 for end, size in zip(ends, page.ties, strict=True))
     assert page.length == 30
+
+
+def test_pages_follow_the_rule_for_ties(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    lines = [("a", 3, 1.0), ("c", 1, 1.0), ("b", 2, 1.0), ("d", 4, 2.0), ("e", 5, 2.0 + 1e-12), ("f", 6, np.inf)]
+    path.write_text("".join(f"q 0 {document} {rank} {score!r} x\n" for document, rank, score in lines))
+    run = read_run(path)
+
+    def page(ties: str | None, depth: int = 10) -> tuple[str, tuple[int, ...]]:
+        found = rankings(run, ["q"], depth, ties)["q"]
+        return "".join(found.documents), found.ties
+
+    assert page(None) == page("expected") == ("fedcba", (1, 1, 1, 3))
+    assert page("trec9") == ("fedcba", (1, 2, 3))
+    assert page("input") == ("fedacb", (1, 1, 1, 3))
+    assert page("rank", 3) == ("cba", (1, 1, 1))
+    for ties in (None, "trec9", "input", "rank"):
+        for place, document in enumerate(page(ties)[0], 1):
+            assert cf.evaluate(run, {"q": {document: 1}}, "RR", ties=ties).means[0, 0] == pytest.approx(1 / place)
 
 
 def test_what_is_undefined_counts_as_the_policy_says() -> None:

@@ -12,6 +12,7 @@ from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
 from cranfield.rankings import rankings
 from cranfield.scores import Scores, number
+from cranfield.views import Ties
 
 Order = Literal["difference", "hardest", "disagreement", "query"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -107,7 +108,7 @@ class Place(NamedTuple):
     second: int | None
 
 
-def documents(run: Any, other: Any, qrels: Any, query: str, page: int = 10) -> list[Place]:
+def documents(run: Any, other: Any, qrels: Any, query: str, page: int = 10, ties: Ties | None = None) -> list[Place]:
     """What two runs put on the first page for a query: documents that the second one gained, lost and moved.
 
     >>> documents({"q": {"a": 3, "b": 2}}, {"q": {"b": 3, "c": 2}}, {"q": {"c": 1, "b": 0}}, "q")
@@ -118,7 +119,7 @@ def documents(run: Any, other: Any, qrels: Any, query: str, page: int = 10) -> l
     """
     judgments = formats.read_qrels(qrels)
     runs = [formats.read_run(one) for one in (run, other)]
-    pages = [rankings(one, [query], page).get(query) for one in runs]
+    pages = [rankings(one, [query], page, ties).get(query) for one in runs]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])
     grades: dict[str, float] = {}

@@ -113,6 +113,12 @@ class Scores:
 
             half = stdtrit(len(sample) - 1, 0.5 + level / 2) * sample.std(ddof=1) / np.sqrt(len(sample))
             return float(sample.mean() - half), float(sample.mean() + half)
+        if kind != "geometric":
+            from cranfield.statistics.intervals import bca
+
+            ends = bca(np.stack([sample, np.zeros_like(sample)]), np.array([[0, 1]]), level=level, seed=seed)[0]
+            low, high = (ends * (len(sample) if kind == "sum" else 1)).tolist()
+            return low, high
         from scipy import stats
 
         found = stats.bootstrap(

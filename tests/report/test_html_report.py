@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield import example
+from cranfield.cli.main import cli
 from cranfield.report.html import report
 from cranfield.report.html.contents import contents
 
@@ -51,6 +56,76 @@ def test_texts_are_read_from_the_collection() -> None:
     assert found
     for name, text in found.items():
         assert text.removesuffix("…") in records[name]
+
+
+VIEWED = (
+    "--ties",
+    "expected",
+    "--condensed",
+    "--test",
+    "t",
+    "--correction",
+    "bh",
+    "--also",
+    "wilcoxon",
+    "--alpha",
+    "0.1",
+)
+TOLD = ("--queries", "both", "--undefined", "zero", "--seed", "3", "--samples", "999", "--nil", "none")
+
+
+@pytest.mark.parametrize("more", [(), VIEWED, TOLD])
+def test_commands_give_the_numbers_again(tmp_path: Path, more: tuple[str, ...]) -> None:
+    runs, qrels = museum()
+    path = tmp_path / "report.html"
+
+    def called(*args: str) -> str:
+        result = CliRunner().invoke(cli, list(args), catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    called("report", qrels, *runs, "-m", "AP nDCG@10", "-m", "RBP(p=0.8)", "-o", str(path), *more)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', path.read_text())[1])
+    found: dict[str, list[Any]] = {}
+    for command in data["commands"]:
+        name, verb, *rest = shlex.split(command)
+        assert name == "cranfield"
+        if (verb, "--interval" in rest) == ("eval", True):
+            rows = list(csv.DictReader(StringIO(called(verb, *rest, "--format", "csv"))))
+            for name, column in (("means", "value"), ("low", "low"), ("high", "high")):
+                flat = [value for row in data[name] for value in row]
+                assert [float(row[column]) for row in rows] == pytest.approx(flat, abs=1e-12)
+            continue
+        found.setdefault(verb, []).append(json.loads(called(verb, *rest, "--format", "json")))
+    means, curves = ([[one["mean"] for one in run.values()] for run in one["runs"].values()] for one in found["eval"])
+    assert means == data["means"]
+    assert curves == [a + b for a, b in zip(*(data["curves"][name]["y"] for name in ("recall", "gain")), strict=True)]
+    pairs = found["compare"][0]["pairs"]
+    for name in ("difference", "low", "high", "effect", "corrected", "wins", "losses"):
+        assert [one[name] for one in pairs] == [value for row in data["pairs"][name] for value in row]
+    audits = found["audit"][0]["runs"].values()
+    assert [[one["ties"]["best"] for one in run["measures"].values()] for run in audits] == data["audit"]["best"]
+    limits = [[one["queries"]["low"] for one in run["measures"].values()] for run in audits]
+    assert limits == [pytest.approx(row, abs=1e-12) for row in data["low"]]
+    if "study" in found:
+        agreed = found["study"][0]["measures"].values()
+        assert [list(one["agreement"].values()) for one in agreed] == data["agreement"]
+    else:
+        assert more == TOLD
+
+
+def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
+    runs, qrels = museum()
+    diverse = qrels.replace("qrels.txt", "qrels.diversity.txt")
+    query, subtopic, *_ = Path(diverse).read_text().split()
+    weights, path = tmp_path / "intents", tmp_path / "report.html"
+    weights.write_text(f"{query} {subtopic} 9\n")
+    result = CliRunner().invoke(cli, ["report", diverse, *runs, "--intents", str(weights), "-o", str(path)])
+    assert result.exit_code == 0
+    data = json.loads(re.search(r'id="data">(.*?)</script>', path.read_text())[1])
+    assert data["measures"][0] == "ERR_IA@20"
+    assert data["means"][0][0] == cf.evaluate(runs[0], diverse, "ERR_IA@20", intents=str(weights)).means[0, 0]
+    assert all(f"--intents {weights}" in line for line in data["commands"])
 
 
 def test_one_run_has_a_report() -> None:
@@ -210,6 +285,73 @@ def test_the_theme_changes_and_charts_follow(opened: Any) -> None:
     browser.execute_async_script("report.paint().then(() => arguments[0]())")
     assert ground() != before
     assert len(texts(browser, ".chart svg")) == 6
+
+
+def test_what_cannot_be_compared_is_said_and_never_called_significant(opened: Any) -> None:
+    browser = opened(*museum(), ["AP", "GMAP", "NumRet"])
+    browser.execute_script("report.choose({measure: 1})")
+    assert texts(browser, "#contest") == ["GMAP has no differences by query that could be tested."]
+    assert browser.execute_script("return report.contest(1, 0, 1)") is None
+    # A count is summed on the board, and compared by query.
+    browser.execute_script("report.choose({measure: 2, a: 0, b: 3})")
+    runs, qrels = museum()
+    one = cf.compare(cf.evaluate(runs, qrels, ["NumRet"])).contest(0, 2)
+    assert f"{one.mean:.4f} against {one.other_mean:.4f} over 8 queries" in texts(browser, "#contest")[0]
+
+
+def test_means_in_a_verdict_are_of_the_queries_compared(opened: Any) -> None:
+    qrels = {f"q{i}": {"a": 1} for i in range(6)}
+    new = {q: {"a": 2.0, "b": 1.0} for q in list(qrels)[:4]}
+    old = {q: {"b": 2.0, "a": 1.0} for q in list(qrels)[1:]}
+    third = {q: {"c": 3.0, "b": 2.0, "a": 1.0} for q in list(qrels)[1:]}
+    browser = opened([new, old, third], qrels, ["RR"], names=["new", "old", "third"], queries="both")
+    browser.execute_script("report.choose({a: 0, b: 1})")
+    assert "1.0000 against 0.5000 over 3 queries, difference +0.5000" in texts(browser, "#contest")[0]
+    row = texts(browser, "#by-query tr[data-query=q1] td")
+    assert row[1:5] == ["1.0000", "0.5000", "+0.5000", f"{(1 + 1 / 2 + 1 / 3) / 3:.4f}"]
+    browser.execute_script("report.choose({a: 1, b: 2})")
+    row = texts(browser, "#by-query tr[data-query=q5] td")
+    assert row[4] == f"{(1 / 2 + 1 / 3) / 2:.4f}"  # without the run that does not answer it
+
+
+def test_a_choice_keeps_the_focus_and_the_order(opened: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened(*museum(), MEASURES)
+    focus = lambda: browser.execute_script("return document.activeElement.textContent")  # noqa: E731
+    button = browser.find_element("css selector", "#scores tr[data-run=quiet] button")
+    button.send_keys(Keys.ENTER)
+    assert focus() == "quiet"
+    assert browser.execute_script("return report.state.a") == 3
+    browser.find_elements("css selector", "#by-query thead button")[4].send_keys(Keys.ENTER)
+    order = texts(browser, "#by-query td:first-child")
+    browser.find_element("css selector", "#by-query tr[data-query=q2] button").send_keys(Keys.ENTER)
+    assert browser.execute_script("return document.activeElement.id") == "detail"
+    browser.find_element("id", "run-b").send_keys(Keys.ARROW_DOWN)
+    assert browser.execute_script("return document.activeElement.id") == "run-b"
+    assert texts(browser, "#by-query td:first-child") == order
+    assert texts(browser, "#detail h3") == ["Query q2"]
+
+
+def test_names_that_every_object_has_are_names(opened: Any) -> None:
+    names = ["constructor", "__proto__", "toString"]
+    qrels = {name: dict.fromkeys(names, 1) for name in names}
+    run = {name: {one: float(i) for i, one in enumerate(names)} for name in names}
+    browser = opened([run, run], qrels, ["AP"], names=names[:2], texts={"toString": "a text"})
+    browser.execute_script("report.open(1)")
+    assert texts(browser, ".rankings > div:first-child .document") == ["toStringa text", "__proto__", "constructor"]
+    assert texts(browser, ".rankings details p") == ["a text"] * 2
+
+
+def test_nothing_moves_while_charts_are_drawn(opened: Any, browser: Any, tmp_path: Path) -> None:
+    runs, qrels = museum()
+    path = tmp_path / "still.html"
+    path.write_text(report(runs, qrels, MEASURES), encoding="utf-8")
+    browser.get(path.as_uri())
+    tops = "return [...document.querySelectorAll('section')].map((s) => s.offsetTop)"
+    before = browser.execute_script(tops)
+    browser.execute_async_script("report.paint().then(() => arguments[0]())")
+    assert browser.execute_script(tops) == before
 
 
 @pytest.mark.skipif(not DL19.exists(), reason="needs the runs of TREC Deep Learning 2019")

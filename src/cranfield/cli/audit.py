@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 )
 @options.views
 @options.policies
+@options.intents
 @click.option(
     "--interval",
     type=click.Choice(("t", "bca")),
@@ -58,6 +59,7 @@ def command(
     digits: int,
     format: str,
     output: str | None,
+    intents: str | None,
     **how: Any,
 ) -> None:
     """Show what ties, unjudged documents, short lists and few queries could change.
@@ -68,7 +70,7 @@ def command(
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
     cranfield audit qrels.txt *.run --figure audit.pdf
     """
-    from cranfield import audit
+    from cranfield import audit, read_qrels
     from cranfield.report import audit as report
 
     if figure:
@@ -76,11 +78,12 @@ def command(
 
         figures.accept(figure)
     names = [name for text in measures or DEFAULT_MEASURES for name in options.split(text)]
+    judgments, told = options.weighted(read_qrels(qrels), intents)
     with progress("looking closely") as step:
-        found = audit(list(runs), qrels, names, interval=interval, progress=step, **how)
+        found = audit(list(runs), judgments, names, interval=interval, progress=step, **how)
     text = report.write(found, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
     emit(text, output)
     if figure:
         replace(Path(figure), figures.render(found, figure))
     if format != "json":
-        note(found.notes)
+        note([*told, *found.notes])

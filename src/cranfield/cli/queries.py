@@ -70,7 +70,7 @@ def command(
         if figures is not None:
             raise UsageError("--query has no figure")
         scores = evaluate(loaded, judgments, measure, **how)
-        places = contrasts.documents(loaded[0], loaded[1], judgments, query, page)
+        places = contrasts.documents(loaded[0], loaded[1], judgments, query, page, how["ties"])
         plain: Any = {"query": query, "runs": list(scores.runs), "documents": [place._asdict() for place in places]}
         pages = [report.documents(places, (scores.runs[0], scores.runs[1]), query)]
         draw = None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from cranfield.cli import options
 from cranfield.cli.compare import testing
-from cranfield.cli.output import replace
+from cranfield.cli.output import emit
 from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
 
@@ -46,6 +47,7 @@ TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
 @testing
 @options.views
 @options.policies
+@options.intents
 @options.seed
 @click.pass_context
 def command(
@@ -59,6 +61,7 @@ def command(
     page: int,
     texts: tuple[str, ...],
     figures: str | None,
+    intents: str | None,
     seed: int,
     **given: Any,
 ) -> None:
@@ -71,33 +74,66 @@ def command(
     cranfield report qrels.txt *.run -o report.html --title "Museum search, November"
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" --texts documents.jsonl
     """
+    from cranfield import read_qrels
     from cranfield.report.html.contents import contents
     from cranfield.report.html.page import html, require
 
     require()
     results.drawable(figures)
+    judgments, told = options.weighted(read_qrels(qrels), intents)
+    measures, said = options.fitting(measures, judgments, terminal=given["terminal"])
     comparing = {name: given.pop(name) for name in TESTING}
-    told = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value not in (None, False)]
-    # Where a choice is the usual one, the commands are easier to read without it.
-    usual = {f"--{p.name.replace('_', '-')}={p.default}" for p in ctx.command.params if p.name}
-    shown = [qrels, *runs, "-m", " ".join(measures), *(one.removesuffix("=True") for one in told if one not in usual)]
     with progress("reporting") as step:
         data = contents(
             list(runs),
-            qrels,
+            judgments,
             measures,
             page=page,
             texts=texts,
             seed=seed,
             comparing=comparing,
-            options=shown,
+            commands=commands(ctx, [qrels, *runs], measures),
             progress=step,
             **given,
         )
+    data["notes"] = [*said, *told, *data["notes"]]
     text = html(data, title)
-    replace(Path(output), text.encode("utf-8", "surrogateescape"))
+    emit(text, output)
     click.echo(f"{output}: {len(text) / 1e6:.1f} MB", err=True)
     if figures is not None:
         from cranfield.report.figures import overview
 
         click.echo(f"{len(overview.figures(data, figures))} files in {figures}", err=True)
+
+
+def commands(ctx: click.Context, files: Sequence[str], measures: Sequence[str]) -> list[str]:
+    """What gives the numbers of a report again, part by part."""
+    from cranfield.evaluate import columns_of
+    from cranfield.report.html.contents import POINTS
+    from cranfield.views import Views
+
+    def typed(*names: str) -> list[str]:
+        """Those of the options that were given another value than the usual one, as somebody would type them."""
+        words = []
+        for param in ctx.command.params:
+            value = ctx.params.get(param.name or "")
+            if param.name not in names or value == param.get_default(ctx) or not value:
+                continue
+            for one in value if param.multiple else [value]:
+                words += [max(param.opts, key=len), *([] if value is True else [str(one)])]
+        return words
+
+    ending = "terminal", "full_length"
+    policies = "queries", "undefined", "negative", "intents", "seed", "nil"
+    asked = ["-m", " ".join(measures), *typed("ties", "depth", "condensed", *ending, *policies)]
+    lines = [["eval", *files, *asked, "--interval", "bca"], ["eval", *files, *asked, "--per-query"]]
+    if len(files) > 2:
+        lines += [["compare", *files, *asked, *typed(*TESTING), "--all-pairs"]]
+        lines += [["queries", *files[:3], "-m", measures[0], *asked[2:]]]
+        if not typed(*policies):
+            views = Views(*(ctx.params[name] for name in ("ties", "depth", "condensed", *ending)))
+            labels = " ".join(column.label for column in columns_of(measures, views))
+            lines += [["study", "correlation", *files, "-m", labels, "--coefficient", "tau-b"]]
+    lines += [["eval", *files, "-m", " ".join(POINTS), *typed("ties", "depth", "condensed", *policies)]]
+    lines += [["audit", *files, *asked, "--interval", "bca", "--all-pairs"]]
+    return [f"cranfield {shlex.join(line)}" for line in lines]

@@ -25,7 +25,8 @@
 
   // Tables whose headings sort. A column: {title, of(row), show(row), left, text}.
   function table(place, columns, rows, { sort = 0, down = true, attributes = () => ({}) } = {}) {
-    let at = sort, falling = down, wanted = "";
+    // A table made anew, for another choice, stays sorted as it was.
+    let { at, falling } = $(place).sorting || { at: sort, falling: down }, wanted = "";
     const head = h("tr"), body = h("tbody");
     function draw() {
       const order = [...rows].sort((x, y) => {
@@ -35,13 +36,16 @@
         const less = typeof u === "number" ? u - v : String(u).localeCompare(String(v), undefined, { numeric: true });
         return falling ? -less : less;
       });
+      const held = body.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.row : null;
       body.replaceChildren(...order.filter((row) => !wanted || columns[0].of(row).toLowerCase().includes(wanted))
-        .map((row) => h("tr", attributes(row), ...columns.map((c) => {
+        .map((row) => h("tr", { ...attributes(row), "data-row": row }, ...columns.map((c) => {
           const content = c.show(row);
           const cell = h("td", { class: [c.left && "left", c.id && "id", c.best && c.best(row) && "best"].filter(Boolean).join(" ") || null });
           cell.append(...(Array.isArray(content) ? content : [content]));
           return cell;
         }))));
+      const again = held === null ? null : body.querySelector(`tr[data-row="${held}"] button`);
+      if (again) again.focus({ preventScroll: true });
       [...head.children].forEach((cell, i) => cell.setAttribute("aria-sort", i === at ? (falling ? "descending" : "ascending") : "none"));
     }
     columns.forEach((column, i) => head.append(h("th", { scope: "col" }, h("button", {
@@ -49,6 +53,7 @@
       onclick: () => {
         falling = i === at ? !falling : !column.text;
         at = i;
+        $(place).sorting = { at, falling };
         draw();
         if (column.chosen) column.chosen();
       },
@@ -63,8 +68,10 @@
   const near = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (entry.isIntersecting) { charts[entry.target.id].near = true; paint(entry.target.id); }
   }), { rootMargin: "300px" });
-  function chart(id, spec) {
-    charts[id] = { spec, near: false, stale: true };
+  // The room that a chart takes is kept from the start, with some for its labels: nothing moves when it is drawn.
+  function chart(id, height, spec, labels = 70) {
+    charts[id] = { spec, height, near: false, stale: true };
+    $(id).style.minHeight = `${height + labels}px`;
     near.observe($(id));
   }
   function theme() {
@@ -80,7 +87,8 @@
     const spec = one.spec(t);
     spec.$schema = "https://vega.github.io/schema/vega-lite/v6.json";
     spec.autosize = { type: "fit-x", contains: "padding" };
-    $(id).style.minHeight = `${spec.height + 60}px`;
+    spec.height = one.height;
+    spec.width = "container";
     spec.background = "transparent";
     spec.config = {
       view: { stroke: null }, font: "system-ui, sans-serif",
@@ -93,6 +101,8 @@
   }
   // Labels that would lie on each other are left out; pointing at a mark tells its name.
   const NONE = { labels: false, ticks: false };
+  // Vega keeps groups in objects, where a name such as "constructor" is taken: an invisible sign before it makes it free.
+  const free = (name) => `\u200b${name}`;
   const room = (id, count) => count * 12 < $(id).clientWidth - 120;
   const repaint = (...ids) => ids.forEach((id) => { charts[id].stale = true; paint(id); });
 
@@ -114,9 +124,8 @@
   ], runs.map((_, r) => r), { sort: 1, attributes: marked });
   $("find-run").addEventListener("input", (event) => board.find(event.target.value));
   const rowHeight = Math.max(12, Math.min(22, 700 / runs.length));
-  chart("chart-means", (t) => ({
-    data: { values: runs.map((run, r) => ({ run, mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
-    height: Math.max(60, rowHeight * runs.length), width: "container",
+  chart("chart-means", Math.max(60, rowHeight * runs.length), (t) => ({
+    data: { values: runs.map((run, r) => ({ run: free(run), mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
     encoding: { y: { field: "run", type: "nominal", sort: { field: "mean", order: "descending" }, title: null } },
     layer: [
       { mark: { type: "rule", color: t.soft }, encoding: { x: { field: "low", type: "quantitative", title: measures[state.measure], axis: { tickCount: 8 } }, x2: { field: "high" } } },
@@ -132,7 +141,7 @@
     return i * runs.length - (i * (i + 1)) / 2 + j - i - 1;
   };
   function contest(m, a, b) {
-    if (a === b || !pairs.difference) return null;
+    if (a === b || !pairs.difference || pairs.difference[m][0] === null) return null;
     const p = pairAt(a, b), turn = a < b ? 1 : -1;
     const of = (name) => (pairs[name][m][p] === null ? null : pairs[name][m][p]);
     const ends = (low, high) => (of(low) === null ? [null, null] : turn > 0 ? [of(low), of(high)] : [-of(high), -of(low)]);
@@ -145,23 +154,27 @@
   $("method").textContent = data.method;
   function tell() {
     const { measure: m, a, b } = state, one = contest(m, a, b);
-    if (!one) { $("contest").textContent = a === b ? "Choose two different runs." : "There is one run, and nothing to compare it with."; return; }
+    if (!one) {
+      $("contest").textContent = runs.length < 2 ? "There is one run, and nothing to compare it with."
+        : a === b ? "Choose two different runs." : `${measures[m]} has no differences by query that could be tested.`;
+      return;
+    }
     const n = pairs.queries[m], same = n - one.wins - one.losses;
     const verdict = one.significant ? (one.difference > 0 ? "is significantly better than" : "is significantly worse than") : "does not differ significantly from";
     const doubt = one.significant && one.doubts ? ` But ${one.doubts.split(" ").map((d) => (d === "ties" ? "another order of ties" : "judging the unjudged documents")).join(" or ")} could turn it.` : "";
-    $("contest").textContent = `${runs[a]} ${verdict} ${runs[b]} in ${measures[m]}: ${shown(data.means[a][m])} against ${shown(data.means[b][m])}, difference ${signed(one.difference)} [${signed(one.interval[0])}, ${signed(one.interval[1])}], effect size ${signed(one.effect, 2)}${one.effects[0] === null ? "" : ` [${signed(one.effects[0], 2)}, ${signed(one.effects[1], 2)}]`}, p ${chance(one.p)}, corrected ${chance(one.corrected)}; better on ${one.wins} queries, the same on ${same}, worse on ${one.losses}.${doubt}`;
+    $("contest").textContent = `${runs[a]} ${verdict} ${runs[b]} in ${measures[m]}: ${shown(pairs.means[m][a])} against ${shown(pairs.means[m][b])} over ${n} queries, difference ${signed(one.difference)} [${signed(one.interval[0])}, ${signed(one.interval[1])}], effect size ${signed(one.effect, 2)}${one.effects[0] === null ? "" : ` [${signed(one.effects[0], 2)}, ${signed(one.effects[1], 2)}]`}, p ${chance(one.p)}, corrected ${chance(one.corrected)}; better on ${one.wins} queries, the same on ${same}, worse on ${one.losses}.${doubt}`;
   }
-  chart("chart-pairs", (t) => {
+  chart("chart-pairs", Math.max(380, Math.min(760, runs.length * 15)), (t) => {
     const m = state.measure, order = byMean(m), rows = [];
     for (const a of order) for (const b of order) {
       const one = contest(m, a, b);
-      if (one) rows.push({ run: runs[a], against: runs[b], a, b, difference: one.difference, shade: one.significant ? one.difference : null, corrected: chance(one.corrected), turned: one.significant && one.doubts ? one.doubts : "" });
+      if (one) rows.push({ run: free(runs[a]), against: free(runs[b]), a, b, difference: one.difference, shade: one.significant ? one.difference : null, corrected: chance(one.corrected), turned: one.significant && one.doubts ? one.doubts : "" });
     }
-    const names = order.map((r) => runs[r]), most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.difference)));
+    const names = order.map((r) => free(runs[r])), most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.difference)));
     const label = names.length > 60 ? NONE : { labelFontSize: Math.max(7, Math.min(11, 440 / names.length)) };
     const tooltip = ["run", "against", "difference", "corrected", "turned"].map((field) => ({ field, format: field === "difference" ? "+.4f" : undefined, title: field === "corrected" ? "corrected p" : field === "turned" ? "could be turned by" : field }));
     return {
-      data: { values: rows }, width: "container", height: Math.max(380, Math.min(760, names.length * 15)),
+      data: { values: rows },
       encoding: {
         y: { field: "run", type: "nominal", sort: names, title: null, axis: label },
         x: { field: "against", type: "nominal", sort: names, title: null, axis: room("chart-pairs", names.length) ? { ...label, labelAngle: -90, orient: "top" } : NONE },
@@ -179,16 +192,18 @@
 
   // Queries
   const both = (q) => counted[state.a].has(q) && counted[state.b].has(q);
-  const gap = (q) => value(state.a, state.measure, q) - value(state.b, state.measure, q);
+  // What is undefined counts as was asked for.
+  const worth = (r, q) => { const x = value(r, state.measure, q); return Number.isNaN(x) && data.undefined !== null ? data.undefined : x; };
+  const gap = (q) => worth(state.a, q) - worth(state.b, q);
   const spread = (q) => {
-    const all = runs.map((_, r) => value(r, state.measure, q)).filter((x) => !Number.isNaN(x));
+    const all = runs.map((_, r) => (counted[r].has(q) ? worth(r, q) : NaN)).filter((x) => !Number.isNaN(x));
     const mean = all.reduce((x, y) => x + y, 0) / all.length;
     return { mean, deviation: Math.sqrt(all.reduce((x, y) => x + (y - mean) ** 2, 0) / all.length) };
   };
-  chart("chart-queries", (t) => {
-    const rows = queries.map((query, q) => ({ query, q, difference: gap(q) })).filter((row) => both(row.q) && !Number.isNaN(row.difference));
+  chart("chart-queries", 260, (t) => {
+    const rows = queries.map((query, q) => ({ query: free(query), q, difference: gap(q) })).filter((row) => both(row.q) && !Number.isNaN(row.difference));
     return {
-      data: { values: rows }, width: "container", height: 260,
+      data: { values: rows },
       mark: { type: "bar", cursor: "pointer", tooltip: true },
       encoding: {
         x: { field: "query", type: "nominal", sort: { field: "difference", order: "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: -90 } : NONE },
@@ -216,6 +231,11 @@
   }
   $("find-query").addEventListener("input", (event) => listed.find(event.target.value));
   function open(q) {
+    show(q);
+    $("detail").focus({ preventScroll: true });
+    $("detail").scrollIntoView({ block: "nearest" });
+  }
+  function show(q) {
     state.query = q;
     const pages = data.rankings[q];
     const detail = $("detail");
@@ -226,7 +246,7 @@
       let place = 0;
       for (const size of page.ties) {
         for (let i = 0; i < size; i++, place++) {
-          const d = page.documents[place], grade = pages.grades[d], name = pages.documents[d], text = data.texts[name];
+          const d = page.documents[place], grade = pages.grades[d], name = pages.documents[d], text = Object.hasOwn(data.texts, name) ? data.texts[name] : undefined;
           const kind = grade === null ? "unjudged" : grade > 0 ? "relevant" : "";
           const tied = size > 1 ? `tied${i === 0 ? " first" : ""}${i === size - 1 ? " last" : ""}` : null;
           items.push(h("li", { class: tied },
@@ -243,14 +263,11 @@
       h("h3", {}, `Query ${queries[q]}`),
       h("p", { class: "lead" }, `${pages.relevant} relevant documents are judged. A band joins documents of one score; ? marks those that nobody judged.`),
       h("div", { class: "rankings" }, side(state.a, state.b), ...(state.a === state.b ? [] : [side(state.b, state.a)])));
-    detail.focus({ preventScroll: true });
-    detail.scrollIntoView({ block: "nearest" });
   }
 
   // Curves and agreement
   const curve = (name, x, y) => (t) => ({
-    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run, x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
-    width: "container", height: 280,
+    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: free(run), x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
     mark: { type: "line", point: { size: 18 }, tooltip: true },
     encoding: {
       x: { field: "x", type: "quantitative", title: x, scale: name === "gain" ? { type: "log" } : {}, axis: name === "gain" ? { values: data.curves.gain.x, grid: false } : {} },
@@ -260,13 +277,13 @@
       tooltip: [{ field: "run" }, { field: "x", title: x }, { field: "y", title: y, format: ".4f" }],
     },
   });
-  chart("chart-recall", curve("recall", "recall", "precision"));
-  chart("chart-gain", curve("gain", "k", "nDCG@k"));
-  chart("chart-agreement", (t) => {
+  chart("chart-recall", 280, curve("recall", "recall", "precision"));
+  chart("chart-gain", 280, curve("gain", "k", "nDCG@k"));
+  chart("chart-agreement", Math.max(160, Math.min(420, measures.length * 44)), (t) => {
     const rows = data.agreement.flatMap((row, i) => row.map((tau, j) => ({ measure: measures[i], other: measures[j], tau })));
     const ends = { x: { field: "other", type: "nominal", sort: measures, title: null, axis: { labelAngle: -40 } }, y: { field: "measure", type: "nominal", sort: measures, title: null } };
     return {
-      data: { values: rows }, width: "container", height: Math.max(160, Math.min(420, measures.length * 44)), encoding: ends,
+      data: { values: rows }, encoding: ends,
       layer: [
         { mark: { type: "rect", tooltip: true }, encoding: { color: { field: "tau", type: "quantitative", title: "τ", scale: { domain: [-1, 0, 1], range: [t.other, t.raised, t.accent], interpolate: "lab" } } } },
         { mark: { type: "text" }, encoding: { text: { field: "tau", type: "quantitative", format: ".2f" }, color: { condition: { test: "abs(datum.tau) > 0.75", value: t.paper }, value: t.ink } } },
@@ -304,7 +321,7 @@
     audited();
     board.draw();
     $("caption-means").textContent = `${measures[state.measure]}: means and 95 % confidence intervals (${data.interval}).`;
-    if (state.query !== null) open(state.query);
+    if (state.query !== null) show(state.query);
     repaint(...Object.keys(charts));
   }
   const options = (id, names) => $(id).replaceChildren(...names.map((name, i) => h("option", { value: i }, name)));
@@ -323,7 +340,16 @@
   $("about").textContent = data.about;
   $("told").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
   $("commands").textContent = data.commands.join("\n");
+  $("again").hidden = data.commands.length === 0;
   const order = byMean(0);
   choose({ a: order[0], b: order[Math.min(1, order.length - 1)] });
+  // Whoever prints wants every chart, and has no time to wait for them.
+  const idle = window.requestIdleCallback || ((work) => setTimeout(work, 200));
+  const waiting = Object.keys(charts);
+  idle(function next() {
+    const id = waiting.shift();
+    charts[id].near = true;
+    paint(id).then(() => waiting.length && idle(next));
+  });
   window.report = { data, state, choose, open, value, contest, paint: () => Promise.all(Object.keys(charts).map((id) => { charts[id].near = true; return paint(id); })) };
 })();

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,9 +22,11 @@ from cranfield.report.compare import method, notes
 from cranfield.scores import Scores, number
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import bca
+from cranfield.views import Ties
 
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
+POINTS = (*(f"IPrec@{r:g}" for r in RECALL), *(f"nDCG@{k}" for k in CUTS))
 SNIPPET = 400  # characters of a document's text
 
 
@@ -38,15 +39,14 @@ def contents(
     texts: Mapping[str, str] | Sequence[Any] = (),
     seed: int = 0,
     comparing: Mapping[str, Any] | None = None,
-    options: Sequence[str] = (),
+    commands: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
     **how: Any,
 ) -> dict[str, Any]:
     """All that the page needs.
 
     ``page``: documents shown of each ranking. ``texts``: of documents, by id, or sources to read them from.
-    ``comparing``: what `compare` takes; ``options``: what was given on the command line, for the commands shown;
-    ``how``: what `evaluate` takes.
+    ``comparing``: what `compare` takes; ``commands``: what gives the numbers again; ``how``: what `evaluate` takes.
     """
     judgments = formats.read_qrels(qrels)
     runs = [formats.read_run(one) for one in (run if isinstance(run, (list, tuple)) else [run])]
@@ -70,9 +70,8 @@ def contents(
     closely = replace(closely, low=low, high=high)
     done()
     plain = how | {"terminal": False, "full_length": None}  # precision at a recall knows no end of a list
-    points = [f"IPrec@{r:g}" for r in RECALL] + [f"nDCG@{k}" for k in CUTS]
-    curves = evaluate(runs, judgments, points, seed=seed, **plain)
-    pages = _rankings(runs, scores, judgments, page)
+    curves = evaluate(runs, judgments, POINTS, seed=seed, **plain)
+    pages = _rankings(runs, scores, judgments, page, how.get("ties"))
     done()
     shown = {name for one in pages for name in one["documents"]}
     known = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
@@ -85,6 +84,7 @@ def contents(
         "queries": list(scores.queries),
         "digits": 4,
         "values": _packed(scores.values),
+        "undefined": {"zero": 0, "one": 1}.get(scores.undefined),
         "counted": [np.flatnonzero(row).tolist() for row in scores.counted],
         "means": _table(means),
         "low": _table(low),
@@ -104,7 +104,7 @@ def contents(
         "turned": [_turned(closely, measure) for measure in scores.measures],
         "notes": [*scores.notes, *([] if compared is None else notes(compared, all_pairs=True))],
         "about": _about(scores, judgments),
-        "commands": _commands(options),
+        "commands": list(commands),
     }
 
 
@@ -169,13 +169,16 @@ def _pairs(compared: Comparison | None, measures: int, among: Sequence[int]) -> 
         **{name: all_measures(_table(array)) for name, array in arrays.items()},
         "doubts": all_measures([[" ".join(causes) for causes in row] for row in compared.doubts]),
         "queries": [len(compared.queries[place[m]]) if m in place else 0 for m in range(measures)],
+        "means": all_measures(_table(compared.means)),
         "alpha": compared.alpha,
     }
 
 
-def _rankings(runs: Sequence[Run], scores: Scores, judgments: Judgments, depth: int) -> list[dict[str, Any]]:
+def _rankings(
+    runs: Sequence[Run], scores: Scores, judgments: Judgments, depth: int, ties: Ties | None
+) -> list[dict[str, Any]]:
     """For each query the documents that any run shows, their grades, and each run's page as rows of these."""
-    found = [rankings(one, scores.queries, depth) for one in runs]
+    found = [rankings(one, scores.queries, depth, ties) for one in runs]
     rows = {query: slice(*judgments.begin[q : q + 2]) for q, query in enumerate(judgments.queries)}
     pages = []
     for query in scores.queries:
@@ -237,7 +240,3 @@ def _turned(closely: Audit, measure: str) -> list[str]:
 def _about(scores: Scores, judgments: Judgments) -> str:
     runs = f"{len(scores.runs)} run{'s' if len(scores.runs) != 1 else ''}"
     return f"{runs}, {len(scores.queries)} queries, judgments of {judgments.name}; Cranfield {__version__}"
-
-
-def _commands(options: Sequence[str]) -> list[str]:
-    return [f"cranfield {verb} {shlex.join(options)}".rstrip() for verb in ("eval", "compare", "audit")]
