@@ -177,7 +177,7 @@ def test_samples_without_an_order_are_counted() -> None:
         ({"rates": [100]}, "rates are whole numbers from 1 to 99, not 100"),
         ({"rates": []}, "rates are whole numbers from 1 to 99, and there is none"),
         ({"rates": [50.5]}, "rates are whole numbers from 1 to 99, not 50.5"),
-        ({"rates": ["50"]}, "rates are whole numbers from 1 to 99, not 50"),
+        ({"rates": ["50"]}, "rates are whole numbers from 1 to 99, not '50'"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"pool_depths": [0]}, "pool depths are whole numbers from 1 to 1000000000, not 0"),
         ({"topics": [8]}, "topics are whole numbers from 2 to 7, not 8"),

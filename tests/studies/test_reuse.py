@@ -103,6 +103,7 @@ def test_saved_and_read_again(found: Reuse, tmp_path: Path) -> None:
         ({"split": {"d": "all"}}, "no part can be called `all`"),
         ({"split": {"x": "left"}}, "all judged documents are in one part, `other`"),
         ({"pattern": "("}, "is no regular expression"),
+        ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
         ({"share": 1}, "share must be between 0 and 1, not 1"),
         ({"corpus": None}, "ABSNB@20 reads documents, and needs a corpus of them"),
         ({"coefficient": "tau"}, "no such coefficient `tau`"),

@@ -152,6 +152,7 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
         ({"measures": ["DELTARB@20"]}, "all of these measures read documents, and there is none to hold them against"),
         ({"measures": ["NRBP[condensed]"]}, "this study looks at lists as they are and at condensed ones by itself"),
         ({"corpus": None}, "ABSRB@20 reads documents, and needs a corpus of them"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"variants": -1}, "variants must be a whole number of at least 0, not -1"),
         ({"variants": 3}, "variants are made of one run, and there are 6"),
     ],

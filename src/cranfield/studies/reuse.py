@@ -145,7 +145,7 @@ def reuse(
     and target in turn. Words are weighed by one ``corpus`` for all of them. ``variants``: see `widened`.
     """
     how = named(coefficient)
-    variants = whole("variants", variants, 0)
+    variants, seed = whole("variants", variants, 0), whole("seed", seed, 0)
     rivals = Rivals.of(measures)
     parts = Parts.chosen(split, pattern, share, seed)
     judgments = binary(formats.read_qrels(qrels), rel)

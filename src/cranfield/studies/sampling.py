@@ -138,7 +138,7 @@ def sampling(
     need a ``corpus``. ``variants``: see `widened`.
     """
     how = named(coefficient)
-    repeats, variants = whole("repeats", repeats), whole("variants", variants, 0)
+    repeats, variants, seed = whole("repeats", repeats), whole("variants", variants, 0), whole("seed", seed, 0)
     rivals = Rivals.of(measures)
     settings = Settings(whole_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
     judgments = binary(formats.read_qrels(qrels), rel)
