@@ -6,6 +6,7 @@ import numpy as np
 
 from cranfield.report.sheet import UNDEFINED, Cell
 from cranfield.report.studies.pages import Page, column, sheet, shown
+from cranfield.statistics.correlation import SAME
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.sampling import HIGH, Sampling
 
@@ -40,7 +41,7 @@ def _means(result: Sampling, t: int, digits: int) -> Page:
     for level, rate in enumerate(settings.rates):
         cells = column(list(middle[:, level]), digits)
         # What never varies needs no spread beside it.
-        asides = [f"±{shown(one, digits)}" if one > 0 else "" for one in deviation[:, level].tolist()]
+        asides = [f"±{shown(one, digits)}" if one > SAME else "" for one in deviation[:, level].tolist()]
         beside = [Cell(cell.text, cell.best, aside) for cell, aside in zip(cells, asides, strict=True)]
         rows.append(((f"{rate} %",), [Cell(str(int(result.judged[level].sum()))), *beside]))
     return Page(title, sheet(("share",), ("judged", *result.rivals), rows))
