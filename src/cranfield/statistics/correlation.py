@@ -285,11 +285,11 @@ def places(x: Floats) -> Floats:
     >>> places(np.array([0.2, 0.9, 0.2])).tolist()
     [2.5, 1.0, 2.5]
     """
-    return (x.shape[-1] + 1) / 2 - _ranks(x)
+    return (x.shape[-1] + 1) / 2 + _ranks(x)
 
 
 def _ranks(x: Floats) -> Floats:
-    """Ranks, equal scores sharing the mean of theirs."""
+    """How far below the middle each system stands, equal scores sharing the mean of their ranks."""
     return _preferred(x).sum(axis=-1) / 2
 
 
