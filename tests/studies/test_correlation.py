@@ -224,3 +224,27 @@ def test_a_track() -> None:
     loose = [place["bpref_N"], place["rpref_N"]]
     others = [i for i in range(10) if i not in loose]
     assert result.matrix[loose[0], loose[1]] > result.matrix[np.ix_(loose, others)].max()
+
+
+def test_swaps_are_named() -> None:
+    shown = call("study", "correlation", QRELS, *RUNS, "-m", "AP nDCG@5 AP(rel=1)", "--swaps", "--format", "csv").stdout
+    found = correlation(RUNS, QRELS, ["AP", "nDCG@5"])
+    place = {run: r for r, run in enumerate(found.runs)}
+    by_hand = [
+        [a, b]
+        for a in sorted(found.runs, key=lambda run: -found.means[0, place[run]])
+        for b in sorted(found.runs, key=lambda run: -found.means[0, place[run]])
+        if found.means[0, place[a]] > found.means[0, place[b]] and found.means[1, place[a]] < found.means[1, place[b]]
+    ]
+    assert by_hand
+    assert [list(pair) for pair in found.swaps(0, 1)] == by_hand
+    pages = shown.split("\n\n")
+    assert len(pages) == 2  # a measure that orders the runs as the first does has none
+    assert pages[1].startswith("# Pairs that change places: A leads by AP, B by nDCG@5\nA,B,")
+    assert [row[:2] for row in csv.reader(pages[1].splitlines()[2:])] == by_hand
+
+
+def test_the_seed_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    call("study", "correlation", QRELS, *RUNS, "-m", "AP RR", "--seed", 7, "--format", "json", "-o", path)
+    assert Correlation.load(path).seed == 7

@@ -13,8 +13,7 @@ from cranfield.batch import Batch, Booleans
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.measures import Measure
-from cranfield.scores import number
-from cranfield.studies import worlds
+from cranfield.studies import saving, worlds
 from cranfield.studies.worlds import UNJUDGED, Kind, Worlds
 
 SEVEN = ("bounded", "monotone", "convergent", "top-weighted", "localized", "complete", "realizable")
@@ -42,12 +41,19 @@ class Case:
     judged: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; an undefined score is None."""
+        """Plain data; an undefined score is None, an infinite one a text."""
         found: dict[str, Any] = {"rankings": list(self.rankings), "k": list(self.k)}
-        found["scores"] = [number(score) for score in self.scores]
+        found["scores"] = saving.listed(np.array(self.scores))
         if self.limit is not None:
-            found["limit"] = number(self.limit)
+            found["limit"] = saving.listed(np.array([self.limit]))[0]
         return found | ({"judged": self.judged} if self.judged else {})
+
+    @classmethod
+    def of_dict(cls, found: dict[str, Any]) -> Case:
+        """What `to_dict` returned, as a case again."""
+        scores = tuple(saving.array(found["scores"]).tolist())
+        limit = float(found["limit"]) if "limit" in found else None
+        return cls(tuple(found["rankings"]), tuple(found["k"]), scores, limit, found.get("judged", ""))
 
 
 @dataclass(frozen=True)

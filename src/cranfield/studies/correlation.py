@@ -13,7 +13,7 @@ from cranfield.arguments import share
 from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.measures import Measure
-from cranfield.statistics.correlation import levels
+from cranfield.statistics.correlation import levels, swaps
 from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
 from cranfield.studies.systems import systems
@@ -48,6 +48,7 @@ class Correlation:
     matrix: Floats
     coefficient: str
     alpha: float
+    seed: int = 0
     notes: tuple[str, ...] = ()
 
     @property
@@ -75,11 +76,15 @@ class Correlation:
 
         return [int(i) for i in hierarchy.leaves_list(self.linkage)]
 
+    def swaps(self, first: int, second: int) -> list[tuple[str, str]]:
+        """Pairs that two measures order differently: first the run that the first one prefers."""
+        return swaps(self.means[first], self.means[second], self.runs)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""
         return {
             "study": NAME,
-            "settings": {"coefficient": self.coefficient, "alpha": self.alpha},
+            "settings": {"coefficient": self.coefficient, "alpha": self.alpha, "seed": self.seed},
             "queries": self.queries,
             "runs": list(self.runs),
             "measures": {
@@ -106,15 +111,16 @@ class Correlation:
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Correlation:
         """What `to_dict` returned, as a result again."""
-        measures, settings = found["measures"], found["settings"]
+        measures, settings, runs = found["measures"], found["settings"], tuple(found["runs"])
         return cls(
-            tuple(found["runs"]),
-            tuple(measures),
+            runs,
+            saving.names(measures),
             found["queries"],
-            np.array([saving.array(one["means"]) for one in measures.values()]),
+            np.array([saving.array(one["means"], len(runs)) for one in measures.values()]),
             np.array([saving.array([one["agreement"][m] for m in measures]) for one in measures.values()]),
             settings["coefficient"],
             settings["alpha"],
+            settings["seed"],
             tuple(found["notes"]),
         )
 
@@ -147,7 +153,15 @@ def correlation(
     if not how.symmetric:
         notes.append(f"{how.sign}: the measure of the row is the reference, that of the column the estimate")
     return Correlation(
-        found.runs, found.measures, len(found.queries), means, matrix, coefficient, alpha, (*found.notes, *notes)
+        found.runs,
+        found.measures,
+        len(found.queries),
+        means,
+        matrix,
+        coefficient,
+        alpha,
+        seed,
+        (*found.notes, *notes),
     )
 
 

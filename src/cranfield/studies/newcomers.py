@@ -29,11 +29,12 @@ DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[co
 
 @dataclass(frozen=True)
 class Settings:
-    """How deep pools were, how orders are compared, and the lowest grade that counts as relevant."""
+    """How deep pools were, how orders are compared, the lowest relevant grade, and where random steps begin."""
 
     pool_depth: int
     coefficient: str
     rel: float
+    seed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +110,14 @@ class Newcomers:
     def of_dict(cls, found: dict[str, Any]) -> Newcomers:
         """What `to_dict` returned, as a result again."""
         runs, groups = found["runs"], found["groups"]
-        measures = tuple(next(iter(runs.values())))
+        measures = saving.names(runs[saving.names(runs)[0]])
         of_run = {run: i for i, group in enumerate(groups.values()) for run in group["runs"]}
 
         def column(name: str) -> Floats:
             return np.array([saving.array([one[m][name] for one in runs.values()]) for m in measures])
+
+        def places(name: str) -> Integers:
+            return np.array([[one[m][name] for one in runs.values()] for m in measures], np.int64)
 
         return cls(
             Settings(**found["settings"]),
@@ -125,8 +129,8 @@ class Newcomers:
             np.array([[one["unique_relevant"], one["unique_other"]] for one in groups.values()], np.int64),
             column("score"),
             column("without"),
-            column("rank").astype(np.int64),
-            column("rank_without").astype(np.int64),
+            places("rank"),
+            places("rank_without"),
             np.array([saving.array([one["agreement"][m] for one in groups.values()]) for m in measures]),
             tuple(found["notes"]),
         )
@@ -179,7 +183,7 @@ def newcomers(
         if progress is not None:
             progress(g + 1, len(names))
     return Newcomers(
-        Settings(pool_depth, coefficient, rel),
+        Settings(pool_depth, coefficient, rel, seed),
         found.runs,
         names,
         found.measures,

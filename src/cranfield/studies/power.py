@@ -142,22 +142,24 @@ class Power:
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Power:
         """What `to_dict` returned, as a result again."""
-        settings, queries = found["settings"], tuple(found["queries"])
+        settings, queries, runs = found["settings"], tuple(found["queries"]), tuple(found["runs"])
+        pairs = len(runs) * (len(runs) - 1) // 2
+        saving.names(found["measures"])
 
         def outcome(measure: str, one: dict[str, Any]) -> Sensitivity:
-            difference, p, required = (saving.array(one[name]) for name in ("difference", "p", "required"))
+            difference, p, required = (saving.array(one[name], pairs) for name in ("difference", "p", "required"))
             swaps = one["swaps"]
             sizes, compared, swapped = (np.array(swaps[name], np.int64) for name in ("sizes", "compared", "swapped"))
             return Sensitivity(
                 measure,
-                saving.array(one["means"]),
+                saving.array(one["means"], len(runs)),
                 Tested(difference, p, required, settings["alpha"]),
                 Swaps(len(queries), sizes, saving.array(swaps["edges"]), compared, swapped),
-                one["variance"],
+                float(one["variance"]),
             )
 
         return cls(
-            tuple(found["runs"]),
+            runs,
             queries,
             tuple(outcome(measure, one) for measure, one in found["measures"].items()),
             settings["test"],

@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import CATALOGUE, Measure, parse
-from cranfield.studies import worlds
+from cranfield.studies import saving, worlds
 from cranfield.studies.checks import MORE, PROPERTIES, SEVEN, Case, Checks, Verdict, is_list
 from cranfield.studies.worlds import UNJUDGED, Kind, Worlds
 from cranfield.views import Views
@@ -49,10 +49,12 @@ class Checked:
 
 @dataclass(frozen=True)
 class Properties:
-    """The properties of several measures."""
+    """The properties of several measures, in worlds of so many ``documents`` and such ``grades`` if anybody said."""
 
     checked: tuple[Checked, ...]
     notes: tuple[str, ...] = ()
+    documents: int | None = None
+    grades: tuple[float, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what ``--format json`` prints."""
@@ -69,7 +71,39 @@ class Properties:
             }
             for one in self.checked
         ]
-        return {"study": NAME, "measures": measures, "notes": list(self.notes)}
+        settings = {"documents": self.documents, "grades": self.grades and list(self.grades)}
+        return {"study": NAME, "settings": settings, "measures": measures, "notes": list(self.notes)}
+
+    def save(self, path: saving.Place) -> None:
+        """Writes the result as one JSON file."""
+        saving.save(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: saving.Place) -> Properties:
+        """Reads what `save` wrote."""
+        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
+
+    @classmethod
+    def of_dict(cls, found: dict[str, Any]) -> Properties:
+        """What `to_dict` returned, as a result again."""
+
+        def verdict(one: dict[str, Any]) -> Verdict:
+            case = one["counterexample"]
+            return Verdict(one["holds"], case and Case.of_dict(case))
+
+        checked = tuple(
+            Checked(
+                one["measure"],
+                one["domain"],
+                one["paired"],
+                one["longest"],
+                {name: verdict(one["properties"][name]) for name in PROPERTIES},
+            )
+            for one in found["measures"]
+        )
+        settings = found["settings"]
+        grades = settings["grades"]
+        return cls(checked, tuple(found["notes"]), settings["documents"], grades and tuple(grades))
 
 
 def properties(
@@ -111,7 +145,8 @@ def properties(
         checked.append(Checked(name, whole, paired, checks.longest, dict(checks.verdicts())))
         if progress is not None:
             progress(i + 1, len(wanted))
-    return Properties(tuple(checked), tuple(_notes(asked)))
+    chosen = None if grades is None else tuple(sorted({float(grade) for grade in grades}))
+    return Properties(tuple(checked), tuple(_notes(asked)), documents, chosen)
 
 
 @lru_cache(maxsize=2)

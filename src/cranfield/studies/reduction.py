@@ -115,18 +115,19 @@ class Reduction:
         """What `to_dict` returned, as a result again."""
         settings, measures = dict(found["settings"]), found["measures"]
         settings |= {"levels": tuple(settings["levels"]), "least": tuple(settings["least"])}
+        shape = len(measures), 1 + len(settings["levels"]), settings["repeats"]
         kept = {
-            name: np.array([[saving.array(row) for row in one[name]] for one in measures.values()])
+            name: np.array([[saving.array(row) for row in one[name]] for one in measures.values()]).reshape(shape)
             for name in QUANTITIES
         }
         return cls(
             Settings(**settings),
             tuple(found["runs"]),
-            tuple(measures),
+            saving.names(measures),
             found["queries"],
             **kept,
-            counted=np.array([one["counted"] for one in measures.values()], np.int64),
-            judged=np.array([one["judged"] for one in found["levels"]], np.int64),
+            counted=np.array([one["counted"] for one in measures.values()], np.int64).reshape(shape),
+            judged=np.array([one["judged"] for one in found["levels"]], np.int64).reshape(shape[1:]),
             notes=tuple(found["notes"]),
         )
 

@@ -7,15 +7,23 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.errors import InputError
+from cranfield.errors import CranfieldError, InputError
 
 Place = str | os.PathLike[str]
-Result = TypeVar("Result")
+
+
+class Kept(Protocol):
+    """A result that can be written down."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Result = TypeVar("Result", bound=Kept)
 
 HINT = "a study is saved by `cranfield study NAME ... --format json -o FILE`"
 
@@ -59,10 +67,29 @@ def rebuilt(make: Callable[[dict[str, Any]], Result], found: dict[str, Any], stu
     """The result that a saved dict describes; an error where it is another study's, or parts of it are gone."""
     if found["study"] != study:
         raise InputError([f"{os.fspath(place)}: a study of {found['study']}, not of {study}"])
+    with complete(study, place):
+        result = make(found)
+        text(result.to_dict())
+    return result
+
+
+@contextmanager
+def complete(study: str, place: Place) -> Iterator[None]:
+    """In this whatever goes wrong is the fault of a file that somebody has cut or changed, and is said so."""
     try:
-        return make(found)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError([f"{os.fspath(place)}: not a complete study of {study} ({error!r})"], hint=HINT) from error
+        yield
+    except InputError:
+        raise
+    except (CranfieldError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = error if isinstance(error, CranfieldError) else repr(error)
+        raise InputError([f"{os.fspath(place)}: not a complete study of {study} ({what})"], hint=HINT) from error
+
+
+def names(found: dict[str, Any]) -> tuple[str, ...]:
+    """What a part of a saved dict is about; there is something that it is about."""
+    if not found:
+        raise ValueError("nothing in it")
+    return tuple(found)
 
 
 def listed(values: Floats) -> list[Any]:
@@ -70,6 +97,8 @@ def listed(values: Floats) -> list[Any]:
     return [None if np.isnan(v) else v if np.isfinite(v) else str(v) for v in values.tolist()]
 
 
-def array(values: list[Any]) -> Floats:
-    """What `listed` wrote, as numbers again."""
+def array(values: list[Any], size: int | None = None) -> Floats:
+    """What `listed` wrote, as numbers again; so many, where that is known."""
+    if size is not None and len(values) != size:
+        raise ValueError(f"{len(values)} values in place of {size}")
     return np.array([np.nan if v is None else float(v) for v in values], np.float64)

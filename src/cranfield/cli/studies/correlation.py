@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import click
 
@@ -16,7 +17,6 @@ from cranfield.studies.correlation import DEFAULT
 @options.inputs
 @results.measures(" ".join(DEFAULT))
 @results.coefficient
-@options.corpus
 @click.option(
     "--alpha",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -24,18 +24,20 @@ from cranfield.studies.correlation import DEFAULT
     show_default=True,
     help="The chance of taking independent orders for agreeing ones.",
 )
+@click.option("--swaps", is_flag=True, help="Name the pairs that the first measure and others order differently.")
+@options.corpus
+@options.seed
 @results.writing
 def command(
     qrels: str,
     runs: tuple[str, ...],
     measures: list[str],
-    coefficient: str,
-    alpha: float,
-    corpus: str | None,
     figures: str | None,
     digits: int,
     format: str,
     output: str | None,
+    swaps: bool,
+    **how: Any,
 ) -> None:
     """Show how far every measure agrees with every other on the order of at least two RUNs.
 
@@ -48,14 +50,11 @@ def command(
     cranfield study correlation qrels.txt *.run -m "ERR_IA@20 ABSRB@20 DELTARB@20" --corpus corpus.parquet
     """
     from cranfield.report.figures.correlation import figures as draw
-    from cranfield.report.studies.correlation import pages
+    from cranfield.report.studies.correlation import pages, swapped
     from cranfield.studies.correlation import correlation
 
     results.drawable(figures)
     with progress("reading") as step:
-        found = correlation(
-            runs, qrels, measures or DEFAULT, coefficient=coefficient, alpha=alpha, corpus=corpus, progress=step
-        )
-    results.deliver(
-        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
-    )
+        found = correlation(runs, qrels, measures or DEFAULT, progress=step, **how)
+    tables = [*pages(found, digits), *(swapped(found, digits) if swaps else ())]
+    results.deliver(tables, found.to_dict(), partial(draw, found), format=format, output=output, figures=figures)

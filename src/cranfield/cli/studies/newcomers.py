@@ -29,8 +29,9 @@ from cranfield.studies.newcomers import DEFAULT
     "--group-prefix", "prefix", metavar="TEXT", help="Instead: a group is what stands before TEXT in a run's name."
 )
 @results.relevant
-@options.corpus
 @results.coefficient
+@options.corpus
+@options.seed
 @results.writing
 def command(
     qrels: str,

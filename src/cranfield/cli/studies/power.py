@@ -35,8 +35,8 @@ LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option(
     "--trials", type=click.IntRange(min=1), default=100, show_default=True, help="Pairs of topic sets for swap rates."
 )
-@options.corpus
 @options.undefined
+@options.corpus
 @options.seed
 @results.writing
 def command(

@@ -40,9 +40,9 @@ from cranfield.studies.reduction import DEFAULT, RATES
     metavar="R N",
     help="Relevant and other judgments of a query that are spared at any rate.",
 )
-@options.corpus
 @results.coefficient
 @results.testing
+@options.corpus
 @options.seed
 @results.writing
 def command(

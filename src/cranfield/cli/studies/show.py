@@ -7,6 +7,7 @@ from importlib import import_module
 
 import click
 
+from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.studies import results
 
 # Studies by name: the class of the result, with a module of the same name for its tables and one for its figures.
@@ -19,6 +20,7 @@ RESULTS = {
     "power": "Power",
     "sampling": "Sampling",
     "reuse": "Reuse",
+    "properties": "Properties",
 }
 
 
@@ -40,6 +42,13 @@ def command(file: str, figures: str | None, digits: int, format: str, output: st
     if name not in RESULTS:
         raise InputError([f"{file}: a study of {name}, which this version does not know"])
     found = getattr(import_module(f"cranfield.studies.{name}"), RESULTS[name]).load(file)
-    pages = import_module(f"cranfield.report.studies.{name}").pages
+    report = import_module(f"cranfield.report.studies.{name}")
+    if name == "properties":  # which are no numbers to be drawn
+        with saving.complete(name, file):
+            text = report.write(found, format, digits=digits, width=width(), colour=colour(output))
+        emit(text, output)
+        return note(found.notes if format != "json" else ())
+    with saving.complete(name, file):
+        pages = report.pages(found, digits)
     draw = partial(import_module(f"cranfield.report.figures.{name}").figures, found)
-    results.deliver(pages(found, digits), found.to_dict(), draw, format=format, output=output, figures=figures)
+    results.deliver(pages, found.to_dict(), draw, format=format, output=output, figures=figures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.report.sheet import Cell
-from cranfield.report.studies.pages import Page, sheet, shown
+from cranfield.report.studies.pages import Page, exchanged, sheet, shown
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.correlation import Correlation
 
@@ -22,6 +22,17 @@ def pages(result: Correlation, digits: int = 4) -> list[Page]:
         for m, measure in enumerate(result.measures)
     ]
     return [Page(title, sheet(("measure",), result.measures, rows))]
+
+
+def swapped(result: Correlation, digits: int = 4) -> list[Page]:
+    """The pairs of runs that the first measure and another one order differently, by name."""
+    first, *others = result.measures
+    found = {measure: result.swaps(0, m) for m, measure in enumerate(others, 1)}
+    return [
+        exchanged(pairs, (first, measure), dict(zip(result.runs, result.means[[0, m]].T, strict=True)), digits)
+        for m, (measure, pairs) in enumerate(found.items(), 1)
+        if pairs
+    ]
 
 
 def significance(result: Correlation, digits: int = 4) -> str:

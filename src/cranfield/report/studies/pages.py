@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
@@ -143,6 +144,25 @@ def column(values: Sequence[float], digits: int, *, best: bool = True) -> list[C
     texts = [shown(value, digits) for value in values]
     top = texts[int(np.nanargmax(values))] if best and len(set(texts)) > 1 and not np.isnan(values).all() else None
     return [Cell(text, text == top) for text in texts]
+
+
+def exchanged(
+    pairs: Sequence[tuple[str, str]],
+    measures: tuple[str, str],
+    means: Mapping[str, Sequence[float] | Floats],
+    digits: int,
+    most: int | None = None,
+) -> Page:
+    """Pairs of runs that two measures order differently, with the means by which they do, by run: all, or the first."""
+    first, second = measures
+    rows = [
+        (pair, [Cell(shown(float(means[run][i]), digits)) for i in (0, 1) for run in pair]) for pair in pairs[:most]
+    ]
+    left = f", the first {most} of {len(pairs)}" if most is not None and len(pairs) > most else ""
+    return Page(
+        f"Pairs that change places: A leads by {first}, B by {second}{left}",
+        sheet(("A", "B"), (f"{first}\nof A", "\nof B", f"{second}\nof A", "\nof B"), rows),
+    )
 
 
 def sheet(names: Sequence[str], columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[Cell]]]) -> Sheet:

@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.batch import from_ranking
 from cranfield.measures import parse
 from cranfield.report.sheet import Cell
-from cranfield.report.studies.pages import Page, column, sheet, shown
+from cranfield.report.studies.pages import Page, column, exchanged, sheet, shown
 from cranfield.studies.truncation import Truncation
 from cranfield.views import Gains, terminate
 
@@ -87,20 +87,11 @@ def _lengths(result: Truncation) -> Page:
 
 
 def _inverted(result: Truncation, digits: int) -> Iterator[Page]:
-    place = {run: r for r, run in enumerate(result.runs)}
-    for m, (plain, terminal) in enumerate(zip(result.measures, result.forms, strict=True)):
+    for m, measures in enumerate(zip(result.measures, result.forms, strict=True)):
         pairs = result.inverted(m)
-        if not pairs:
-            continue
-        rows = []
-        for pair in pairs[:PAIRS]:
-            values = result.means[:, [place[run] for run in pair], m].ravel()
-            rows.append((pair, [Cell(shown(value, digits)) for value in values]))
-        left = f", the first {PAIRS} of {len(pairs)}" if len(pairs) > PAIRS else ""
-        heads = (f"{plain}\nof A", "\nof B", f"{terminal}\nof A", "\nof B")
-        yield Page(
-            f"Pairs that change places: A leads by {plain}, B by {terminal}{left}", sheet(("A", "B"), heads, rows)
-        )
+        if pairs:
+            means = dict(zip(result.runs, result.means[:, :, m].T, strict=True))
+            yield exchanged(pairs, measures, means, digits, PAIRS)
 
 
 def table1(digits: int = 3) -> Page:
