@@ -196,6 +196,12 @@ def test_judgments_without_subtopics_are_refused() -> None:
     )
 
 
+def test_one_level_more_is_subtopics_whatever_they_are_called() -> None:
+    """In a file a column of zeros is how everybody writes that there are none; nobody writes such a dict by habit."""
+    qrels = {"q": {"a": {"0": 1}, "b": {"0": 0}}}
+    assert cf.evaluate({"q": {"a": 1.0}}, qrels, ["alpha_nDCG@5", "P@1"]).means.tolist() == [[1, 1]]
+
+
 def test_unjudged_documents_are_about_anything() -> None:
     qrels = {"q": {"a": {"1": 1, "2": 0}}}
     with pytest.raises(cf.MeasureError, match="alpha_nDCG@5 has no bounds"):

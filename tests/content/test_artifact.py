@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,40 @@ def test_other_versions_and_damage(tmp_path: Path) -> None:
     rewritten(path, lambda table, described: table.set_column(0, "terms", [[[b"x"]]]))
     assert refused(path) == "c.parquet: the corpus is damaged (its columns contradict each other)"
     Corpus.of(TEXTS).save(path)
+    rewritten(path, lambda table, described: described["settings"].update(split="sentence"))
+    assert refused(path) == "c.parquet: the corpus is damaged (unknown way to split `sentence`)"
+    Corpus.of(TEXTS).save(path)
     rewritten(path, lambda table, described: described.update(version=99))
     assert refused(path) == "c.parquet: a corpus of version 99; this program reads version 1"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda columns, described: described.update(total=1),
+        lambda columns, described: described.update(size=1),
+        lambda columns, described: columns.update(count=[-n for n in columns["count"]]),
+        lambda columns, described: columns.update(frequency=[n - 1 for n in columns["frequency"]]),
+        lambda columns, described: columns.update(documents=[columns["documents"][0]] * len(columns["documents"])),
+    ],
+)
+def test_columns_that_cannot_be_true(tmp_path: Path, change: Callable[[dict, dict], None]) -> None:
+    def edited(table: pa.Table, described: dict) -> pa.Table:
+        columns = {name: table.column(name)[0].as_py() for name in table.column_names}
+        change(columns, described)
+        return pa.table({name: pa.array([values], table.field(name).type) for name, values in columns.items()})
+
+    path = tmp_path / "c.parquet"
+    Corpus.of(TEXTS).save(path)
+    rewritten(path, edited)
+    assert refused(path) == "c.parquet: the corpus is damaged (its columns contradict each other)"
+
+
+def test_a_collection_with_repetitions_that_was_kept_whole(tmp_path: Path) -> None:
+    """What is not among its documents is in none of them, and asking for it is no error."""
+    (tmp_path / "c.tsv").write_text("a\tone\nb\ttwo\na\tone\n")
+    Corpus.read(tmp_path / "c.tsv").save(tmp_path / "c.parquet")
+    assert list(Corpus.load(tmp_path / "c.parquet", wanted=["a", "z"]).documents) == ["a", "b"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)

@@ -124,7 +124,12 @@ def test_figure(tmp_path: Path) -> None:
     drawn = (tmp_path / "explain-run-q-DELTARB_mu_10_5.svg").read_text()
     assert "phone, chip" in drawn
     assert "unjudged" in drawn
+    assert "not relevant" not in drawn  # there is none to be told apart
     figures.draw(cf.explain({"q": {}}, QRELS, "DELTARB", corpus=TEXTS))
+    many = {"q": {name: {f"{name}-{i}": 1 for i in range(4)} for name in TEXTS if name != "D5"}}
+    axis = figures.draw(cf.explain({"q": {"D1": 1.0}}, many, "DELTARB", corpus=TEXTS)).axes[0]
+    lines = [line for line in axis.lines if line.get_label().startswith("subtopic")]
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(lines) == 20
 
 
 WRONG = {

@@ -226,7 +226,24 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(cf.InputError, match="the folder holds other things than a simulation"):
         save(small(), other, force=True)
     assert (other / "thesis.tex").read_text() == "ten years of work"
+    for place in ("thesis.tex", "runs/mine.run"):
+        (folder / place).write_text("ten years of work")
+        with pytest.raises(cf.InputError, match=f"holds other things than a simulation, such as `{place}`"):
+            save(small(), folder, force=True)
+        (folder / place).unlink()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lab", "other"]
+
+
+def test_links_to_folders_stay_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").symlink_to("there")
+    save(small(), tmp_path / "here")
+    assert (tmp_path / "there" / "truth.json").is_file()
+    assert (tmp_path / "here").is_symlink()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    with pytest.raises(cf.InputError, match="this is where you are"):
+        save(small(), ".")
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

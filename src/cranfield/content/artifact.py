@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.content.origin import Origin
 from cranfield.content.settings import Settings
 from cranfield.data import Strings
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError
 from cranfield.formats.faults import shown
 from cranfield.formats.optional import available, optional
 from cranfield.formats.tables import strings_of
@@ -86,8 +86,9 @@ def load(
         origins = tuple(Origin(**origin) for origin in described["sources"])
         columns = _columns(path) | {name: int(described[name]) for name in FACTS}
         _consistent(columns)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError([f"{path}: the corpus is damaged ({error})"], hint=AGAIN.format(path)) from error
+    except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
+        reason = error.message if isinstance(error, UsageError) else error
+        raise InputError([f"{path}: the corpus is damaged ({reason})"], hint=AGAIN.format(path)) from error
     if settings is not None and settings != found:
         message = f"{path}: the corpus was made with {found}, and {settings} are asked for"
         raise InputError([message], hint=AGAIN.format(path))
@@ -96,7 +97,7 @@ def load(
         message = f"{path}: {', '.join(changed)} has changed since the corpus was made of it"
         raise InputError([message], hint=AGAIN.format(path))
     # Of a collection that was kept whole, what is not there is in none of its documents.
-    some = len(columns["documents"]) < columns["size"]
+    some = len(columns["documents"]) + columns["repeated"] < columns["size"]
     if wanted is not None and some and (absent := set(wanted).difference(columns["documents"], columns["missing"])):
         few = ", ".join(f"`{shown(name)}`" for name in sorted(absent)[:5])
         message = f"{path}: made without {len(absent):,} of the documents needed: {few}{', ...' * (len(absent) > 5)}"
@@ -132,15 +133,19 @@ def _columns(path: str) -> dict[str, Any]:
 
 def _consistent(columns: dict[str, Any]) -> None:
     """An error where the columns do not belong together."""
-    begin, term, count = columns["begin"], columns["term"], columns["count"]
+    begin, term, count, frequency = (columns[name] for name in ("begin", "term", "count", "frequency"))
     many, rows = len(columns["terms"]), len(term)
     sound = (
-        len(columns["frequency"]) == many
+        len(frequency) == many
         and len(begin) == len(columns["documents"]) + 1
         and begin[0] == 0
         and begin[-1] == rows == len(count)
         and bool((np.diff(begin) >= 0).all())
-        and bool(((term >= 0) & (term < many)).all())
+        and bool(((term >= 0) & (term < many) & (count > 0)).all())
+        # What its documents say, the collection says at least as often.
+        and bool((np.bincount(term, count, many) <= frequency).all())
+        and int(frequency.sum()) <= columns["total"]
+        and len(set(columns["documents"])) == len(begin) - 1 <= columns["size"] - columns["repeated"]
     )
     if not sound:
         raise ValueError("its columns contradict each other")

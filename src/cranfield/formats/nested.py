@@ -82,7 +82,7 @@ def graded(source: Mapping[Any, Any], name: str, place: Place) -> Judgments:
     if faults:
         faults.sort(key=lambda fault: fault[0])
         raise input_error(faults[:20], len(faults), place, lambda entry: shown(str(documents[entry - 1])))
-    return judgments(name, rows, place)
+    return judgments(name, rows, place, subtopics=bool(subtopics))
 
 
 def _bytes(value: object) -> bytes:

@@ -14,9 +14,10 @@ import numpy as np
 from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
-from cranfield.measures.catalogue import Measure, Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import Measure, Probability, Range, Rank, measure
 
 Level = Annotated[float, Range(0, closed="(]")]
+Smoothing = Annotated[float, Range(1e-9, 1e6)]  # with next to none, what is not yet read is infinitely far away
 inf = float("inf")
 
 
@@ -92,7 +93,7 @@ SAYS_NOTHING = "a terminal document says nothing that could be read"
     content=True,
 )
 def absolute_gain_without_rank_bias(
-    b: Batch, *, k: Rank | None = None, mu: Positive = 2500.0, rel: Level = 1.0, whole: bool = False
+    b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
 ) -> Floats:
     """How near all that was read has come to the nearest subtopic, summed over ranks.
 
@@ -122,7 +123,7 @@ def absolute_gain_with_rank_bias(
     b: Batch,
     *,
     k: Rank | None = None,
-    mu: Positive = 2500.0,
+    mu: Smoothing = 2500.0,
     theta: Probability = 0.8,
     rel: Level = 1.0,
     whole: bool = False,
@@ -153,7 +154,7 @@ def absolute_gain_with_rank_bias(
     content=True,
 )
 def new_gain_without_rank_bias(
-    b: Batch, *, k: Rank | None = None, mu: Positive = 2500.0, rel: Level = 1.0, whole: bool = False
+    b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
 ) -> Floats:
     """By how much each document brings what was read nearer to a subtopic, summed over ranks.
 
@@ -183,7 +184,7 @@ def new_gain_with_rank_bias(
     b: Batch,
     *,
     k: Rank | None = None,
-    mu: Positive = 2500.0,
+    mu: Smoothing = 2500.0,
     theta: Probability = 0.8,
     rel: Level = 1.0,
     whole: bool = False,

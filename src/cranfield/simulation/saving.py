@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from cranfield.formats import write_qrels, write_run
 from cranfield.simulation import Simulation
 
 TRUTH = "truth.json"
+FILES = ("qrels.txt", "qrels.diversity.txt", "qrels.complete.txt", "docs.jsonl", "queries.jsonl", TRUTH)
+RUN = re.compile(r"s\d+\.run")
 
 
 def save(
@@ -52,21 +55,33 @@ def check(folder: str | os.PathLike[str], *, force: bool = False) -> None:
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise InputError([f"{target}: this is a file; a simulation is a folder"])
+    if target.is_dir() and target.samefile(Path.cwd()):
+        raise InputError([f"{target}: this is where you are"], hint="choose another folder, which will be made")
     if not target.exists() or not any(target.iterdir()):
         return
     if not force:
         raise InputError([f"{target}: the folder is not empty"], hint="choose another one, or --force to replace it")
-    if not (target / TRUTH).is_file():
+    other = _other(target)
+    if other is not None or not (target / TRUTH).is_file():
         raise InputError(
-            [f"{target}: the folder holds other things than a simulation"],
+            [f"{target}: the folder holds other things than a simulation{f', such as `{other}`' if other else ''}"],
             hint="--force replaces simulations alone; empty the folder, or choose another one",
         )
+
+
+def _other(target: Path) -> str | None:
+    """Something in a folder that no simulation has written there."""
+    runs = target / "runs"
+    inside = sorted(path for path in target.iterdir() if path.name not in FILES and path != runs)
+    inside += sorted(path for path in runs.iterdir() if not RUN.fullmatch(path.name)) if runs.is_dir() else []
+    return str(inside[0].relative_to(target)) if inside else None
 
 
 @contextmanager
 def _fresh(target: Path, force: bool) -> Iterator[Path]:
     """A folder beside the target that takes its place once everything is in it."""
     check(target, force=force)
+    target = target.resolve()  # a link to a folder stays one
     mark = secrets.token_hex(4)
     draft, old = (target.with_name(f".{target.name}.{mark}.{what}") for what in ("part", "old"))
     try:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS = 3
-LINES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (SKY, ":"), (GREY, "-"))
+# Five and four have no factor in common: twenty subtopics look different.
+COLOURS = (BLUE, ORANGE, GREEN, SKY, GREY)
+DASHES = ("-", "--", "-.", ":")
 KINDS = {"relevant": (BLUE, ""), "not relevant": (GREY, ""), "unjudged": (ORANGE, "////")}
 
 
@@ -42,7 +44,8 @@ def draw(found: Explanation) -> Figure:
 def subtopics(found: Explanation, axis: Axes) -> Axes:
     """How near each subtopic has come after each rank; left of 0 there is no gain."""
     ranks = np.arange(len(found.steps) + 1)
-    for (colour, dashes), name, near in zip(cycle(LINES), found.subtopics, found.near.T, strict=False):
+    looks = zip(cycle(COLOURS), cycle(DASHES), strict=False)
+    for (colour, dashes), name, near in zip(looks, found.subtopics, found.near.T, strict=False):
         label = f"subtopic {name}" if name else "the query"
         axis.plot(np.append(0, near), ranks, dashes, color=colour, marker=".", markersize=3, label=label)
     axis.axvline(0, color=GREY, linewidth=0.5)
@@ -50,7 +53,7 @@ def subtopics(found: Explanation, axis: Axes) -> Axes:
     axis.set_xlim(max(low, -1) - 0.05, 1.05)
     axis.set_xlabel("near (1 - KLD / KLD of the collection)")
     if found.subtopics:
-        axis.legend(loc="best")
+        axis.legend(loc="best", fontsize=6, handlelength=3)  # long enough to tell dashes apart
     axis.set_yticks([step.rank for step in found.steps], [f"{step.document}  {step.rank}" for step in found.steps])
     for step, tick in zip(found.steps, axis.get_yticklabels(), strict=True):
         tick.set_color(KINDS[kind_of(step)][0])
@@ -62,6 +65,8 @@ def documents(found: Explanation, axis: Axes) -> Axes:
     """What each document earned, by what is known of it, and the words that brought its subtopic nearer."""
     for kind, (colour, hatch) in KINDS.items():
         mine = [step for step in found.steps if kind_of(step) == kind]
+        if not mine:
+            continue
         ranks, earned = [step.rank for step in mine], [step.earned for step in mine]
         axis.barh(ranks, earned, 0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0, label=kind)
     widest = max((step.earned for step in found.steps), default=0) or 1
@@ -71,7 +76,8 @@ def documents(found: Explanation, axis: Axes) -> Axes:
             axis.text(step.earned + widest / 60, step.rank, words, va="center", fontsize=6)
     axis.set_xlim(0, 1.6 * widest)
     axis.set_xlabel("earned")
-    axis.legend(loc="lower right")
+    if found.steps:
+        axis.legend(loc="lower right")
     return axis
 
 
