@@ -128,6 +128,13 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
     assert all(f"--intents {weights}" in line for line in data["commands"])
 
 
+def test_queries_too_few_to_compare_have_a_report(opened: Any) -> None:
+    qrels = {"1": {"a": 1}, "2": {"a": 1}}
+    browser = opened([{"1": {"a": 1.0}}, {"2": {"a": 1.0}}], qrels, ["RR"], names=["x", "y"], queries="both")
+    assert texts(browser, "#contest") == ["RR has no differences by query that could be tested."]
+    assert texts(browser, "#by-query tbody tr") == []
+
+
 def test_one_run_has_a_report() -> None:
     runs, qrels = museum()
     found = contents(runs[0], qrels, ["AP", "GMAP"])
@@ -341,6 +348,17 @@ def test_names_that_every_object_has_are_names(opened: Any) -> None:
     browser.execute_script("report.open(1)")
     assert texts(browser, ".rankings > div:first-child .document") == ["toStringa text", "__proto__", "constructor"]
     assert texts(browser, ".rankings details p") == ["a text"] * 2
+
+
+def test_a_measure_that_orders_no_runs_agrees_with_none(opened: Any) -> None:
+    qrels = {q: {"a": 1} for q in "123"}
+    runs = [{q: {"a": 2.0, "b": 1.0} for q in "123"}, {q: {"b": 2.0, "a": 1.0} for q in "123"}]
+    browser = opened(runs, qrels, ["RR", "NumRet"], names=["x" * 200, "y" * 200])
+    drawn = texts(browser, "#chart-agreement .mark-text.role-mark text")
+    assert sorted(drawn) == ["1.00", "–", "–", "–"]
+    browser.set_window_size(400, 800)
+    assert browser.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+    browser.set_window_size(1280, 900)
 
 
 def test_nothing_moves_while_charts_are_drawn(opened: Any, browser: Any, tmp_path: Path) -> None:

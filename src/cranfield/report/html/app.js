@@ -95,7 +95,8 @@
       axis: { labelColor: t.soft, titleColor: t.soft, gridColor: t.line, domainColor: t.line, tickColor: t.line, titleFontWeight: "normal", labelLimit: 140 },
       legend: { labelColor: t.ink, titleColor: t.soft, titleFontWeight: "normal" },
     };
-    one.done = vegaEmbed($(id), spec, { actions: false, renderer: "svg", tooltip: { theme: document.documentElement.dataset.theme } })
+    // Without warnings: that a chart is empty, for want of queries or runs, is no fault.
+    one.done = vegaEmbed($(id), spec, { actions: false, logLevel: 1, renderer: "svg", tooltip: { theme: document.documentElement.dataset.theme } })
       .then((made) => { if (one.view) one.view.finalize(); one.view = made.view; if (one.ready) one.ready(made.view); });
     return one.done;
   }
@@ -280,13 +281,13 @@
   chart("chart-recall", 280, curve("recall", "recall", "precision"));
   chart("chart-gain", 280, curve("gain", "k", "nDCG@k"));
   chart("chart-agreement", Math.max(160, Math.min(420, measures.length * 44)), (t) => {
-    const rows = data.agreement.flatMap((row, i) => row.map((tau, j) => ({ measure: measures[i], other: measures[j], tau })));
+    const rows = data.agreement.flatMap((row, i) => row.map((tau, j) => ({ measure: measures[i], other: measures[j], tau, shown: tau === null ? "–" : tau.toFixed(2) })));
     const ends = { x: { field: "other", type: "nominal", sort: measures, title: null, axis: { labelAngle: -40 } }, y: { field: "measure", type: "nominal", sort: measures, title: null } };
     return {
       data: { values: rows }, encoding: ends,
       layer: [
         { mark: { type: "rect", tooltip: true }, encoding: { color: { field: "tau", type: "quantitative", title: "τ", scale: { domain: [-1, 0, 1], range: [t.other, t.raised, t.accent], interpolate: "lab" } } } },
-        { mark: { type: "text" }, encoding: { text: { field: "tau", type: "quantitative", format: ".2f" }, color: { condition: { test: "abs(datum.tau) > 0.75", value: t.paper }, value: t.ink } } },
+        { mark: { type: "text" }, encoding: { text: { field: "shown", type: "nominal" }, color: { condition: { test: "abs(datum.tau) > 0.75", value: t.paper }, value: t.ink } } },
       ],
     };
   });

@@ -58,10 +58,13 @@ def contents(
 
     scores = evaluate(runs, judgments, measures, seed=seed, **how)
     done()
-    among = [m for m, kind in enumerate(scores.aggregates) if kind != "geometric"]
+    matched = [len(scores.matched(m)[1]) for m in range(len(scores.measures))]
+    among = [m for m, kind in enumerate(scores.aggregates) if kind != "geometric" and matched[m] > 1]
     with ThreadPoolExecutor(1) as beside:
         contests = (
-            beside.submit(compare, _only(scores, among), seed=seed, **(comparing or {})) if len(runs) > 1 else None
+            beside.submit(compare, _only(scores, among), seed=seed, **(comparing or {}))
+            if len(runs) > 1 and among
+            else None
         )
         closely = audit(runs, judgments, measures, seed=seed, **how)
         done()
