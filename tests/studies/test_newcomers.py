@@ -103,6 +103,7 @@ def test_saved_and_read_again(tmp_path: Path) -> None:
     [
         ({"pool_depth": 0}, "pool_depth must be a whole number of at least 1, not 0"),
         ({"pool_depth": 1.5}, "pool_depth must be a whole number of at least 1, not 1.5"),
+        ({"prefix": ""}, "a prefix ends with some text"),
         ({"groups": {"u1": "u"}}, "no group is named for run `w1`"),
         ({"groups": {"u1": "u", "w1": "u", "w2": "u"}}, "all runs are of one group, `u`"),
         ({"groups": {"u1": "u"}, "prefix": "_"}, "either groups or a prefix, not both"),

@@ -237,3 +237,19 @@ def test_a_track() -> None:
     tau, power = found.summary(found.agreement)[0], found.summary(found.power)[0]
     assert tau[1, -1] == tau[:, -1].min() and power[1, -1] == power[:, -1].min()  # plain AP suffers most
     assert (power[[2, 4]] > power[0]).all()  # condensed measures tell more runs apart than bpref, at every rate
+
+
+@pytest.mark.parametrize("study", ["correlation", "reduction", "newcomers"])
+def test_runs_that_nothing_tells_apart(study: str, tmp_path: Path) -> None:
+    """What is undefined in a table is explained below it, and figures are drawn without it."""
+    pytest.importorskip("matplotlib")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.run").write_text(RUNS[0].read_text().replace("bm25", name))
+    few = ("--repeats", 2, "--b", 20) if study == "reduction" else ()
+    args = QRELS, tmp_path / "one.run", tmp_path / "two.run", "-m", "AP RR", "--coefficient", "tau-b", *few
+    result = call("study", study, *args, "--figures", tmp_path / "figures")
+    assert result.exit_code == 0
+    assert "–" in result.stdout and "nan" not in result.stdout
+    assert "note: AP gives all runs the same score, and orders none" in result.stderr
+    if study == "reduction":
+        assert "note: RR at 10 %: no order in 2 of 2 repetitions" in result.stderr

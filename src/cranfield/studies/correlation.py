@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,10 +13,10 @@ from cranfield.arguments import share
 from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.measures import Measure
-from cranfield.statistics.correlation import levels, swaps
+from cranfield.statistics.correlation import swaps
 from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
-from cranfield.studies.systems import systems
+from cranfield.studies.systems import systems, tied
 
 NAME = "correlation"
 # Those of the paper; its bpref_R is bpref, unless more documents are relevant than not.
@@ -149,7 +149,7 @@ def correlation(
         raise UsageError("measures are compared with each other, and there is one", hint="give at least two")
     means = found.means
     matrix = how.of(means[:, None], means)
-    notes = list(_tied(found.measures, means, coefficient))
+    notes = list(tied(found.measures, means, coefficient))
     if not how.symmetric:
         notes.append(f"{how.sign}: the measure of the row is the reference, that of the column the estimate")
     return Correlation(
@@ -163,12 +163,3 @@ def correlation(
         seed,
         (*found.notes, *notes),
     )
-
-
-def _tied(measures: Sequence[str], means: Floats, coefficient: str) -> Iterator[str]:
-    many = {m: len(one) - 1 - int(levels(one).max()) for m, one in zip(measures, means, strict=True)}
-    for measure, same in many.items():
-        if same == means.shape[1] - 1:
-            yield f"{measure} gives all runs the same score, and orders none"
-        elif same and coefficient == "tau-a":
-            yield f"{measure} gives some runs the same score; such a pair is half a disagreement, except by tau-b"

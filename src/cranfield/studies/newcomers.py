@@ -21,7 +21,7 @@ from cranfield.measures import Measure
 from cranfield.statistics.correlation import levels
 from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
-from cranfield.studies.systems import Systems, complete, means, systems
+from cranfield.studies.systems import Systems, complete, means, systems, tied
 
 NAME = "newcomers"
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
@@ -161,6 +161,8 @@ def newcomers(
     pool_depth = whole("pool_depth", pool_depth)
     if groups is not None and prefix is not None:
         raise UsageError("either groups or a prefix, not both", hint="one rule says which runs belong together")
+    if prefix == "":
+        raise UsageError("a prefix ends with some text, not with nothing", hint="for example _, as in bm25_rm3")
     of_run = None if groups is None else read_groups(groups)
     found = systems(runs, qrels, measures, corpus=corpus, seed=seed)
     names, group = _grouped(found.runs, of_run, prefix)
@@ -195,7 +197,12 @@ def newcomers(
         _ranks(score),
         rank_without,
         agreement,
-        (*found.notes, *_lost(found, names, counted), *_nobodys(given, found.relabeller.grade >= 0, pool_depth)),
+        (
+            *found.notes,
+            *tied(found.measures, score, coefficient),
+            *_lost(found, names, counted),
+            *_nobodys(given, found.relabeller.grade >= 0, pool_depth),
+        ),
     )
 
 
@@ -212,7 +219,7 @@ def _grouped(
             )
         of_run = [groups[run] for run in runs]
     else:
-        of_run = [run.partition(prefix)[0] if prefix else run for run in runs]
+        of_run = [run if prefix is None else run.partition(prefix)[0] or run for run in runs]
     names = tuple(dict.fromkeys(of_run))
     if len(names) < 2:
         raise UsageError(

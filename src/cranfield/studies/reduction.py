@@ -22,7 +22,7 @@ from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
 from cranfield.studies.repetitions import summary
 from cranfield.studies.strata import Strata, reduced
-from cranfield.studies.systems import LEAST, Systems, complete, means, systems
+from cranfield.studies.systems import LEAST, Systems, complete, means, systems, tied
 
 NAME = "reduction"
 DEFAULT = ("bpref", "rpref_relative2", "AP[condensed]", "Q[condensed]", "nDCG[condensed]", "AP", "Q", "nDCG")
@@ -198,7 +198,7 @@ def reduction(
         counted,
         judged,
     )
-    return replace(result, notes=(*found.notes, *_lost(result)))
+    return replace(result, notes=(*found.notes, *tied(found.measures, found.means, coefficient), *_lost(result)))
 
 
 def _levels(
@@ -271,7 +271,7 @@ def _lost(result: Reduction) -> Iterator[str]:
     full = result.counted[:, 0, 0]
     for level, label in enumerate(result.labels[1:], 1):
         fewest = result.counted[:, level].min(axis=1)
-        short = (result.counted[:, level] < LEAST).sum(axis=1)
+        short = np.isnan(result.agreement[:, level]).sum(axis=1)
         for m, measure in enumerate(result.measures):
             # Where queries are what is taken away, their number says nothing.
             if result.settings.by != "queries" and fewest[m] < full[m]:

@@ -16,6 +16,7 @@ from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluate import Negative, columns_of, named
 from cranfield.notes import read_of, some
 from cranfield.scores import UNDEFINED, Undefined
+from cranfield.statistics.correlation import levels
 from cranfield.studies.relabelling import Relabeller
 
 LEAST = 2  # queries that an order and a test need
@@ -133,6 +134,16 @@ def means(values: Floats, counted: Booleans) -> Floats:
     total = np.where(counted, values, 0).sum(axis=-1).T
     many = counted.sum(axis=-1)[:, None]
     return np.divide(total, many, out=np.full(total.shape, np.nan), where=many > 0)
+
+
+def tied(measures: Sequence[str], means: Floats, coefficient: str) -> Iterator[str]:
+    """What a reader has to know of measures, (measure, run), that leave runs without an order."""
+    many = {m: len(one) - 1 - int(levels(one).max()) for m, one in zip(measures, means, strict=True)}
+    for measure, same in many.items():
+        if same == means.shape[1] - 1:
+            yield f"{measure} gives all runs the same score, and orders none"
+        elif same and coefficient == "tau-a":
+            yield f"{measure} gives some runs the same score; such a pair is half a disagreement, except by tau-b"
 
 
 def _unanswered(relabeller: Relabeller, queries: Sequence[str]) -> Iterator[str]:

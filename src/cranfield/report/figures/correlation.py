@@ -54,7 +54,7 @@ def heat(result: Correlation, axis: Axes) -> Axes:
     order = result.clustered
     names = [result.measures[i] for i in order]
     matrix = result.matrix[np.ix_(order, order)]
-    low = min(float(np.floor(np.nanmin(matrix) * 10) / 10), 0.9)
+    low = float(np.floor(np.fmin.reduce(matrix, axis=None, initial=0.9) * 10 + 1e-9) / 10)
     image = axis.imshow(np.ma.masked_invalid(matrix), cmap="cividis", vmin=low, vmax=1, aspect="auto")
     for (i, j), value in np.ndenumerate(matrix):
         if np.isfinite(value):

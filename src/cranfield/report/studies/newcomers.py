@@ -48,13 +48,13 @@ def _summary(result: Newcomers, m: int, digits: int) -> list[Cell]:
         Cell(result.runs[worst]),
         Cell(f"{(moved != 0).sum()}"),
         Cell(f"{moved[np.abs(moved).argmax()]:+d}" if moved.any() else "0"),
-        Cell(shown(float(np.nanmin(result.agreement[m])), digits)),
+        Cell(shown(float(np.fmin.reduce(result.agreement[m])), digits)),
     ]
 
 
 def _runs(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page:
     """One measure, the best run first."""
-    heads = ("own\nrelevant", "own\nother", "score", "without", "change", "rank", "without")
+    heads = ("own\nrelevant", "own\nother", "score", "without", "change", "rank", "rank\nwithout")
     rows = []
     for r in np.lexsort((np.arange(len(result.runs)), result.rank[m])):
         group = int(result.group[r])

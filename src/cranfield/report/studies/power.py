@@ -76,7 +76,7 @@ def _topics(result: Power, digits: int) -> Page:
         found = Cell(shown(result.detectable(one), digits))
         rows.append(((one.measure,), [Cell(shown(float(np.sqrt(one.variance)), digits)), *cells, found]))
     title = (
-        f"Topics needed to find a difference by a paired t-test, missing it in {result.beta:.0%} of cases at"
+        f"Topics needed to find a difference by a paired t-test, missing it in {100 * result.beta:g}% of cases at"
         f" {result.alpha:g}, and what {len(result.queries)} topics find"
     )
     heads = ("deviation of\ndifferences", *(f"{wanted:g}" for wanted in result.differences), "found with\nthese topics")

@@ -24,10 +24,11 @@ def pages(result: Reduction, digits: int = 4) -> list[Page]:
     sign = coefficient(settings.coefficient).sign
     known = f"{WHAT[settings.by]}; below each level how many documents are judged"
     if settings.by != "depths":
-        known += f"; ± is the standard deviation over {settings.repeats} repetitions, seed {settings.seed}"
+        spread = f"± is the standard deviation over {settings.repeats} repetitions"
+        known += f"; {spread if settings.repeats > 1 else 'one sample'}, seed {settings.seed}"
     power = (
-        f"Discriminative power: the share of {runs * (runs - 1) // 2} pairs of runs that a paired bootstrap test tells "
-        f"apart at {settings.alpha:g} ({settings.b} resamplings)"
+        f"Discriminative power: the share of pairs of runs, out of {runs * (runs - 1) // 2}, that a paired bootstrap "
+        f"test tells apart at {settings.alpha:g} ({settings.b} resamplings)"
     )
     agreement = f"{sign} with the order of runs {FULL[settings.by]}{significance(result, digits)}"
     return [
