@@ -202,6 +202,16 @@ def test_one_level_more_is_subtopics_whatever_they_are_called() -> None:
     assert cf.evaluate({"q": {"a": 1.0}}, qrels, ["alpha_nDCG@5", "P@1"]).means.tolist() == [[1, 1]]
 
 
+def test_ties_that_could_matter_are_told() -> None:
+    """Two documents of one grade, one of which says something new: to order by grade shows nothing of what is open."""
+    run, qrels = {"q": {"a": 2.0, "b": 1.0, "c": 1.0}}, {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
+    told = "run: tied scores could move alpha_nDCG@2, StRecall@2; ties=expected is the mean over all orders"
+    assert cf.evaluate(run, qrels, ["alpha_nDCG@1", "alpha_nDCG@2", "StRecall@2", "P@2"]).notes[-1] == told
+    assert not any("tied" in note for note in cf.evaluate(run, qrels, "alpha_nDCG@2", ties="expected").notes)
+    last = {"q": {"z": 3.0, "a": 2.0, "b": 1.0, "c": 1.0}}
+    assert "tied" in cf.evaluate(last, qrels, "alpha_nDCG@2", condensed=True).notes[-1]
+
+
 def test_unjudged_documents_are_about_anything() -> None:
     qrels = {"q": {"a": {"1": 1, "2": 0}}}
     with pytest.raises(cf.MeasureError, match="alpha_nDCG@5 has no bounds"):

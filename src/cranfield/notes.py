@@ -204,7 +204,7 @@ def tie_limits(one: Scored, columns: Sequence[Column]) -> list[list[Floats]]:
     found: list[list[Floats]] = []
     for m, column in enumerate(columns):
         limits: list[Floats] = []
-        moves = column.part == "value" and not column.measure.definition.content and tied[column.slot]
+        moves = column.part == "value" and not _new_counts(column) and tied[column.slot]
         for rule in ("worst", "best") if moves else ():
             ruled = replace(column.measure, views=replace(column.measure.views, ties=rule))
             values = one.values[m, : len(one.length)].copy()
@@ -223,13 +223,23 @@ def holds(one: Scored, column: Column) -> Booleans:
     return found
 
 
+def _new_counts(column: Column) -> bool:
+    """Whether what a document is worth depends on those above it, so that no rule knows the best order of a tie."""
+    return column.measure.definition.content or column.measure.definition.subtopics
+
+
 def _open(one: Scored, column: Column) -> bool:
-    """Whether a measure of contents, which no rule orders by gain, reads documents whose order is open."""
-    if not column.measure.definition.content or column.part != "value" or column.measure.views.ties == "expected":
+    """Whether such a measure looks at documents whose order is open, and that have something to add."""
+    views = column.measure.views
+    if not _new_counts(column) or column.part != "value" or views.ties == "expected":
         return False
-    end = min(column.measure.cutoff or np.inf, column.measure.views.depth or np.inf)
-    batches = one.alignments[column.slot].batches
-    return any(bool(((batch.size > 1) & (batch.start < end)).any()) for _, batch in batches)
+    # Condensed lists are cut after what nobody judged has left them, which brings others up.
+    end = min((column.measure.cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
+    reads = column.measure.definition.content
+    return any(
+        bool(((batch.size > 1) & (batch.start < end) & (reads | (batch.grade > 0))).any())
+        for _, batch in one.alignments[column.slot].batches
+    )
 
 
 def _read(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:
