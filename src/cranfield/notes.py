@@ -34,14 +34,19 @@ def about(scores: Scores, columns: Sequence[Column], queries: str) -> list[str]:
 
 def by_subtopic(judgments: Judgments, columns: Sequence[Column]) -> list[str]:
     """What measures of single documents make of judgments by subtopic."""
+    return about_subtopics(judgments.name, columns) if diverse(judgments) else []
+
+
+def about_subtopics(name: str, columns: Sequence[Column]) -> list[str]:
+    """The same, of judgments that are known to be by subtopic."""
     plain = [
         c.label
         for c in columns
         if c.part == "value" and not c.measure.definition.subtopics | c.measure.definition.content
     ]
-    if not plain or not diverse(judgments):
-        return []
-    return [f"{judgments.name} has judgments by subtopic: to {', '.join(plain)} a document's highest grade counts"]
+    return (
+        [f"{name} has judgments by subtopic: to {', '.join(plain)} a document's highest grade counts"] if plain else []
+    )
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,9 @@ def written(run: str, known: Figures, columns: Sequence[Column], queries: str) -
     """The figures of a run as sentences."""
     if known.missing.count:
         treated = "scored as empty rankings" if queries == "judged" else "not counted"
-        yield f"{run} does not answer {_several(known.missing)}: {treated}"
+        yield f"{run} does not answer {several(known.missing)}: {treated}"
     if known.other.count and queries != "run":
-        yield f"{run} answers {_several(known.other)} that nobody judged: not counted"
+        yield f"{run} answers {several(known.other)} that nobody judged: not counted"
     yield from _unjudged(run, known)
     yield from _ties(run, known, columns)
     for column, (many, error) in zip(columns, known.sampled, strict=True):
@@ -126,14 +131,15 @@ def _ties(run: str, known: Figures, columns: Sequence[Column]) -> Iterator[str]:
         yield f"{run}: tied scores could move {', '.join(known.open)}; ties=expected is the mean over all orders"
 
 
-def _several(names: Names) -> str:
+def several(names: Names) -> str:
+    """How many queries, and which, or the first of them."""
     many = f"{names.count} quer{'y' if names.count == 1 else 'ies'}"
     return f"{many} ({', '.join(names.first[:5])}{', ...' if names.count > 5 else ''})"
 
 
 def some(names: Sequence[str]) -> str:
     """How many queries these are, and which, or the first of them."""
-    return _several(Names(len(names), names))
+    return several(Names(len(names), names))
 
 
 def _undefined(scores: Scores, columns: Sequence[Column]) -> Iterator[str]:
@@ -188,7 +194,8 @@ def judged_above(one: Scored, depths: Sequence[int | None]) -> Floats:
     query, start, size = rows["query"][judged], rows["start"][judged], rows["size"][judged]
     end = np.maximum(one.length, 0)[query]
     inside = [np.clip((end if k is None else np.minimum(end, k)) - start, 0, size) / size for k in depths]
-    return np.array([np.bincount(query, share, len(one.length)) for share in inside])
+    # Of nothing at all, a weighted count has whole numbers.
+    return np.array([np.bincount(query, share, len(one.length)) for share in inside], np.float64)
 
 
 def tie_limits(one: Scored, columns: Sequence[Column]) -> list[list[Floats]]:

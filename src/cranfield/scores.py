@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -92,7 +93,11 @@ class Scores:
 
     def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
         """One number over queries: the mean, or the geometric mean or sum where the measure asks for it."""
-        return float(aggregate(self.sample(run, measure, instead=instead), self.aggregates[measure]))
+        return summary_of(self.sample(run, measure, instead=instead), self.aggregates[measure])
+
+    def size(self, run: int, measure: int) -> int:
+        """How many queries `summary` is of."""
+        return len(self.sample(run, measure))
 
     @property
     def means(self) -> Floats:
@@ -188,7 +193,7 @@ class Scores:
                 run: {
                     measure: {
                         "mean": number(self.summary(r, m)),
-                        "n": len(self.sample(r, m)),
+                        "n": self.size(r, m),
                         "queries": {
                             self.queries[q]: number(self.values[r, m, q]) for q in np.flatnonzero(self.counted[r])
                         },
@@ -199,6 +204,42 @@ class Scores:
             },
             "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Summed(Scores):
+    """Scores whose values stayed where the data are: summaries, and how many queries they are of, (run, measure)."""
+
+    summed: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    sizes: Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+
+    def sample(self, run: int, measure: int, *, instead: Floats | None = None) -> Floats:
+        raise UsageError("only summaries are here: the values of queries stayed where the data are")
+
+    def size(self, run: int, measure: int) -> int:
+        return int(self.sizes[run, measure])
+
+    def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
+        return float(self.summed[run, measure])
+
+
+def summary_of(sample: Floats, kind: Aggregate) -> float:
+    """`aggregate` of one sample, rounded once: the same to the last bit in whatever order it is added up."""
+    added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample
+    try:
+        total = math.fsum(added.tolist())
+    except OverflowError:
+        total = math.inf
+    return averaged(total, len(sample), kind)
+
+
+def averaged(total: float, count: int, kind: Aggregate) -> float:
+    """The summary of so many values, from their sum, or that of their logarithms."""
+    if kind == "sum":
+        return total
+    if count == 0:
+        return math.nan
+    return math.exp(total / count) if kind == "geometric" else total / count
 
 
 def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:

@@ -38,6 +38,7 @@ INTERVALS = {
     show_default=True,
     help="95 % confidence intervals of means: bootstrap (bca) or Student's t.",
 )
+@options.engine
 @options.writing
 @options.seed
 def command(
@@ -52,6 +53,9 @@ def command(
     format: str,
     output: str | None,
     seed: int,
+    engine: str,
+    master: str | None,
+    scores: str | None,
     **how: Any,
 ) -> None:
     """Score RUNs against the judgments in QRELS.
@@ -65,20 +69,23 @@ def command(
     cranfield eval qrels.txt llm.run -m nDCG@10 --ties expected -q
     """
     from cranfield import evaluate, read_qrels, report
+    from cranfield.cli import distributed
 
-    judged: Any = qrels
-    said: list[str] = []
-    if measures == list(options.DEFAULT_MEASURES):
-        judged = read_qrels(qrels)
-        measures, said = options.fitting(measures, judged, terminal=how["terminal"])
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
-    with progress("scoring") as step:
-        how |= {"residuals": residual, "bounds": bounds, "seed": seed, "progress": step}
-        scores = evaluate(list(runs), judged, measures, **how)
+    distributed.accept(engine, per_query=per_query, interval=limits is not None, master=master, scores=scores)
+    unasked = measures == list(options.DEFAULT_MEASURES)
+    judged = read_qrels(qrels) if unasked and engine == "local" else None
+    measures, said = options.fitting(measures, judged, terminal=how["terminal"])
+    how |= {"residuals": residual, "bounds": bounds, "seed": seed}
+    if engine == "spark":
+        found = distributed.on_spark(qrels, runs, measures, master, scores, how)
+    else:
+        with progress("scoring") as step:
+            found = evaluate(list(runs), judged or qrels, measures, progress=step, **how)
     look: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
-    emit(report.write(scores, format, **look, width=width(), colour=colour(output)), output)
+    emit(report.write(found, format, **look, width=width(), colour=colour(output)), output)
     note(said)
     if format != "json":
-        note(scores.notes)
+        note(found.notes)
         note([INTERVALS[limits].format(seed=seed)] if limits else [])

@@ -63,15 +63,15 @@ def _measures(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 DIVERSE = "{name} has judgments by subtopic, so that these are measures of diversity; -m asks for others"
 
 
-def fitting(measures: list[str], judgments: Judgments, *, terminal: bool) -> tuple[list[str], list[str]]:
-    """The measures asked for, or where none were those that fit the judgments; and a note where these are others."""
+def fitting(measures: list[str], judgments: Judgments | None, *, terminal: bool) -> tuple[list[str], list[str]]:
+    """The measures asked for, or where none were those that fit the judgments, if these are here; and a note."""
     from cranfield.subtopics import diverse
 
     if measures != list(DEFAULT_MEASURES):
         return measures, []
     if terminal:
         return list(TERMINAL_MEASURES), []
-    if diverse(judgments):
+    if judgments is not None and diverse(judgments):
         return list(DIVERSITY_MEASURES), [DIVERSE.format(name=judgments.name)]
     return measures, []
 
@@ -172,6 +172,18 @@ policies = several(
         show_default=True,
         help="What a negative grade means.",
     ),
+)
+
+engine = several(
+    click.option(
+        "--engine",
+        type=click.Choice(("local", "spark")),
+        default="local",
+        show_default=True,
+        help="Where to compute: in this process, or on Apache Spark.",
+    ),
+    click.option("--master", metavar="URL", help="Spark's master; else the session's or spark-submit's own."),
+    click.option("--scores", metavar="DIR", help="With Spark: write every query's scores here, as Parquet."),
 )
 
 seed = click.option(

@@ -29,6 +29,9 @@ GUESSES: dict[str, tuple[str, ...]] = {
     "rank": ("rank",),
     "grade": ("relevance", "rel", "grade", "label", "relevance_score", "score"),
     "iteration": ("subtopic_id", "subtopic", "iteration"),
+    # Tables that hold several runs, as engines read them, and the order of rows where it means something.
+    "run": ("run", "run_id", "run_name", "system"),
+    "row": ("row", "line", "position"),
 }
 
 _NUMBER = re.compile(

@@ -125,7 +125,7 @@ def best_text(scores: Scores, measure: int, means: Floats, shown: list[str]) -> 
 
 def averaged(scores: Scores, run: int) -> str:
     """How many queries the means of a run are of; a range where some measures are undefined for some."""
-    sizes = [len(scores.sample(run, m)) for m in range(len(scores.measures))]
+    sizes = [scores.size(run, m) for m in range(len(scores.measures))]
     if not sizes:
         return "0"
     low, high = min(sizes), max(sizes)

@@ -1,0 +1,308 @@
+"""A shard of whole queries, scored: Arrow rows in, one record for every ranking out.
+
+A record has the values of all columns for one run and query, and what notes are written from. Records without a run
+are what a run scores that does not answer the query. Bad input becomes a record too, not an exception: an
+engine would try the task again, and would bury the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.batch import Aligner, Booleans
+from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table
+from cranfield.errors import CranfieldError, InputError
+from cranfield.evaluate import Plan
+from cranfield.formats.faults import Place, shown
+from cranfield.formats.optional import optional
+from cranfield.formats.tables import ArrowFrame, qrels_table, run_table
+from cranfield.nil import with_nil
+from cranfield.notes import depths_of, holds, judged_above, tie_limits
+from cranfield.scored import Scored, align, score
+
+# Rows that are scored together: enough to make calls of Python few, and few enough to hold.
+ROWS = 1 << 19
+
+# A ranking's key: of the query but for the last bits, which are the run's, or 0 for judgments. Rows sorted by it
+# have whole rankings together, a query's judgments before them. Keys may collide: ids are compared in any case.
+RUN_BITS = 24
+RUN_MASK = (1 << RUN_BITS) - 1
+
+ROLES = {role: role for role in ("query", "document", "score")}
+RANKED = {**ROLES, "rank": "rank"}
+JUDGED = {"query": "query", "document": "document", "grade": "score", "iteration": "iteration"}
+
+# The columns of records, by kind; see `_types`.
+RECORD = {
+    "run": "text",
+    "query": "text",
+    "judged": "flag",
+    "length": "count",  # documents retrieved; -1 where the run does not answer
+    "value": "numbers",  # by column
+    "worst": "numbers",  # with ties at their worst, where that makes a difference
+    "best": "numbers",
+    "error": "numbers",  # of sampled tie orders, where there are any
+    "seen": "numbers",  # judged documents down to each depth
+    "loose": "flags",  # whether lowest and highest are no bounds, where that is so
+    "fault": "texts",
+    "faults": "count",
+    "hint": "text",
+    "kind": "text",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every shard is told: the plan, what only all judgments together tell, and what columns are called."""
+
+    plan: Plan
+    name: str  # of the judgments
+    top: float  # the highest grade of all
+    subtopics: bool  # whether iterations are that
+    run_columns: Mapping[str, str] = field(default_factory=dict)
+    qrels_columns: Mapping[str, str] = field(default_factory=dict)
+
+    def aligner(self, judgments: Judgments) -> Aligner:
+        """Judgments of a shard, ready to meet its rankings."""
+        rows = None
+        if self.plan.nil is not None:
+            judgments, rows = with_nil(judgments, self.plan.nil, self.top)
+        return Aligner(judgments, self.plan.negative, rows, top=self.top)
+
+    def judgments(self, rows: Any) -> Judgments:
+        """Judgments from rows of a shard."""
+        place = Place(self.name, "qrels", "entry", self.qrels_columns.get("grade", ""))
+        if not rows.num_rows:
+            nothing = Strings.of([])
+            return Judgments(self.name, nothing, np.zeros(1, np.int64), nothing, np.zeros(0))
+        columns = JUDGED if self.subtopics else {r: c for r, c in JUDGED.items() if r != "iteration"}
+        frame = ArrowFrame(rows.select(list(columns.values())))
+        return qrels_table(frame, columns, self.name, place, subtopics=self.subtopics)
+
+
+def whole(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:
+    """Batches sorted by key as tables of about so many rows, cut only where a key ends."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    held: list[Any] = []
+    count, last = 0, 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        keys = batch.column("key").to_numpy()
+        if count >= rows:
+            new = np.flatnonzero(keys != np.concatenate([[last], keys[:-1]]))
+            if len(new):
+                cut = int(new[0])
+                yield pyarrow.Table.from_batches([*held, batch.slice(0, cut)])
+                held, count, batch = [], 0, batch.slice(cut)
+        held.append(batch)
+        count, last = count + batch.num_rows, keys[-1]
+    if held:
+        yield pyarrow.Table.from_batches(held)
+
+
+def with_all_judgments(job: Job, judgments: Judgments, batches: Iterable[Any]) -> Iterator[Any]:
+    """Records of sorted rankings, where every task has all judgments."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    names = _texts(judgments.queries, pyarrow)
+    for rows in whole(batches):
+        asked = rows.column("query").cast(pyarrow.large_string()).unique()
+        known = pyarrow.compute.is_in(names, value_set=asked).to_numpy(zero_copy_only=False)
+        yield from answers(job, some_of(judgments, np.flatnonzero(known)), rows)
+
+
+def with_own_judgments(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
+    """Records of sorted judgments and rankings, where those of a query come in one stream."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    carried = None
+    for rows in whole(batches):
+        keys = rows.column("key").to_numpy()
+        judged = (keys & RUN_MASK) == 0
+        fresh = rows.filter(pyarrow.array(judged))
+        known = fresh if carried is None else pyarrow.concat_tables([carried, fresh])
+        try:
+            judgments = job.judgments(known)
+            if fresh.num_rows:
+                yield from silence(job, judgments if carried is None else job.judgments(fresh))
+        except CranfieldError as error:
+            yield _fault(error)
+            carried = None
+            continue
+        # Most often all of a shard that is cut inside a query are rankings, and then they are not copied.
+        yield from answers(job, judgments, rows.filter(pyarrow.array(~judged)) if judged.any() else rows)
+        # The next rows may be another run's for the same query.
+        last = known.column("key").to_numpy() >> RUN_BITS == keys[-1] >> RUN_BITS
+        carried = known.filter(pyarrow.array(last))
+
+
+def some_of(judgments: Judgments, queries: Integers) -> Judgments:
+    """The judgments of some of the queries."""
+    counts = np.diff(judgments.begin)[queries]
+    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    rows = np.arange(begin[-1]) + np.repeat(judgments.begin[queries] - begin[:-1], counts)
+    labels, intents = judgments.labels, judgments.intents
+    if labels is not None:
+        place = np.full(len(judgments.documents), -1)
+        place[rows] = np.arange(len(rows))
+        kept = place[labels.document] >= 0
+        labels = Labels(place[labels.document[kept]], labels.subtopic[kept], labels.grade[kept], labels.names)
+    if intents is not None:
+        place = np.full(len(judgments.queries), -1)
+        place[queries] = np.arange(len(queries))
+        kept = place[intents.query] >= 0
+        intents = Intents(place[intents.query[kept]], intents.subtopic[kept], intents.weight[kept])
+    return replace(
+        judgments,
+        queries=judgments.queries.take(queries),
+        begin=begin,
+        documents=judgments.documents.take(rows),
+        grade=judgments.grade[rows],
+        labels=labels,
+        intents=intents,
+    )
+
+
+def answers(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
+    """A record for every ranking among the rows of a shard, run by run."""
+    aligner = None
+    for name, part in _by_run(rows):
+        try:
+            if name is None:
+                raise _nameless(job, part)
+            aligner = aligner or job.aligner(judgments)
+            place = Place(shown(name), "run", "entry", job.run_columns.get("score", ""))
+            columns = RANKED if "rank" in part.schema.names else ROLES
+            table = run_table(ArrowFrame(part.select(list(columns))), columns, place)
+            run = Run(name, table, place.name)
+            found = score(run, align(run, {False: aligner}, job.plan.columns), job.plan.columns, job.plan.seed)
+            yield _records(job.plan, name, found, np.flatnonzero(found.length >= 0))
+        except CranfieldError as error:
+            yield _fault(error)
+
+
+def silence(job: Job, judgments: Judgments) -> Iterator[Any]:
+    """A record without a run for every judged query: what nobody's answer to it scores."""
+    nothing = Strings.of([])
+    run = Run("", Table(nothing, nothing, np.zeros(0)))
+    try:
+        aligner = job.aligner(judgments)
+        found = score(run, align(run, {False: aligner}, job.plan.columns), job.plan.columns, job.plan.seed)
+        yield _records(job.plan, None, found, np.arange(len(judgments.queries)))
+    except CranfieldError as error:
+        yield _fault(error)
+
+
+def _by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
+    """The rows of each run, in the order in which they came."""
+    if not rows.num_rows:
+        return
+    coded = rows.column("run").combine_chunks().dictionary_encode()
+    names = coded.dictionary.to_pylist()
+    if len(names) == 1 and not coded.null_count:
+        yield names[0], rows
+        return
+    codes = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(names) + 1))
+    taken = rows.take(order)
+    for name, begin, end in zip([*names, None], [0, *ends[:-1]], ends, strict=True):
+        if end > begin:
+            yield name, taken.slice(begin, end - begin)
+
+
+def _nameless(job: Job, rows: Any) -> InputError:
+    column = job.run_columns.get("run", "run")
+    queries = rows.column("query").slice(0, InputError.SHOWN).to_pylist()
+    where = ("" if query is None else f"query `{shown(query)}`: " for query in queries)
+    sentences = [f"runs: {there}a run must have a name, found null in column `{shown(column)}`" for there in where]
+    return InputError(sentences, total=rows.num_rows)
+
+
+def _records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> Any:
+    """One run's rankings as records; ``chosen`` are the judged queries, and those that nobody judged follow."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    columns, judged, other = plan.columns, len(found.length), len(found.other)
+    every = np.concatenate([chosen, np.arange(judged, judged + other)])
+    values = found.values[:, every].T
+    limits = np.broadcast_to(found.values[:, :judged], (2, *found.values[:, :judged].shape)).copy()
+    for m, ends in enumerate(tie_limits(found, columns)):
+        for end, value in enumerate(ends):
+            limits[end, m] = value
+    same = (limits == found.values[:, :judged]) | (np.isnan(limits) & np.isnan(found.values[:, :judged]))
+    moved = np.asarray(~same.all(axis=(0, 1)))
+    loose = np.zeros((len(columns), judged), bool)
+    for m, column in enumerate(columns):
+        if column.part == "lowest":
+            loose[m] = ~holds(found, column)
+    seen = judged_above(found, depths_of(columns))
+    names = next(iter(found.alignments.values())).aligner.judgments.queries.take(chosen)
+    alone = np.zeros(other, bool)
+
+    def numbers(table: npt.NDArray[Any], there: Booleans) -> Any:
+        """A list for each record, (record, number) without gaps; null where it is not there."""
+        width = table.shape[1]
+        offsets = pyarrow.array(np.arange(len(table) + 1, dtype=np.int32) * width)
+        return pyarrow.ListArray.from_arrays(offsets, pyarrow.array(table.ravel()), mask=pyarrow.array(~there))
+
+    def below(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.concatenate([table[:, chosen].T, np.zeros((other, len(table)), table.dtype)])
+
+    every_one = np.ones(len(every), bool)
+    sampled = np.asarray((found.errors[:, every] > 0).any(axis=0))
+    touched = np.concatenate([moved[chosen], alone])
+    lengths = next(iter(found.alignments.values())).other_length
+    return _batch(
+        len(every),
+        run=pyarrow.array([name] * len(every), pyarrow.string()),
+        query=pyarrow.concat_arrays([_texts(names, pyarrow), _texts(found.other, pyarrow)]).cast(pyarrow.string()),
+        judged=pyarrow.array(np.concatenate([np.ones(len(chosen), bool), alone])),
+        length=pyarrow.array(np.concatenate([found.length[chosen], lengths])),
+        value=numbers(values, every_one),
+        worst=numbers(below(limits[0]), touched),
+        best=numbers(below(limits[1]), touched),
+        error=numbers(found.errors[:, every].T, sampled),
+        seen=numbers(below(seen), every_one),
+        loose=numbers(below(loose), np.concatenate([loose[:, chosen].any(axis=0), alone])),
+    )
+
+
+def _fault(error: CranfieldError) -> Any:
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    faults = list(error.faults) if isinstance(error, InputError) else [error.message]
+    total = error.total if isinstance(error, InputError) else 1
+    return _batch(
+        1,
+        fault=pyarrow.array([faults], pyarrow.list_(pyarrow.string())),
+        faults=pyarrow.array([total]),
+        hint=pyarrow.array([error.hint]),
+        kind=pyarrow.array([type(error).__name__]),
+    )
+
+
+def _batch(count: int, **columns: Any) -> Any:
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    types = _types(pyarrow)
+    arrays = [columns.get(name, pyarrow.nulls(count, types[kind])) for name, kind in RECORD.items()]
+    return pyarrow.RecordBatch.from_arrays(arrays, names=list(RECORD))
+
+
+def _types(pyarrow: Any) -> dict[str, Any]:
+    return {
+        "text": pyarrow.string(),
+        "texts": pyarrow.list_(pyarrow.string()),
+        "flag": pyarrow.bool_(),
+        "flags": pyarrow.list_(pyarrow.bool_()),
+        "count": pyarrow.int64(),
+        "numbers": pyarrow.list_(pyarrow.float64()),
+    }
+
+
+def _texts(strings: Strings, pyarrow: Any) -> Any:
+    offsets = np.ascontiguousarray(strings.offsets, np.int64)
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(np.ascontiguousarray(strings.data))]
+    return pyarrow.LargeStringArray.from_buffers(len(strings), buffers[1], buffers[2])

@@ -1,0 +1,340 @@
+"""Runs and judgments in Spark DataFrames; scores in another. Only summaries come to the driver."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pyspark.sql import functions as sql
+
+from cranfield import errors
+from cranfield.engines import totals
+from cranfield.engines.shards import RECORD, Job, silence, with_all_judgments, with_own_judgments
+from cranfield.engines.spark import frames
+from cranfield.engines.totals import Summary
+from cranfield.errors import CranfieldError, InputError, MeasureError, UsageError
+from cranfield.evaluate import Plan, planned
+from cranfield.formats.judging import NO_SUBTOPIC
+from cranfield.intents import with_intents
+from cranfield.measures import Measure
+from cranfield.notes import COUNTED, POLICY, Names, about_subtopics, by_subtopic, several, written
+from cranfield.scores import Summed
+
+BROADCAST = 64 << 20  # bytes of judgments up to which every task is given all of them
+
+_SPARK = {
+    "text": "string",
+    "texts": "array<string>",
+    "flag": "boolean",
+    "flags": "array<boolean>",
+    "count": "bigint",
+    "numbers": "array<double>",
+}
+_RECORDS = ", ".join(f"`{name}` {_SPARK[kind]}" for name, kind in RECORD.items())
+_FOUND = "name string, found binary"
+
+
+def evaluate(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Sequence[str | Measure],
+    *,
+    columns: Mapping[str, str] | None = None,
+    qrels_columns: Mapping[str, str] | None = None,
+    intents: Any = None,
+    broadcast: int = BROADCAST,
+    partitions: int | None = None,
+    **policies: Any,
+) -> Scores:
+    """The scores of the runs in one Spark DataFrame by the judgments in another, computed where the rows are.
+
+    ``runs`` has a row for each document retrieved, with columns for the run (without one there is one run), the query,
+    the document and the score; ``qrels`` one for each judgment. ``columns`` and ``qrels_columns`` say which is which,
+    where their names do not. All policies of `cranfield.evaluate` mean the same here: ``ties``, ``depth``,
+    ``condensed``, ``terminal``, ``queries``, ``undefined``, ``negative``, ``residuals``, ``bounds``, ``nil``,
+    ``full_length``, ``intents``, ``seed``. Judgments of up to ``broadcast`` bytes go to every task whole; larger ones
+    are brought together with the rows of their queries. ``partitions`` is how many tasks there are to be.
+
+    The work is done here and its result kept by Spark, so that bad input is an error now, and not later.
+    """
+    plan = planned(measures, **policies)
+    for column in plan.columns:
+        if column.measure.definition.content:
+            raise MeasureError(f"{column.measure} reads documents, which the engine for Spark does not")
+    named, judged = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
+    judgments = frames.judgments(qrels, judged)
+    known = _known(judgments)
+    job = Job(plan, "qrels", known["top"], known["subtopics"], named, judged)
+    rows = frames.rankings(runs, named)
+    notes: list[str] = []
+    if known["bytes"] <= broadcast:
+        whole = job.judgments(judgments.drop("key").toArrow())
+        notes += by_subtopic(whole, plan.columns)
+        if intents is not None:
+            whole, said = with_intents(whole, intents)
+            notes += said
+        given = runs.sparkSession.sparkContext.broadcast(whole)
+        shards = frames.sharded(rows, partitions, by_query=False)
+        records = shards.mapInArrow(_Everywhere(job, given), _RECORDS)
+        silent = judgments.sparkSession.range(1).mapInArrow(_Silence(job, given), _RECORDS)
+        records = records.unionByName(silent)
+    else:
+        if intents is not None:
+            raise UsageError(
+                "weights of intents need judgments that every task can have whole",
+                hint=f"these have {known['bytes']:,} bytes; raise broadcast= above that",
+            )
+        if known["subtopics"] and _diverse(judgments):
+            notes += about_subtopics("qrels", plan.columns)
+        both = rows.unionByName(judgments, allowMissingColumns=True)
+        shards = frames.sharded(both, partitions, by_query=True)
+        records = shards.mapInArrow(_Apart(job), _RECORDS)
+    return _checked(Scores(plan, _kept(records), tuple(notes)))
+
+
+def _kept(records: Any) -> Any:
+    """The records, to be computed once, in as many tasks as their bytes and not a setting ask for."""
+    settings, name = records.sparkSession.conf, "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
+    before = settings.get(name)
+    settings.set(name, "true")
+    try:
+        return records.persist()
+    finally:
+        settings.set(name, before)
+
+
+@dataclass(frozen=True)
+class _Everywhere:
+    job: Job
+    judgments: Any
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        return with_all_judgments(self.job, self.judgments.value, batches)
+
+
+@dataclass(frozen=True)
+class _Silence:
+    job: Job
+    judgments: Any
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        if any(batch.num_rows for batch in batches):
+            yield from silence(self.job, self.judgments.value)
+
+
+@dataclass(frozen=True)
+class _Apart:
+    job: Job
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        return with_own_judgments(self.job, batches)
+
+
+@dataclass(frozen=True)
+class _Summaries:
+    plan: Plan
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        return totals.summaries(self.plan, batches)
+
+
+def _known(judgments: Any) -> dict[str, Any]:
+    """What only all judgments together tell."""
+    size = sql.octet_length("query") + sql.octet_length("document") + sql.lit(24)
+    found = judgments.agg(
+        sql.count("*").alias("rows"),
+        sql.sum(size).alias("bytes"),
+        sql.max(sql.when(~sql.isnan("score"), sql.col("score"))).alias("top"),
+        sql.min("iteration").alias("first"),
+        sql.max("iteration").alias("last"),
+    ).first()
+    if not found["rows"]:
+        raise InputError(["qrels: there is no judgment in it"])
+    return {
+        "bytes": found["bytes"] or 0,
+        "top": float(found["top"] or 0),
+        "subtopics": found["first"] != found["last"] or not {found["first"]} <= NO_SUBTOPIC,
+    }
+
+
+def _diverse(judgments: Any) -> bool:
+    """`subtopics.diverse`, where the rows are."""
+    relevant = judgments.where("score > 0").groupBy("query").agg(sql.countDistinct("iteration").alias("many"))
+    most = relevant.agg(sql.max("many")).first()[0] or 0
+    if most != 2:
+        return bool(most > 2)
+    distinct = judgments.agg(
+        sql.countDistinct("query", "document"), sql.countDistinct("query", "document", "iteration")
+    )
+    documents, labels = distinct.first()
+    return bool(labels > documents)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores in Spark: ``frame`` has a row for each run, query and measure; all else is a summary of it.
+
+    What is asked of this that it does not have is asked of the frame: ``scores.write.parquet(path)``.
+    """
+
+    plan: Plan
+    records: Any
+    said: tuple[str, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.frame, name)
+
+    @cached_property
+    def frame(self) -> Any:
+        """A Spark DataFrame with columns run, query, measure and value; what is undefined is null."""
+        labels = sql.array(*(sql.lit(column.label) for column in self.plan.columns))
+        counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[self.plan.queries]
+        rows = self._complete.where(counted).select("run", "query", sql.posexplode("value").alias("at", "value"))
+        value = sql.when(~sql.isnan("value") & (sql.abs("value") != float("inf")), sql.col("value"))
+        label = sql.element_at(labels, sql.col("at") + 1)
+        return rows.select("run", "query", label.alias("measure"), value.alias("value"))
+
+    def mean(self) -> Summed:
+        """The means of every run, with what `cranfield.Scores` says of them."""
+        names, labels = sorted(self._summaries), tuple(column.label for column in self.plan.columns)
+        found = [self._summaries[name] for name in names]
+        shape = len(names), len(labels)
+        return Summed(
+            tuple(names),
+            labels,
+            (),
+            np.zeros((*shape, 0)),
+            np.zeros((len(names), 0), bool),
+            tuple(totals.aggregate_of(column) for column in self.plan.columns),
+            self.plan.undefined,
+            self.notes,
+            np.array([one.means(self.plan) for one in found]).reshape(shape),
+            np.array([one.sizes(self.plan) for one in found]).reshape(shape),
+        )
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the means has to know, as `cranfield.Scores` has it."""
+        plan, found = self.plan, self._summaries
+        notes = [COUNTED[plan.queries].format(n=self._overview.judged)]
+        for column, names in zip(plan.columns, self._undefined(), strict=True):
+            if column.part == "value" and names.count:
+                notes.append(f"{column.label} is undefined for {several(names)}, {POLICY[plan.undefined]}")
+        notes += self.said
+        for name in sorted(found):
+            notes += written(name, found[name].figures(plan), plan.columns, plan.queries)
+        return tuple(dict.fromkeys(notes))
+
+    def _undefined(self) -> list[Names]:
+        """For each column the queries that some run has no value for."""
+        found = [one.undefined for one in self._summaries.values()]
+        if len(found) == 1 or not any(names.count for one in found for names in one):
+            return list(found[0])
+        pairs = self.frame.where("value is null").select("measure", "query").distinct()
+        merged = _merged(pairs.mapInArrow(totals.undefined_names, _FOUND))
+        return [merged.get(column.label, Names(0, ())) for column in self.plan.columns]
+
+    @cached_property
+    def _overview(self) -> _Overview:
+        return _overview(self.records)
+
+    @cached_property
+    def _complete(self) -> Any:
+        """The records of all runs, those of judged queries that a run does not answer included."""
+        given = self.records.where("run is not null")
+        if self._overview.complete:
+            return given
+        silent = self.records.where("run is null and query is not null").drop("run")
+        every = given.select("run").distinct().crossJoin(silent)
+        left = every.join(given.select("run", "query"), ["run", "query"], "left_anti")
+        return given.unionByName(left.select(*(sql.col(name) for name in RECORD)))
+
+    @cached_property
+    def _summaries(self) -> dict[str, Summary]:
+        return _merged(self._complete.mapInArrow(_Summaries(self.plan), _FOUND))
+
+
+@dataclass(frozen=True)
+class _Overview:
+    judged: int
+    example: str
+    runs: Mapping[str, tuple[int, int, str]]  # judged queries answered, others, and one of the others
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run answers every judged query."""
+        return all(answered == self.judged for answered, _, _ in self.runs.values())
+
+
+def _overview(records: Any) -> _Overview:
+    """Who answers what, by run; or an error with all that is wrong."""
+    other = sql.when(~sql.col("judged"), sql.col("query"))
+    found = records.groupBy("run").agg(
+        sql.count_if("judged").alias("judged"),
+        sql.count(other).alias("other"),
+        sql.min(other).alias("example"),
+        sql.min("query").alias("query"),
+        sql.sum("faults").alias("faults"),
+    )
+    by_run = {row["run"]: row for row in found.collect()}
+    nobody = by_run.pop(None)
+    if nobody["faults"]:
+        raise _faulty(records, nobody["faults"])
+    runs = {run: (row["judged"], row["other"], row["example"]) for run, row in by_run.items()}
+    return _Overview(nobody["judged"], nobody["query"], runs)
+
+
+def _faulty(records: Any, total: int) -> CranfieldError:
+    """The faults that shards found, as one error."""
+    rows = records.where("fault is not null").select("fault", "hint", "kind").orderBy("fault").limit(InputError.SHOWN)
+    found = rows.collect()
+    hints = {row["hint"] for row in found}
+    hint = hints.pop() if len(hints) == 1 else ""
+    kind = getattr(errors, found[0]["kind"])
+    if kind is not InputError:
+        return kind(found[0]["fault"][0], hint=hint)
+    return InputError(sorted({fault for row in found for fault in row["fault"]}), total=total, hint=hint)
+
+
+def _checked(scores: Scores) -> Scores:
+    """The scores, once the work is done and nothing is wrong with it."""
+    plan = scores.plan
+    try:
+        overview = scores._overview
+        if not overview.runs:
+            raise InputError(["runs: there is no row in it"])
+        for run, (answered, other, example) in overview.runs.items():
+            if plan.queries != "run" and other and not answered:
+                raise InputError(
+                    [f"{run}: none of its queries is judged (for example `{example}`)"],
+                    hint=f"the judgments are for queries such as `{overview.example}`; do the two belong together?",
+                )
+        if plan.undefined == "error":
+            _all_defined(scores)
+    except CranfieldError:
+        scores.records.unpersist()
+        raise
+    return scores
+
+
+def _all_defined(scores: Scores) -> None:
+    for run, found in sorted(scores._summaries.items()):
+        for column, names in zip(scores.plan.columns, found.undefined, strict=True):
+            if names.count:
+                shown = ", ".join(names.first) + (", ..." if names.count > len(names.first) else "")
+                raise CranfieldError(
+                    f"{column.label} of {run} is undefined for {names.count} of {found.counted} queries: {shown}",
+                    hint="no relevant document is judged for them; use undefined = skip, zero or one",
+                )
+
+
+def _merged(parts: Any) -> dict[str, Any]:
+    """What tasks packed, added up by name: where the data are first, then here."""
+    rows = parts.repartition("name").mapInArrow(totals.merged, _FOUND).collect()
+    return {row["name"]: pickle.loads(bytes(row["found"])) for row in rows}

@@ -1,0 +1,1 @@
+"""What an implementation can be held against; nothing here needs pytest."""

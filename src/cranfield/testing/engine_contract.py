@@ -1,0 +1,288 @@
+"""What an engine must do: give the numbers of `cranfield.evaluate`, wherever the rows are and whatever befalls tasks.
+
+An engine passes if a subclass that says how it evaluates does, run by pytest or by calling its ``test_`` methods:
+
+    class TestMine(EngineContract):
+        def evaluate(self, runs, qrels, measures, **policies):
+            ...
+            return Evaluated(rows, means, notes)
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, InputError
+
+Columns = dict[str, list[Any]]
+EMPTY: Columns = {"run": [], "query": [], "document": [], "score": []}
+MEASURES = ("AP", "nDCG@10", "RR", "P@5", "RBP", "ERR", "bpref", "NumRet", "GMAP")
+VIEWS = ("AP[ties=expected]", "nDCG[ties=worst, depth=7]", "Q[condensed]", "RR[terminal]", "nDCG@5[ties=trec9]")
+DIVERSITY = ("alpha_nDCG@10", "ERR_IA@10", "StRecall@10")
+CLOSE = 1e-12  # of means, whose sums may be taken in another order
+
+
+class Evaluated(NamedTuple):
+    """What an engine found: every value, the means, and what is to know about them. Undefined is None."""
+
+    rows: Mapping[tuple[str, str, str], float | None]  # by run, query, measure
+    means: Mapping[tuple[str, str], float | None]  # by run, measure
+    notes: Sequence[str]
+
+
+def local(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
+    """The plain engine: one process, everything in memory; queries by id, the order that notes name them in."""
+    together = by_query({name: [value for piece in runs for value in piece[name]] for name in runs[0]})
+    names = list(dict.fromkeys(together["run"]))
+    frames = [
+        cf.read_run(_Frame({name: _where(together, run, name) for name in together if name != "run"}), name=run)
+        for run in sorted(names)
+    ]
+    scores = cf.evaluate(frames, cf.read_qrels(_Frame(by_query(qrels)), name="qrels"), measures, **policies)
+    found = scores.to_dict()["runs"]
+    return Evaluated(
+        {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
+        {(r, m): one["mean"] for r, of in found.items() for m, one in of.items()},
+        scores.notes,
+    )
+
+
+class _Frame:
+    """Columns as lists, in the way of a data frame."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = list(columns)
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._columns[name]
+
+
+def _where(columns: Columns, run: str, name: str) -> list[Any]:
+    return [value for value, of in zip(columns[name], columns["run"], strict=True) if of == run]
+
+
+class EngineContract:
+    """The tests. ``evaluate`` is the engine; ``disturbed`` may take something from it while it works."""
+
+    def evaluate(self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
+        """Evaluate runs, given in pieces that are to be partitions of their own where the engine has such."""
+        raise NotImplementedError
+
+    def disturbed(self, runs: Sequence[Columns]) -> contextlib.AbstractContextManager[Sequence[Columns]]:
+        """The pieces, in a context in which workers of the engine fail and are replaced."""
+        return contextlib.nullcontext(runs)
+
+    def check(self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
+        """Evaluate, and hold it against the plain engine: values to the last bit, means nearly, notes word by word."""
+        found = self.evaluate(runs, qrels, measures, **policies)
+        same(found, local(runs, qrels, measures, **policies))
+        return found
+
+    def refused(self, runs: Sequence[Columns], qrels: Columns, *words: str, **policies: Any) -> str:
+        """Evaluate what cannot be, and see that the error is short and has these words."""
+        try:
+            self.evaluate(runs, qrels, MEASURES[:2], **policies)
+        except CranfieldError as error:
+            text = str(error)
+            assert len(text.splitlines()) <= InputError.SHOWN + 4, text
+            for word in words:
+                assert word in text, f"`{word}` is not in: {text}"
+            return text
+        raise AssertionError("bad input went through")
+
+    def test_the_whole_is_its_parts(self) -> None:
+        """However rows are cut into pieces, and wherever the pieces of a query are."""
+        runs, qrels = collection(3, queries=23)
+        self.check([runs], qrels, (*MEASURES, *VIEWS))
+        self.check(pieces(runs, 5), qrels, (*MEASURES, *VIEWS))
+
+    def test_the_order_of_rows_means_nothing(self) -> None:
+        runs, qrels = collection(2, queries=11, seed=3)
+        first = self.evaluate([runs], qrels, (*MEASURES, *VIEWS), seed=5)
+        again = self.evaluate([shuffled(runs, 1)], shuffled(qrels, 2), (*MEASURES, *VIEWS), seed=5)
+        assert first.rows == again.rows
+        close(first.means, again.means)
+
+    def test_policies(self) -> None:
+        runs, qrels = collection(2, queries=9, seed=4)
+        for policies in (
+            {"queries": "both"},
+            {"queries": "run"},
+            {"undefined": "zero"},
+            {"undefined": "one", "negative": "nonrel"},
+            {"residuals": True, "bounds": True, "depth": 9},
+            {"ties": "expected", "condensed": True},
+        ):
+            self.check(pieces(runs, 3), qrels, ("AP", "nDCG@10", "RBP"), **policies)
+        self.check(pieces(runs, 3), qrels, ("AP", "RR"), terminal=True, nil="NIL", full_length=60)
+
+    def test_subtopics(self) -> None:
+        runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
+        self.check(pieces(runs, 3), qrels, DIVERSITY)
+        self.check(pieces(runs, 3), qrels, [f"{name}[ties=expected]" for name in DIVERSITY])
+
+    def test_empty_pieces(self) -> None:
+        runs, qrels = collection(2, queries=5, seed=5)
+        self.check([EMPTY, runs, EMPTY], qrels, MEASURES)
+
+    def test_skew(self) -> None:
+        """A query with very many documents, beside many queries with one."""
+        runs, qrels = collection(1, queries=3, seed=6)
+        many = 20_000
+        score = np.random.default_rng(0).integers(0, many // 4, many).astype(float).tolist()
+        heavy: Columns = {
+            "run": ["run0"] * many,
+            "query": ["heavy"] * many,
+            "document": [f"d{i}" for i in range(many)],
+            "score": score,
+        }
+        light: Columns = {
+            "run": ["run0"] * 1000,
+            "query": [f"light{i}" for i in range(1000)],
+            "document": [f"d{i % 7}" for i in range(1000)],
+            "score": [1.0] * 1000,
+        }
+        judged = ["heavy"] * 50 + [f"light{i}" for i in range(1000)]
+        more: Columns = {
+            "query": judged,
+            "document": [f"d{(i * 397) % many}" for i in range(50)] + [f"d{i % 5}" for i in range(1000)],
+            "grade": [i % 4 for i in range(len(judged))],
+        }
+        self.check([joined(runs, heavy), light], joined(qrels, more), (*MEASURES, "AP[ties=expected]"))
+
+    def test_a_run_that_leaves_queries_out(self) -> None:
+        runs, qrels = collection(3, queries=8, seed=7)
+        kept = [
+            i
+            for i, (run, query) in enumerate(zip(runs["run"], runs["query"], strict=True))
+            if run != "run1" or query != "q3"
+        ]
+        self.check(pieces({name: [of[i] for i in kept] for name, of in runs.items()}, 2), qrels, MEASURES)
+
+    def test_what_fails_is_done_again(self) -> None:
+        """Workers may die at any moment: the result is the same."""
+        runs, qrels = collection(3, queries=40, seed=9)
+        expected = local([runs], qrels, MEASURES)
+        with self.disturbed(pieces(runs, 6)) as disturbed:
+            same(self.evaluate(disturbed, qrels, MEASURES), expected)
+        same(self.evaluate(pieces(runs, 6), qrels, MEASURES), expected)
+
+    def test_a_document_twice(self) -> None:
+        runs, qrels = collection(2, queries=4)
+        twice = joined(runs, {name: of[:1] for name, of in runs.items()})
+        self.refused(
+            pieces(twice, 2), qrels, "appears twice", f"query `{runs['query'][0]}`", f"`{runs['document'][0]}`"
+        )
+
+    def test_bad_rows_of_runs(self) -> None:
+        runs, qrels = collection(2, queries=4)
+        for column, value, words in (
+            ("score", float("nan"), ("score", "NaN")),
+            ("score", None, ("score", "not a number")),
+            ("document", None, ("document", "id must be text")),
+        ):
+            bad = {**runs, column: [value, *runs[column][1:]]}
+            self.refused(pieces(bad, 2), qrels, f"query `{runs['query'][0]}`", *words)
+        self.refused([{**runs, "query": [None, *runs["query"][1:]]}], qrels, "query", "id must be text")
+
+    def test_bad_rows_of_judgments(self) -> None:
+        runs, qrels = collection(2, queries=4)
+        query = f"query `{qrels['query'][0]}`"
+        self.refused([runs], {**qrels, "grade": [float("nan"), *qrels["grade"][1:]]}, query, "grade")
+        self.refused(
+            [runs], {**qrels, "document": [None, *qrels["document"][1:]]}, query, "document", "id must be text"
+        )
+        again = joined(qrels, {**{name: of[:1] for name, of in qrels.items()}, "grade": [qrels["grade"][0] + 1]})
+        self.refused([runs], again, query, "with another grade")
+
+    def test_a_missing_column(self) -> None:
+        runs, qrels = collection(1, queries=2)
+        self.refused(
+            [{name: of for name, of in runs.items() if name != "document"}], qrels, "no column for the document"
+        )
+
+    def test_another_collection(self) -> None:
+        runs, qrels = collection(1, queries=2)
+        self.refused([runs], {**qrels, "query": [f"x{q}" for q in qrels["query"]]}, "none of its queries is judged")
+
+
+def same(found: Evaluated, expected: Evaluated) -> None:
+    """An error that shows where two evaluations differ."""
+    wrong = [
+        f"{key}: {found.rows.get(key, 'missing')}, not {expected.rows.get(key, 'there')}"
+        for key in {**expected.rows, **found.rows}
+        if key not in found.rows or key not in expected.rows or found.rows[key] != expected.rows[key]
+    ]
+    assert not wrong, "\n".join([f"{len(wrong)} of {len(expected.rows)} values differ", *wrong[:9]])
+    close(found.means, expected.means)
+    assert set(found.notes) == set(expected.notes), set(found.notes) ^ set(expected.notes)
+
+
+def close(found: Mapping[Any, float | None], expected: Mapping[Any, float | None]) -> None:
+    """An error where means differ by more than the order of a sum explains."""
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        other = found[key]
+        if value is None or other is None:
+            assert value is other, key
+        else:
+            assert abs(other - value) <= CLOSE * max(1, abs(value)), (key, other, value)
+
+
+def collection(runs: int, *, queries: int, seed: int = 0, subtopics: int = 0) -> tuple[Columns, Columns]:
+    """Rankings with ties and unjudged documents, and judgments of all kinds; queries in the order of their ids."""
+    rng = np.random.default_rng(seed)
+    rows: Columns = {name: [] for name in EMPTY}
+    judged: Columns = {"query": [], "document": [], "grade": []} | ({"subtopic": []} if subtopics else {})
+    for q in range(queries):
+        name = f"q{q:04d}"
+        for run in range(runs):
+            documents = rng.permutation(60)[: int(rng.integers(1, 50))]
+            rows["run"] += [f"run{run}"] * len(documents)
+            rows["query"] += [name] * len(documents)
+            rows["document"] += [f"d{i}" for i in documents]
+            rows["score"] += (rng.integers(0, 20, len(documents)) / 7).tolist()
+        for i in np.sort(rng.permutation(60)[: int(rng.integers(1, 40))]):
+            for s in range(max(subtopics, 1)):
+                # One query has nothing relevant, so that some measures have no value.
+                judged["query"].append(name)
+                judged["document"].append(f"d{i}")
+                judged["grade"].append(0 if q == 1 else int(rng.integers(-1 if not subtopics else 0, 4)))
+                if subtopics:
+                    judged["subtopic"].append(f"s{s}")
+    return rows, judged
+
+
+def joined(first: Columns, second: Columns) -> Columns:
+    """The rows of both."""
+    return {name: [*of, *second[name]] for name, of in first.items()}
+
+
+def pieces(columns: Columns, count: int) -> list[Columns]:
+    """The rows dealt out like cards, so that no query is in one piece alone."""
+    return [{name: of[i::count] for name, of in columns.items()} for i in range(count)]
+
+
+def by_query(columns: Columns) -> Columns:
+    """The rows of each query together, in their order, queries by id."""
+    queries = columns["query"]
+    order = sorted(range(len(queries)), key=lambda row: queries[row] or "")
+    return {name: [of[row] for row in order] for name, of in columns.items()}
+
+
+def shuffled(columns: Columns, seed: int) -> Columns:
+    """The rows in another order."""
+    count = len(next(iter(columns.values())))
+    order = np.random.default_rng(seed).permutation(count).tolist()
+    return {name: [of[i] for i in order] for name, of in columns.items()}
+
+
+def tests(contract: EngineContract) -> Iterator[str]:
+    """The names of the tests, for those who run them without pytest."""
+    return (name for name in dir(contract) if name.startswith("test_"))

@@ -1,0 +1,299 @@
+"""Spark keeps the contract of engines, with worker processes of its own, some of which are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+
+import cranfield as cf
+from cranfield.engines import spark as engine
+from cranfield.engines.spark.session import session
+from cranfield.testing import engine_contract
+from cranfield.testing.engine_contract import MEASURES, Columns, EngineContract, Evaluated, collection
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Spark's own, of what it makes of pandas
+
+TYPES = {"score": pa.float64(), "grade": pa.float64(), "rank": pa.int64(), "row": pa.int64()}
+DATA = Path(__file__).parents[2] / "../shared/data"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Two workers with a core and an executor process each."""
+    made = session(
+        "local-cluster[2,1,1024]",
+        **{
+            "spark.driver.memory": "1g",
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "4",
+            "spark.default.parallelism": "2",
+        },
+    )
+    made.sparkContext.addPyFile(__file__)  # the functions below run in workers
+    yield made
+    made.stop()
+
+
+def framed(spark: SparkSession, columns: Columns) -> DataFrame:
+    table = pa.table({name: pa.array(of, TYPES.get(name, pa.string())) for name, of in columns.items()})
+    return spark.createDataFrame(table)
+
+
+def executor() -> int:
+    """The process of the executor that this task runs in: the parent of the daemon that made this one."""
+    for line in Path(f"/proc/{os.getppid()}/status").read_text().splitlines():
+        if line.startswith("PPid:"):
+            return int(line.split()[1])
+    raise RuntimeError("this process has no grandparent")
+
+
+def kill(pid: int) -> None:
+    assert b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    os.kill(pid, signal.SIGKILL)
+
+
+class Fatal:
+    """Rows as they are; but whoever comes first to the second partition takes its executor with it."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        if context.partitionId() == 1:
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+                kill(executor())
+                time.sleep(60)
+        yield from batches
+
+
+class OnSpark(EngineContract):
+    broadcast = engine.BROADCAST
+
+    @pytest.fixture(autouse=True)
+    def _with(self, spark: SparkSession, tmp_path: Path) -> None:
+        self.spark, self.tmp_path = spark, tmp_path
+        self.marker: Path | None = None
+
+    def evaluate(self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
+        frame = framed(self.spark, runs[0]).coalesce(1)
+        for piece in runs[1:]:
+            frame = frame.unionByName(framed(self.spark, piece).coalesce(1))
+        if self.marker is not None:
+            frame = frame.repartition(len(runs)).mapInArrow(Fatal(self.marker), frame.schema)
+        judged = framed(self.spark, qrels)
+        scores = engine.evaluate(frame, judged, measures, broadcast=self.broadcast, **policies)
+        try:
+            return collected(scores)
+        finally:
+            scores.records.unpersist()
+
+    @contextlib.contextmanager
+    def disturbed(self, runs: Sequence[Columns]) -> Iterator[Sequence[Columns]]:
+        self.marker = self.tmp_path / "killed"
+        yield runs
+        assert self.marker.exists()
+        self.marker = None
+
+
+def collected(scores: engine.Scores) -> Evaluated:
+    rows = scores.frame.toArrow().to_pydict()
+    means = scores.mean()
+    found = means.to_dict()["runs"]
+    values = zip(*(rows[name] for name in ("run", "query", "measure", "value")), strict=True)
+    return Evaluated(
+        {(run, query, measure): value for run, query, measure, value in values},
+        {(run, measure): one["mean"] for run, of in found.items() for measure, one in of.items()},
+        means.notes,
+    )
+
+
+class TestBroadcast(OnSpark):
+    """Judgments that every task has whole."""
+
+
+class TestApart(OnSpark):
+    """Judgments that come with the rows of their queries."""
+
+    broadcast = 0
+
+
+def test_what_was_kept_is_lost(spark: SparkSession) -> None:
+    """An executor dies with the scores that it kept: they are computed again, and are the same."""
+    runs, qrels = collection(2, queries=30, seed=11)
+    scores = engine.evaluate(framed(spark, runs).repartition(4), framed(spark, qrels), MEASURES)
+
+    def pids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"pid": [executor()]})
+
+    there = spark.range(8, numPartitions=8).mapInArrow(pids, "pid long").distinct().collect()
+    kill(there[0]["pid"])
+    engine_contract.same(collected(scores), engine_contract.local([runs], qrels, MEASURES))
+
+
+def test_the_order_given(spark: SparkSession) -> None:
+    """Ties in the order of rows, where a column has it; an error where none does."""
+    runs, qrels = collection(1, queries=5, seed=12)
+    numbered = {**runs, "row": list(range(len(runs["run"])))}
+    asked = ["AP[ties=input]", "nDCG[ties=rank]"]
+    scores = engine.evaluate(framed(spark, numbered).repartition(3), framed(spark, qrels), asked)
+    engine_contract.same(collected(scores), engine_contract.local([runs], qrels, asked))
+    with pytest.raises(cf.InputError, match="a Spark DataFrame has none"):
+        engine.evaluate(framed(spark, runs), framed(spark, qrels), asked)
+
+
+def test_columns_by_other_names_and_types(spark: SparkSession) -> None:
+    rows = [(7, 1, Decimal("0.5")), (7, 2, Decimal("0.25"))]
+    runs = spark.createDataFrame(rows, "qid int, docno long, sim decimal(5, 3)")
+    qrels = spark.createDataFrame([("7", b"2", 1)], "topic string, passage binary, label smallint")
+    scores = engine.evaluate(runs, qrels, "RR", qrels_columns={"document": "passage"})
+    assert [tuple(row) for row in scores.collect()] == [("run", "7", "RR", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        (
+            "query string, document string, score string",
+            "runs: column `score` is string; the score must be a number\n\nhint: cast the column before",
+        ),
+        (
+            "query double, document string, score double",
+            "runs: column `query` is double; an id must be text\n\nhint: cast the column before",
+        ),
+    ],
+)
+def test_types(spark: SparkSession, runs: str, message: str) -> None:
+    qrels = spark.createDataFrame([("q", "d", 1)], "query string, document string, grade int")
+    with pytest.raises(cf.InputError) as error:
+        engine.evaluate(spark.createDataFrame([], runs), qrels, "AP")
+    assert str(error.value) == message
+
+
+def test_an_error_in_full(spark: SparkSession) -> None:
+    runs = spark.createDataFrame(
+        [("bm25", "q1", "d1", float("nan"))], "run string, qid string, docno string, sim double"
+    )
+    qrels = spark.createDataFrame([("q1", "d1", 1)], "qid string, docno string, rel int")
+    with pytest.raises(cf.InputError) as error:
+        engine.evaluate(runs, qrels, "AP")
+    assert str(error.value) == (
+        "bm25: query `q1`, document `d1`: the score in column `sim` is NaN\n\n"
+        "hint: NaN has no place in an order; leave the document out, or give it a score"
+    )
+
+
+def test_nothing_to_evaluate(spark: SparkSession) -> None:
+    runs = spark.createDataFrame([], "query string, document string, score double")
+    qrels = spark.createDataFrame([("q1", "d1", 1)], "query string, document string, grade int")
+    with pytest.raises(cf.InputError, match="runs: there is no row in it"):
+        engine.evaluate(runs, qrels, "AP")
+    with pytest.raises(cf.InputError, match="qrels: there is no judgment in it"):
+        engine.evaluate(runs, qrels.limit(0), "AP")
+    with pytest.raises(cf.CranfieldError, match="AP of run is undefined for 1 of 1 queries: q1"):
+        some = spark.createDataFrame([("q1", "d1", 1.0)], "query string, document string, score double")
+        engine.evaluate(some, qrels.selectExpr("query", "document", "0 as grade"), "AP", undefined="error")
+
+
+@pytest.mark.skipif(not (DATA / "dl19").exists(), reason="needs ../shared/data")
+def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
+    """All 37 runs of TREC Deep Learning 2019, to the last bit."""
+    paths = sorted((DATA / "dl19/runs").iterdir())
+    tables = []
+    for path in paths:
+        run = cf.read_run(str(path))
+        table = cf.formats.load(run)
+        columns = {
+            "query": list(table.query),
+            "document": list(table.document),
+            "score": table.score,
+            "rank": table.rank,
+        }
+        tables.append(pa.table({"run": [run.name] * len(table.score), **columns}))
+    lines = sorted(line.split() for line in (DATA / "dl19/qrels.txt").read_text().splitlines())
+    graded: dict[str, dict[str, float]] = {}
+    for query, _, document, grade in lines:
+        graded.setdefault(query, {})[document] = float(grade)
+    judged = cf.read_qrels(graded, name="qrels")
+    counts = (judged.begin[1:] - judged.begin[:-1]).tolist()
+    of_query = [query for query, count in zip(judged.queries, counts, strict=True) for _ in range(count)]
+    qrels = spark.createDataFrame(
+        pa.table({"query": of_query, "document": list(judged.documents), "grade": judged.grade})
+    )
+    runs = spark.createDataFrame(pa.concat_tables(tables)).repartition(8).persist()
+    plain = [d for d in cf.MEASURES.values() if not (d.subtopics or d.content)]
+    cut = {"required": "@10", "recall": "@0.2"}
+    names = [d.symbol + cut.get(d.cutoff, "") for d in plain]
+    ends = [d.symbol + cut.get(d.cutoff, "") for d in plain if not d.terminal]
+    for measures, policies in (
+        (names, {}),
+        (names, {"ties": "expected"}),
+        (names, {"ties": "worst", "depth": 50}),
+        (names, {"ties": "trec9", "condensed": True}),
+        (names, {"ties": "rank", "negative": "nonrel"}),
+        (names, {"ties": "best", "depth": 20, "condensed": True}),
+        (ends, {"terminal": True}),
+        (ends, {"terminal": True, "condensed": True, "ties": "worst"}),
+    ):
+        scores = engine.evaluate(runs, qrels, measures, **policies)
+        local = cf.evaluate([str(path) for path in paths], judged, measures, **policies)
+        found = local.to_dict()["runs"]
+        expected = Evaluated(
+            {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
+            {(r, m): one["mean"] for r, of in found.items() for m, one in of.items()},
+            local.notes,
+        )
+        engine_contract.same(collected(scores), expected)
+        scores.records.unpersist()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """`cranfield eval --engine spark` prints what `cranfield eval` does, from text and from Parquet."""
+    runs, qrels = collection(2, queries=6, seed=13)
+    judged = tmp_path / "qrels.txt"
+    rows = zip(qrels["query"], qrels["document"], qrels["grade"], strict=True)
+    judged.write_text("".join(f"{query} 0 {document} {grade}\n" for query, document, grade in rows))
+    for run in ("run0", "run1"):
+        rows = [row for row in zip(*runs.values(), strict=True) if row[0] == run]
+        (tmp_path / f"{run}.run").write_text("".join(f"{q} Q0 {d} 1 {s!r} {run}\n" for _, q, d, s in rows))
+    command = [
+        sys.executable,
+        "-m",
+        "cranfield",
+        "eval",
+        str(judged),
+        str(tmp_path / "run0.run"),
+        str(tmp_path / "run1.run"),
+    ]
+    asked = ["-m", "AP nDCG@10", "--format", "csv"]
+    on_spark = ["--engine", "spark", "--master", "local[1]", "--scores", str(tmp_path / "scores")]
+    plain = subprocess.run([*command, *asked], capture_output=True, check=True, text=True)
+    found = subprocess.run([*command, *asked, *on_spark], capture_output=True, check=False, text=True)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == plain.stdout
+    assert plain.stderr.splitlines()[0] in found.stderr
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(tmp_path / "scores").num_rows == 2 * 6 * 2
+    (tmp_path / "run1.run").write_text("q0001 Q0 d1 1 x tag\n")
+    bad = subprocess.run([*command, *asked, *on_spark[:4]], capture_output=True, check=False, text=True)
+    assert bad.returncode == 1
+    assert "run1: query `q0001`, document `d1`: the score in column `score` is not a number" in bad.stderr
+    assert "Traceback" not in bad.stderr
+    assert len(bad.stderr.splitlines()) < 5, bad.stderr
