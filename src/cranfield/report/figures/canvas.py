@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +108,20 @@ def file_name(text: str) -> str:
     'stopping-runs_bm25_2'
     """
     return re.sub(r"[^\w.+-]+", "_", text).strip("_.") or "figure"
+
+
+def across(names: Sequence[str], wide: float, most: int, size: float = 7) -> int:
+    """How many names of a legend fit side by side below a figure; at least one.
+
+    >>> across(["AP", "nDCG@10", "bpref"], COLUMN, 5), across(["nDCG(gain='exp')@10[condensed]"] * 9, PAGE, 5)
+    (3, 3)
+    """
+    return max(1, min(most, len(names), int(wide / room(names, size))))
+
+
+def room(names: Sequence[str], size: float = 7) -> float:
+    """The inches that the longest of several names takes in a legend, with its sign: letters are 0.6 wide by far."""
+    return (0.6 * max(map(len, names)) + 5) * size / 72
 
 
 def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CELL = 0.42  # inches
+# Inches: a cell, one with room for its number, one below which names have to stand upright, and one that can still be
+# seen; a letter of a name; the bar of colours.
+CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
 
 
 def figures(result: Correlation, folder: str) -> list[Path]:
@@ -29,11 +31,16 @@ def draw(result: Correlation) -> Figure:
     """The heat map below the tree that orders it."""
     from matplotlib.figure import Figure
 
-    wide = float(np.clip(CELL * len(result.measures) + 1.6, COLUMN, PAGE))
-    figure = Figure(figsize=(wide, wide * 0.95), layout="constrained")
+    many, names = len(result.measures), LETTER * max(map(len, result.measures))
+    wide = float(np.clip(CELL * many + names + BAR, COLUMN, PAGE))
+    cell = max((wide - names - BAR) / many, SMALLEST)
+    steep = cell < UPRIGHT  # then names below the map stand upright, or they would run into each other
+    wide = max(wide, cell * many + names + BAR)
+    high = cell * many * 8 / 7 + names * (1 if steep else 0.65) + 0.1
+    figure = Figure(figsize=(wide, high), layout="constrained")
     tree, map_ = figure.subplots(2, 1, height_ratios=(1, 7), sharex=True, gridspec_kw={"hspace": 0})
     branches(result, tree)
-    heat(result, map_)
+    heat(result, map_, cell=cell, steep=steep)
     return figure
 
 
@@ -49,19 +56,22 @@ def branches(result: Correlation, axis: Axes) -> Axes:
     return axis
 
 
-def heat(result: Correlation, axis: Axes) -> Axes:
-    """The values in colours and numbers."""
+def heat(result: Correlation, axis: Axes, *, cell: float = CELL, steep: bool = False) -> Axes:
+    """The values in colours and, where a cell has room for them, numbers."""
     order = result.clustered
     names = [result.measures[i] for i in order]
     matrix = result.matrix[np.ix_(order, order)]
     low = float(np.floor(np.fmin.reduce(matrix, axis=None, initial=0.9) * 10 + 1e-9) / 10)
     image = axis.imshow(np.ma.masked_invalid(matrix), cmap="cividis", vmin=low, vmax=1, aspect="auto")
-    for (i, j), value in np.ndenumerate(matrix):
-        if np.isfinite(value):
-            dark = (value - low) / (1 - low) < 0.55
-            axis.text(j, i, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black", fontsize=6)
+    for (i, j), value in np.ndenumerate(matrix) if cell >= ROOMY else ():
+        text, dark = f"{value:.2f}" if np.isfinite(value) else "–", (value - low) / (1 - low) < 0.55
+        size = min(6, 6 * cell / CELL * 1.4)
+        axis.text(j, i, text, ha="center", va="center", color="white" if dark else "black", fontsize=size)
     places = range(len(names))
-    axis.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor")
+    if steep:
+        axis.set_xticks(places, names, rotation=90)
+    else:
+        axis.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor")
     axis.set_yticks(places, names)
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)

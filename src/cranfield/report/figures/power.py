@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, save
+from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, across, room, save
 from cranfield.studies.power import ERROR, Power
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ MARKERS = "osD^vPX*<>"
 TOP = 4  # levels of significance that the axis of p-values reaches up to, where every measure has
 FEW = 3  # pairs or more below that
 POINTS = 60
+LEGEND = 6  # points
 
 
 def figures(result: Power, folder: str) -> list[Path]:
@@ -32,11 +33,13 @@ def figures(result: Power, folder: str) -> list[Path]:
 def _one(result: Power, draw: Any) -> Figure:
     from matplotlib.figure import Figure
 
-    rows = -(-len(result.outcomes) // 2)
-    figure = Figure(figsize=(COLUMN, 2.2 + 0.13 * rows), layout="constrained")
+    names = [f"{one.measure} (00.0%)" for one in result.outcomes]
+    columns = across(names, COLUMN, 2, LEGEND)
+    wide, rows = max(COLUMN, room(names, LEGEND)), -(-len(names) // columns)
+    figure = Figure(figsize=(wide, 2.2 + 0.13 * rows), layout="constrained")
     axis = draw(result, figure.subplots())
     handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=6, handlelength=2.6)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=LEGEND, handlelength=2.6)
     return figure
 
 

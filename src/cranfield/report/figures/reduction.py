@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, save
+from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, across, save
 from cranfield.report.studies.reduction import FULL
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.reduction import Reduction
@@ -33,7 +33,8 @@ def draw(result: Reduction) -> Figure:
     """Mean score, agreement and discriminative power side by side."""
     from matplotlib.figure import Figure
 
-    rows = -(-len(result.measures) // 5)
+    columns = across(result.measures, PAGE, 5)
+    rows = -(-len(result.measures) // columns)
     figure = Figure(figsize=(PAGE, 2.5 + 0.16 * rows), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     sign = coefficient(result.settings.coefficient).sign
@@ -41,7 +42,7 @@ def draw(result: Reduction) -> Figure:
     panel(result, result.agreement, middle, f"{sign} with the order {FULL[result.settings.by]}")
     panel(result, result.power, right, f"discriminative power at {result.settings.alpha:g}")
     lines, labels = left.get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=min(5, len(labels)), frameon=False)
+    figure.legend(lines, labels, loc="outside lower center", ncols=columns, frameon=False)
     return figure
 
 
