@@ -159,6 +159,11 @@ def test_what_becomes_undefined_is_stated() -> None:
     assert "AP(rel=2) at 2: no order in 1 of 1 repetitions" in gone.notes
 
 
+def test_few_resamplings_are_stated() -> None:
+    found = reduction(RUNS, QRELS, ["AP"], rates=[50], repeats=1, b=9)
+    assert "with b = 9 no p but 0 is below 0.05: use more resamplings" in found.notes
+
+
 def test_samples_without_an_order_are_counted() -> None:
     found = reduction(RUNS, QRELS, ["AP", "P@5"], topics=[2], repeats=20, b=20)
     short = int((found.counted[0, 1] < 2).sum())  # AP is undefined for one of the eight queries
@@ -178,6 +183,7 @@ def test_samples_without_an_order_are_counted() -> None:
         ({"rates": []}, "rates are whole numbers from 1 to 99, and there is none"),
         ({"rates": [50.5]}, "rates are whole numbers from 1 to 99, not 50.5"),
         ({"rates": ["50"]}, "rates are whole numbers from 1 to 99, not '50'"),
+        ({"rel": 9}, "no document has a grade of 9 or more, and none would be spared as relevant"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"pool_depths": [0]}, "pool depths are whole numbers from 1 to 1000000000, not 0"),
         ({"topics": [8]}, "topics are whole numbers from 2 to 7, not 8"),

@@ -221,7 +221,7 @@ def power(
         tested = discriminate(scores, test, b=b, alpha=alpha, seed=seed)
         swaps = swap_rates(scores, trials=trials, seed=seed)
         outcomes.append(Sensitivity(measure, scores.mean(axis=1), tested, swaps, difference_variance(scores)))
-    notes = (*found.said, *_left_out(found), *_coarse(test, b, alpha, int(used.sum())))
+    notes = (*found.said, *_left_out(found), *coarse(test, b, alpha, int(used.sum())))
     queries = tuple(query for query, there in zip(found.queries, used, strict=True) if there)
     return Power(
         found.runs,
@@ -253,7 +253,7 @@ def _all_tosses(test: Test, b: int, topics: int) -> int:
     return 2**topics if test == "randomisation" and 2.0**topics <= b else 0
 
 
-def _coarse(test: Test, b: int, alpha: float, topics: int) -> Iterator[str]:
+def coarse(test: Test, b: int, alpha: float, topics: int) -> Iterator[str]:
     """What a test cannot say with so few resamplings, or topics."""
     exact = _all_tosses(test, b, topics)
     if test == "bootstrap":

@@ -20,8 +20,9 @@ from cranfield.measures import Measure
 from cranfield.statistics.resampling import draw_topics, power
 from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
+from cranfield.studies.power import coarse
 from cranfield.studies.repetitions import summary
-from cranfield.studies.strata import Strata, reduced
+from cranfield.studies.strata import RELEVANT, Strata, reduced
 from cranfield.studies.systems import LEAST, Systems, complete, means, systems, tied
 
 NAME = "reduction"
@@ -198,7 +199,8 @@ def reduction(
         counted,
         judged,
     )
-    return replace(result, notes=(*found.notes, *tied(found.measures, found.means, coefficient), *_lost(result)))
+    notes = (*found.notes, *tied(found.measures, found.means, coefficient), *_lost(result))
+    return replace(result, notes=(*notes, *coarse("bootstrap", b, alpha, len(found.queries))))
 
 
 def _levels(
@@ -239,6 +241,11 @@ def _subsets(found: Systems, settings: Settings) -> Iterator[tuple[int, int, Sub
             yield level, 0, Subset(best <= depth, every)
         return
     strata = Strata(relabeller.judgments, relabeller.grade, settings.rel)
+    if settings.by == "rates" and not strata.sizes[:, RELEVANT].any():
+        raise UsageError(
+            f"no document has a grade of {settings.rel:g} or more, and none would be spared as relevant",
+            hint=f"the highest grade is {relabeller.grade.max():g}; --rel says from where on one is relevant",
+        )
     for repeat in range(settings.repeats):
         rng = np.random.default_rng([settings.seed, repeat])
         place = strata.shuffled(rng) if settings.by == "rates" else rng.permutation(len(every))

@@ -18,6 +18,8 @@ from cranfield.report.table import BOLD, PLAIN, render
 from cranfield.report.text import begun, escaped
 from cranfield.studies import saving
 
+HUGE = 1e15  # from here on digits before the point are of no use
+
 # What LaTeX has other names for.
 SIGNS = {"–": "--", "τ": "$\\tau$", "ρ": "$\\rho$", "±": "$\\pm$", "∞": "$\\infty$"}
 
@@ -133,9 +135,15 @@ FORMATS = ("table", *WRITERS, "json")
 
 
 def shown(value: float, digits: int) -> str:
-    """A number as shown to people; what rounds to nothing has no sign."""
+    """A number as shown to people; what rounds to nothing has no sign.
+
+    >>> shown(0.12345, 3), shown(-1e-9, 2), shown(1e300, 2)
+    ('0.123', '0.00', '1.00e+300')
+    """
     if np.isnan(value):
         return UNDEFINED
+    if HUGE <= abs(value) < np.inf:
+        return f"{value:.{digits}e}"
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
