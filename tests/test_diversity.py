@@ -363,7 +363,7 @@ def test_weights_from_a_file_and_notes(tmp_path: Path) -> None:
         assert [n for n in scores.notes if "weights" in n.split(": ")[0]] == [
             f"{place} has no weights for 1 query (r): all subtopics alike",
             f"{place} has weights for 1 query (s) that nobody judged: not used",
-            f"{place} gives no weight to 1 subtopics with relevant documents (2 of q): not counted",
+            f"{place} gives no weight to 1 subtopic with relevant documents (2 of q): not counted",
         ]
 
 
@@ -382,6 +382,10 @@ WRONG = {
         'W:1: the weight is not a finite number: "much"',
         'W:2: the weight is not a finite number: "nan"',
         "W:3: the weight is negative: -1",
+    ],
+    "q 1 1e308\nq 2 1e-320\n": [
+        "W:1: the weight is out of all proportion: 1e+308",
+        "W:2: the weight is out of all proportion: 9.99989e-321",
     ],
     "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` has a weight already, from W:1"],
     "q 1 1\nq 7 1\nr 2 1\n": [

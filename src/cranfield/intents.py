@@ -69,7 +69,8 @@ def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str
         left = [pair for pair in sorted(wanted) if pair[0] in weighed and pair not in positive]
         if left:
             pairs = _some([f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left])
-            yield f"{name} gives no weight to {len(left)} subtopics with relevant documents ({pairs}): not counted"
+            many = f"{len(left)} subtopic{'s' * (len(left) > 1)}"
+            yield f"{name} gives no weight to {many} with relevant documents ({pairs}): not counted"
 
     return replace(judgments, intents=intents), list(notes())
 

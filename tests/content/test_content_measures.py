@@ -192,7 +192,7 @@ def test_scores_do_not_depend_on_company() -> None:
 
 
 WRONG = {
-    "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 reads documents, and needs a corpus of them\n\nhint: corpus= (on the command line --corpus) takes a file of `cranfield corpus`, or {document: text}"),
+    "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 reads documents, and needs a corpus of them\n\nhint: corpus= (--corpus of eval, explain and studies) takes a file of `cranfield corpus`, a collection, or {document: text}"),
     "not a corpus": ({"corpus": 7}, "DELTARB@20", QRELS, "cannot read a corpus from int\n\nhint: give a Corpus, a path, an open binary file or {document: text}"),
     "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic, and these have none\n\nhint: `DELTARB(mu=10, whole=True)@20` takes each query as one subtopic"),
     "another corpus": ({"corpus": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus, such as `D1`\n\nhint: do the two belong together? A corpus must have been made with the judged documents"),

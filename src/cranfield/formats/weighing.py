@@ -13,6 +13,8 @@ from cranfield.formats.faults import shown
 from cranfield.formats.opening import Opened, is_stream, opened
 from cranfield.formats.records import BOM, parsed
 
+MOST = 1e100  # beyond it sums of weights, and below its inverse their shares, may leave what floats can hold
+
 
 @dataclass(frozen=True)
 class Weight:
@@ -81,6 +83,8 @@ def _checked(rows: list[tuple[str, str, str, Any]]) -> list[Weight]:
             faults.append(f'{place}: the weight is not a finite number: "{shown(str(given))}"')
         elif value < 0:
             faults.append(f"{place}: the weight is negative: {value:g}")
+        elif 0 < value < 1 / MOST or value > MOST:
+            faults.append(f"{place}: the weight is out of all proportion: {value:g}")
         elif (query, subtopic) in first:
             which = f"subtopic `{shown(subtopic)}` of query `{shown(query)}`"
             faults.append(f"{place}: {which} has a weight already, from {first[query, subtopic]}")
