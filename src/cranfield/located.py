@@ -44,7 +44,8 @@ def reader(
     if corpus is None:
         raise MeasureError(
             f"{measures[0]} reads documents, and needs a corpus of them",
-            hint="corpus= (--corpus of eval, explain and studies) takes a file of `cranfield corpus`, a collection, or {document: text}",
+            hint="corpus= (--corpus of eval, explain and studies) takes a file of `cranfield corpus`, "
+            "a collection, or {document: text}",
         )
     if negative == "nonrel":
         judgments = replace(judgments, grade=np.maximum(judgments.grade, 0))
