@@ -176,7 +176,7 @@ def _figures(scores: Scores, one: Scored, columns: Sequence[Column]) -> Figures:
             for m, e in enumerate(errors)
         ],
         [str(column.measure) for column in columns if column.part == "lowest" and not holds(one, column).all()],
-        [column.label for column in columns if _open(one, column)],
+        [column.label for column in columns if open_to_ties(one, column).any()],
     )
 
 
@@ -235,18 +235,18 @@ def _new_counts(column: Column) -> bool:
     return column.measure.definition.content or column.measure.definition.subtopics
 
 
-def _open(one: Scored, column: Column) -> bool:
-    """Whether such a measure looks at documents whose order is open, and that have something to add."""
+def open_to_ties(one: Scored, column: Column) -> Booleans:
+    """For each judged query, whether such a measure looks at documents with something to add whose order is open."""
+    found = np.zeros(len(one.length), bool)
     views = column.measure.views
     if not _new_counts(column) or column.part != "value" or views.ties == "expected":
-        return False
+        return found
     # Condensed lists are cut after what nobody judged has left them, which brings others up.
     end = min((column.measure.cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
     reads = column.measure.definition.content
-    return any(
-        bool(((batch.size > 1) & (batch.start < end) & (reads | (batch.grade > 0))).any())
-        for _, batch in one.alignments[column.slot].batches
-    )
+    for rows, batch in one.alignments[column.slot].batches:
+        found[rows] = ((batch.size > 1) & (batch.start < end) & (reads | (batch.grade > 0))).any(axis=1)
+    return found
 
 
 def _read(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:

@@ -22,7 +22,7 @@ from cranfield.formats.faults import Place, shown
 from cranfield.formats.optional import optional
 from cranfield.formats.tables import ArrowFrame, qrels_table, run_table
 from cranfield.nil import with_nil
-from cranfield.notes import depths_of, holds, judged_above, tie_limits
+from cranfield.notes import depths_of, holds, judged_above, open_to_ties, tie_limits
 from cranfield.scored import Scored, align, score
 
 # Rows that are scored together: enough to make calls of Python few, and few enough to hold.
@@ -48,7 +48,7 @@ RECORD = {
     "best": "numbers",
     "error": "numbers",  # of sampled tie orders, where there are any
     "seen": "numbers",  # judged documents down to each depth
-    "loose": "flags",  # whether lowest and highest are no bounds, where that is so
+    "loose": "flags",  # by column: no bounds (lowest), or open to ties nobody knows how far (value); where any is
     "fault": "texts",
     "faults": "count",
     "hint": "text",
@@ -239,6 +239,8 @@ def _records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> A
     for m, column in enumerate(columns):
         if column.part == "lowest":
             loose[m] = ~holds(found, column)
+        elif column.part == "value":
+            loose[m] = open_to_ties(found, column)
     seen = judged_above(found, depths_of(columns))
     names = next(iter(found.alignments.values())).aligner.judgments.queries.take(chosen)
     alone = np.zeros(other, bool)

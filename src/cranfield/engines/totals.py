@@ -106,6 +106,7 @@ class Summary:
     def figures(self, plan: Plan) -> Figures:
         """What notes are written from."""
         ends = zip(*(self.means(plan, which) for which in range(3)), strict=True)
+        loose = [column for column, said in zip(plan.columns, self.loose, strict=True) if said]
         squares = zip(self.sampled[0], self.sampled[1], self.sizes(plan), strict=True)
         return Figures(
             self.missing,
@@ -113,7 +114,8 @@ class Summary:
             list(zip(depths_of(plan.columns), self.seen[0].tolist(), self.seen[1].tolist(), strict=True)),
             [[] if any(map(math.isnan, of)) else list(of) for of in ends],
             [(int(many), math.sqrt(error) / max(size, 1)) for many, error, size in squares],
-            [str(column.measure) for column, loose in zip(plan.columns, self.loose, strict=True) if loose],
+            [str(column.measure) for column in loose if column.part == "lowest"],
+            [column.label for column in loose if column.part == "value"],
         )
 
 

@@ -46,6 +46,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     qrels_columns: Mapping[str, str] | None = None,
     intents: Any = None,
+    corpus: Any = None,
     broadcast: int = BROADCAST,
     partitions: int | None = None,
     **policies: Any,
@@ -62,6 +63,8 @@ def evaluate(
     The work is done here and its result kept by Spark, so that bad input is an error now, and not later.
     """
     plan = planned(measures, **policies)
+    if corpus is not None:
+        raise UsageError("a corpus is for measures that read documents, which the engine for Spark does not")
     for column in plan.columns:
         if column.measure.definition.content:
             raise MeasureError(f"{column.measure} reads documents, which the engine for Spark does not")
