@@ -17,9 +17,13 @@ from cranfield.cli.studies import results
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
 
 
+# Of the usual measures those of which an audit is quick: bounds of the whole ranking take their time.
+MEASURES = ("AP", "nDCG@10", "RR", "P@10")
+
+
 @click.command(short_help="Write a report: one HTML file with everything in it.")
 @options.inputs
-@options.measures
+@results.measures(f"{' '.join(MEASURES)}, or such as fit the judgments")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), default="report.html", show_default=True, help="Where to write."
 )
@@ -81,7 +85,10 @@ def command(
     require()
     results.drawable(figures)
     judgments, told = options.weighted(read_qrels(qrels), intents)
-    measures, said = options.fitting(measures, judgments, terminal=given["terminal"])
+    usual = list(options.DEFAULT_MEASURES)
+    asked, (measures, said) = measures, options.fitting(measures or usual, judgments, terminal=given["terminal"])
+    if not asked and measures == usual:
+        measures = list(MEASURES)
     comparing = {name: given.pop(name) for name in TESTING}
     with progress("reporting") as step:
         data = contents(
