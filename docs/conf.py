@@ -38,3 +38,6 @@ html_copy_source = False
 html_show_sourcelink = False
 highlight_language = "python"
 pygments_style = "default"
+
+# Examples of docstrings are run by the tests, in the modules whose names they use.
+doctest_test_doctest_blocks = ""
