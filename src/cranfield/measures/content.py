@@ -100,10 +100,10 @@ def absolute_gain_without_rank_bias(
     ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
 
     >>> import cranfield as cf
-    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
-    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
+    >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(run, qrels, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
-    0.6849
+    1.4863
     """
     gain = absolute(b, k, mu, rel, whole)
     return total(b, gain, None, mu, rel, whole)
@@ -133,10 +133,10 @@ def absolute_gain_with_rank_bias(
     ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
 
     >>> import cranfield as cf
-    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
-    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
+    >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(run, qrels, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
-    0.137
+    0.2661
     """
     gain = absolute(b, k, mu, rel, whole)
     return total(b, gain, theta, mu, rel, whole)
@@ -161,10 +161,10 @@ def new_gain_without_rank_bias(
     ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
 
     >>> import cranfield as cf
-    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
-    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
+    >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(run, qrels, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
-    0.6849
+    0.7789
     """
     gain = delta(b, k, mu, rel, whole)
     return total(b, gain, None, mu, rel, whole)
@@ -194,10 +194,10 @@ def new_gain_with_rank_bias(
     ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
 
     >>> import cranfield as cf
-    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
-    >>> run, qrels = {"q": {"b": 2.0, "c": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
+    >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
+    >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(run, qrels, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
-    0.137
+    0.1529
     """
     gain = delta(b, k, mu, rel, whole)
     return total(b, gain, theta, mu, rel, whole)

@@ -135,7 +135,8 @@ def intent_aware_expected_reciprocal_rank(
 ) -> Floats:
     """One over the rank at which a reader is satisfied, for readers who want one subtopic each.
 
-    ``norm='paper'`` is the mean of ERR over subtopics: R = (2^grade - 1) / 2^max, not scaled further.
+    ``norm='paper'`` is the mean of ERR over subtopics: R = (2^grade - 1) / 2^max, not scaled further,
+    and without alpha.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
