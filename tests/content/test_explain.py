@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.report.explanation import pages
 from cranfield.report.figures import explanation as figures
-from cranfield.report.studies.pages import FORMATS, write
+from cranfield.report.pages import FORMATS, write
 
 RUN = {"q": {d: -float(i) for i, d in enumerate(["D2", "D9", "D1", "D3", "D6"])}, "other": {"D1": 1.0}}
 

@@ -150,7 +150,7 @@ def command(
     from cranfield.evaluate import columns_of
     from cranfield.report import compare as report
     from cranfield.report.guard import junit_xml, verdicts
-    from cranfield.report.studies.pages import write
+    from cranfield.report.pages import write
     from cranfield.views import Views
 
     if not guarded and (junit or by):

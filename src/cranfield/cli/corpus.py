@@ -8,7 +8,7 @@ from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.content.wanted import DEPTH
-from cranfield.report.studies.pages import FORMATS
+from cranfield.report.pages import FORMATS
 
 
 @click.command(short_help="Count the words of a collection, for measures that read documents.")
@@ -73,7 +73,7 @@ def command(
     from cranfield.content.settings import Settings, Split, stop_words
     from cranfield.formats.optional import optional
     from cranfield.report import corpus as report
-    from cranfield.report.studies import pages
+    from cranfield.report import pages
 
     if output is not None:
         optional("pyarrow", "keeping a corpus in a file", "arrow")  # better said before the pass than after it

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cranfield.errors import UsageError
-from cranfield.report import table, text
+from cranfield.report import markup, table, text
 from cranfield.report.sheet import Look
 from cranfield.scores import Interval, Scores
 
-WRITERS = {
+WRITERS: dict[str, Callable[[Scores, Look], str]] = {
     "json": text.json,
     "csv": text.csv,
     "trec": text.trec,
-    "markdown": text.markdown,
-    "latex": text.latex,
+    "markdown": lambda scores, look: markup.markdown(look.sheet(scores)),
+    "latex": lambda scores, look: markup.latex(look.sheet(scores)),
 }
 FORMATS = ("table", *WRITERS)
 WITHOUT_INTERVALS = ("json", "trec")

@@ -12,7 +12,9 @@ import numpy as np
 
 from cranfield.auditing import CAUSES, Audit, Cause, Swap
 from cranfield.errors import UsageError
-from cranfield.report.sheet import UNDEFINED, Cell, Look, Row, Sheet
+from cranfield.report.markup import markdown, piped
+from cranfield.report.numbers import UNDEFINED
+from cranfield.report.sheet import Cell, Look, Row, Sheet
 from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, widths
 
 FORMATS = ("table", "markdown", "json")
@@ -310,24 +312,13 @@ def sentence(audit: Audit, swap: Swap, look: Look) -> str:
 
 def _markdown(audit: Audit, look: Look, all_pairs: bool) -> Iterator[str]:
     for r, run in enumerate(audit.runs):
-        yield f"### {_plain(run)}\n\n{lists(audit, r)}\n\n{_pipes(sheet(audit, r, look))}"
+        yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, look))}"
     yield f"### {HEADING}\n"
     if len(audit.runs) > 1:
         yield f"{COUNTED}\n"
-        yield _pipes(counts(audit))
+        yield markdown(counts(audit))
     yield from (f"{line}\n" for line in verdict(audit))
     for cause, sentences in told(audit, look, all_pairs):
         yield f"**{cause}**: {_meaning(audit, cause)}\n"
         if sentences:
             yield "".join(f"- {line}\n" for line in sentences)
-
-
-def _pipes(whole: Sheet) -> str:
-    head = [*whole.names, *whole.columns]
-    body = [[*row.names, *(cell.text for cell in row.cells)] for row in whole.rows]
-    lines = [head, ["---"] + ["---:"] * len(whole.columns), *([_plain(text) for text in line] for line in body)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def _plain(text: str) -> str:
-    return "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in text)

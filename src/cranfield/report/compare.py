@@ -10,9 +10,9 @@ from string import ascii_lowercase
 import numpy as np
 
 from cranfield.comparing import JOINT, RESAMPLING, Comparison, Contest
+from cranfield.report.numbers import exact, shown, signed
+from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
-from cranfield.report.studies.pages import Page, sheet, shown
-from cranfield.report.text import exact
 
 FEW = 45  # pairs of one measure that are listed without being asked for: those of ten runs
 TESTS = {
@@ -121,18 +121,6 @@ def _pairs(found: Comparison, m: int, digits: int) -> Sheet:
         rows.append(((one.run,) if found.baseline is not None else (one.run, one.other), cells))
     names = ("run",) if found.baseline is not None else ("run", "less")
     return sheet(names, (*heads, *(["could be\nturned by"] if doubtful else [])), rows)
-
-
-def signed(value: float, digits: int) -> str:
-    """A difference, which has a sign unless it is none.
-
-    >>> signed(0.25, 2), signed(-0.001, 2), signed(float("inf"), 2)
-    ('+0.25', '0.00', '+∞')
-    """
-    if np.isinf(value):
-        return "+∞" if value > 0 else "-∞"
-    text = shown(value, digits)
-    return f"+{text}" if value > 0 and float(text) else text
 
 
 def _within(low: float, high: float, digits: int) -> str:

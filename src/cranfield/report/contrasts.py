@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cranfield.contrasts import Contrast, Place
-from cranfield.report.compare import signed
-from cranfield.report.sheet import UNDEFINED, Cell
-from cranfield.report.studies.pages import Page, sheet, shown
+from cranfield.report.numbers import UNDEFINED, shown, signed
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell
 
 BAR = 12  # signs of the longest bar
 

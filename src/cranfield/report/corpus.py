@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cranfield.content import Corpus
+from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
-from cranfield.report.studies.pages import Page, sheet
 
 
 def summary(corpus: Corpus) -> dict[str, int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cranfield.explaining import Explanation, Step
+from cranfield.report.numbers import shown, signed
+from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
-from cranfield.report.studies.pages import Page, sheet, shown
 
 UNJUDGED, MISSING = "unjudged", "not in corpus"
 
@@ -23,12 +24,6 @@ def judged(step: Step) -> str:
         return UNJUDGED
     grades = sorted(step.judged.items(), key=lambda item: -item[1])
     return ", ".join(f"{name}: {grade:g}" if name else f"{grade:g}" for name, grade in grades)
-
-
-def signed(value: float, digits: int) -> str:
-    """A change, its sign always shown; what rounds to nothing has none."""
-    text = shown(value, digits)
-    return f"+{text}" if value > 0 and float(text) else text
 
 
 def _ranks(found: Explanation, digits: int) -> Sheet:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.comparing import Comparison, Contest
-from cranfield.report.compare import chance, method, signed
+from cranfield.report.compare import chance, method
+from cranfield.report.numbers import signed
 
 # XML has no way to write these at all.
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

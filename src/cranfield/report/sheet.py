@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.report.numbers import shown
 from cranfield.scores import Interval, Scores
 
-UNDEFINED = "–"
 ALL = "all"  # the row of means, as trec_eval calls it
 RESIDUAL = " residual"  # how a label ends that says what a score leaves open
 
@@ -76,9 +76,7 @@ class Look:
 
     def number(self, value: float, *, count: bool = False) -> str:
         """A value as shown to people; counts have no decimals."""
-        if np.isnan(value):
-            return UNDEFINED
-        return f"{value:.0f}" if count else f"{value:.{self.digits}f}"
+        return shown(value, 0 if count else self.digits)
 
     def limits(self, scores: Scores, run: int, measure: int) -> tuple[float, float] | None:
         """The confidence interval of a mean, or None where none was asked for."""
@@ -94,15 +92,15 @@ class Look:
     def _rows(self, scores: Scores) -> Iterator[Row]:
         counts = [kind == "sum" for kind in scores.aggregates]
         means = scores.means
-        shown = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
-        best = [best_text(scores, m, means[:, m], [row[m] for row in shown]) for m in range(len(scores.measures))]
+        texts = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
+        best = [best_text(scores, m, means[:, m], [row[m] for row in texts]) for m in range(len(scores.measures))]
         for r, run in enumerate(scores.runs):
             if self.per_query:
                 for q in np.flatnonzero(scores.counted[r]):
                     values = scores.values[r, :, q]
                     cells = [Cell(self.number(v, count=c)) for v, c in zip(values, counts, strict=True)]
                     yield Row((run, scores.queries[q]), (*cells, Cell("")))
-            cells = [Cell(text, text == best[m], self._aside(scores, r, m)) for m, text in enumerate(shown[r])]
+            cells = [Cell(text, text == best[m], self._aside(scores, r, m)) for m, text in enumerate(texts[r])]
             yield Row((run, ALL) if self.per_query else (run,), (*cells, Cell(averaged(scores, r))), last=True)
 
     def _aside(self, scores: Scores, run: int, measure: int) -> str:

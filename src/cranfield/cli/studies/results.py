@@ -10,7 +10,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, width
-from cranfield.report.studies.pages import FORMATS, Page, write
+from cranfield.report.pages import FORMATS, Page, write
 from cranfield.studies.coefficients import COEFFICIENTS
 
 writing = options.several(

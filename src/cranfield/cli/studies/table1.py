@@ -6,7 +6,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.studies import results
-from cranfield.report.studies.pages import WRITERS
+from cranfield.report.pages import WRITERS
 
 
 @click.command(short_help="Table 1 of Quit While Ahead, computed.")

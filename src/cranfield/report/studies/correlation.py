@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cranfield.report.numbers import shown
+from cranfield.report.pages import Page, exchanged, sheet
 from cranfield.report.sheet import Cell
-from cranfield.report.studies.pages import Page, exchanged, sheet, shown
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.correlation import Correlation
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.report.sheet import UNDEFINED, Cell
-from cranfield.report.studies.pages import Page, sheet, shown
+from cranfield.report.numbers import UNDEFINED, shown
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.newcomers import Newcomers
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.report.numbers import shown
+from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
-from cranfield.report.studies.pages import Page, sheet, shown
 from cranfield.statistics.design import MOST
 from cranfield.studies.power import ERROR, Power
 

@@ -9,11 +9,12 @@ from io import StringIO
 from typing import Literal
 
 from cranfield.errors import UsageError
-from cranfield.report.sheet import UNDEFINED, Cell
-from cranfield.report.studies import pages
-from cranfield.report.studies.pages import Page, sheet, shown
+from cranfield.report import pages
+from cranfield.report.markup import escaped, piped
+from cranfield.report.numbers import UNDEFINED, exact, shown
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell
 from cranfield.report.table import BOLD, PLAIN, widths
-from cranfield.report.text import escaped, exact
 from cranfield.studies.checks import LONG, PROPERTIES, SEVEN, Case
 from cranfield.studies.properties import Checked, Properties, properties
 
@@ -158,8 +159,8 @@ def _screen(said: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colou
 def _markdown(said: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour: bool) -> str:
     lines = [f"**{HEADING}**", ""]
     for measure, cases in said:
-        lines += [f"- {pages.piped(measure)}"]
-        lines += [f"  - {name}: {pages.piped(text)}" for name, text in cases]
+        lines += [f"- {piped(measure)}"]
+        lines += [f"  - {name}: {piped(text)}" for name, text in cases]
     return "\n".join(lines) + "\n"
 
 

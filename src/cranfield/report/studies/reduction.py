@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.report.numbers import shown
+from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import Cell
-from cranfield.report.studies.pages import Page, column, sheet, shown
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.reduction import Reduction
 

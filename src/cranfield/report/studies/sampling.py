@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.report.sheet import UNDEFINED, Cell
-from cranfield.report.studies.pages import Page, column, sheet, shown
+from cranfield.report.numbers import UNDEFINED, shown
+from cranfield.report.pages import Page, column, sheet
+from cranfield.report.sheet import Cell
 from cranfield.statistics.correlation import SAME
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.sampling import HIGH, Sampling

@@ -8,8 +8,9 @@ import numpy as np
 
 from cranfield.batch import from_ranking
 from cranfield.measures import parse
+from cranfield.report.numbers import shown
+from cranfield.report.pages import Page, column, exchanged, sheet
 from cranfield.report.sheet import Cell
-from cranfield.report.studies.pages import Page, column, exchanged, sheet, shown
 from cranfield.studies.truncation import Truncation
 from cranfield.views import Gains, terminate
 

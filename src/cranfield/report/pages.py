@@ -1,11 +1,11 @@
-"""What a study found, as titled sheets, and the formats that these are written in."""
+"""Results as titled tables, and the formats that these are written in."""
 
 from __future__ import annotations
 
 import csv
 import io
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +13,11 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.errors import UsageError
-from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet
+from cranfield.report import markup
+from cranfield.report.numbers import UNDEFINED, shown
+from cranfield.report.sheet import Cell, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
-from cranfield.report.text import begun, escaped
 from cranfield.studies import saving
-
-HUGE = 1e15  # from here on digits before the point are of no use
-
-# What LaTeX has other names for.
-SIGNS = {"–": "--", "τ": "$\\tau$", "ρ": "$\\rho$", "±": "$\\pm$", "∞": "$\\infty$"}
 
 
 @dataclass(frozen=True)
@@ -52,39 +48,13 @@ def _titled(page: Page, width: int, *, colour: bool) -> str:
 
 
 def markdown(page: Page) -> str:
-    """A pipe table under its title, aligned so that it can be read unrendered too."""
-    sheet = page.sheet
-    head = [piped(" ".join(name.split())) for name in sheet.names + sheet.columns]
-    body = [[*map(piped, row.names), *(_starred(cell, "**{}**") for cell in row.cells)] for row in sheet.rows]
-    widths = [max(3, *(len(line[i]) for line in [head, *body])) for i in range(len(head))]
-    left = len(sheet.names)
-    rule = ["-" * w if i < left else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
-
-    def lines() -> Iterator[str]:
-        for texts in (head, rule, *body):
-            cells = (t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(texts, widths, strict=True)))
-            yield f"| {' | '.join(cells)} |\n"
-
-    return f"**{piped(page.title)}**\n\n" + "".join(lines())
+    """The table under its title."""
+    return f"**{markup.piped(page.title)}**\n\n{markup.markdown(page.sheet)}"
 
 
 def latex(page: Page) -> str:
-    """A tabular with the rules of the booktabs package, its title a comment for whoever writes the caption."""
-    sheet = page.sheet
-    rows = [[*map(_typeset, row.names), *(_set(cell) for cell in row.cells)] for row in sheet.rows]
-    head = [_typeset(" ".join(name.split())) for name in sheet.names + sheet.columns]
-    lines = [
-        f"% {' '.join(page.title.split())}",
-        "% \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
-        "\\toprule",
-        " & ".join(head) + " \\\\",
-        "\\midrule",
-        *(begun(" & ".join(row)) + " \\\\" for row in rows),
-        "\\bottomrule",
-        "\\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
+    """The table, its title a comment for whoever writes the caption."""
+    return f"% {' '.join(page.title.split())}\n{markup.latex(page.sheet)}"
 
 
 def comma_separated(page: Page) -> str:
@@ -103,48 +73,8 @@ def comma_separated(page: Page) -> str:
     return f"# {page.title}\n{lines.getvalue()}"
 
 
-def piped(text: str) -> str:
-    """Text that Markdown prints as it is."""
-    return "".join(f"\\{sign}" if sign in "\\|*_" else sign for sign in text)
-
-
-def _starred(cell: Cell, bold: str) -> str:
-    text = bold.format(cell.text) if cell.best else cell.text
-    if cell.raised and cell.aside:
-        return f"{text}<sup>{cell.aside}</sup>"
-    return f"{text} {cell.aside}".rstrip()
-
-
-def _typeset(text: str) -> str:
-    text = escaped(text)
-    for sign, code in SIGNS.items():
-        text = text.replace(sign, code)
-    return text
-
-
-def _set(cell: Cell) -> str:
-    text = _typeset(cell.text)
-    text = f"\\textbf{{{text}}}" if cell.best else text
-    if cell.raised and cell.aside:
-        return f"{text}\\textsuperscript{{{_typeset(cell.aside)}}}"
-    return f"{text} {{\\scriptsize {_typeset(cell.aside)}}}" if cell.aside else text
-
-
 WRITERS: dict[str, Callable[[Page], str]] = {"markdown": markdown, "latex": latex, "csv": comma_separated}
 FORMATS = ("table", *WRITERS, "json")
-
-
-def shown(value: float, digits: int) -> str:
-    """A number as shown to people; what rounds to nothing has no sign.
-
-    >>> shown(0.12345, 3), shown(-1e-9, 2), shown(1e300, 2)
-    ('0.123', '0.00', '1.00e+300')
-    """
-    if np.isnan(value):
-        return UNDEFINED
-    if HUGE <= abs(value) < np.inf:
-        return f"{value:.{digits}e}"
-    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def column(values: Sequence[float], digits: int, *, best: bool = True) -> list[Cell]:

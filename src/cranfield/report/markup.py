@@ -1,0 +1,96 @@
+"""Sheets for papers and web pages: Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cranfield.report.sheet import Cell, Sheet
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"${sign}$" for sign in "<>|"},  # which the oldest and still usual encoding of fonts prints as ¡, ¿ and —
+    **{"–": "--", "τ": "$\\tau$", "ρ": "$\\rho$", "±": "$\\pm$", "∞": "$\\infty$"},
+}
+
+
+def piped(text: str) -> str:
+    """Text that Markdown prints as it is, in a table too.
+
+    >>> piped("my_run|2")
+    'my\\\\_run\\\\|2'
+    """
+    return "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in text)
+
+
+def escaped(text: str) -> str:
+    """Text that LaTeX prints as it is.
+
+    >>> escaped("50% of my_run")
+    '50\\\\% of my\\\\_run'
+    """
+    return "".join(SPECIAL.get(sign, sign) for sign in text)
+
+
+def markdown(sheet: Sheet) -> str:
+    """A pipe table, aligned so that it can be read unrendered too."""
+    head = [piped(name) for name in _heads(sheet)]
+    body = [[*map(piped, row.names), *map(_starred, row.cells)] for row in sheet.rows]
+    widths = [max(3, *(len(line[i]) for line in [head, *body])) for i in range(len(head))]
+    left = len(sheet.names)
+    rule = ["-" * w if i < left else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
+
+    def joined(texts: Sequence[str]) -> str:
+        cells = (t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(texts, widths, strict=True)))
+        return f"| {' | '.join(cells)} |\n"
+
+    return "".join(map(joined, (head, rule, *body)))
+
+
+def latex(sheet: Sheet) -> str:
+    """A tabular with the rules of the booktabs package."""
+    lines = [
+        "% \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
+        "\\toprule",
+        _ampersands([escaped(name) for name in _heads(sheet)]),
+        "\\midrule",
+        *_rows(sheet),
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _heads(sheet: Sheet) -> list[str]:
+    """Headings that stand in several lines on a screen, each in one."""
+    return [" ".join(name.split()) for name in sheet.names + sheet.columns]
+
+
+def _starred(cell: Cell) -> str:
+    text = f"**{piped(cell.text)}**" if cell.best else piped(cell.text)
+    if cell.raised and cell.aside:
+        return f"{text}<sup>{cell.aside}</sup>"
+    return f"{text} {piped(cell.aside)}".rstrip()
+
+
+def _rows(sheet: Sheet) -> Iterator[str]:
+    for row in sheet.rows:
+        yield _ampersands([*map(escaped, row.names), *map(_set, row.cells)])
+        if sheet.ends(row):
+            yield "\\midrule"
+
+
+def _ampersands(cells: Sequence[str]) -> str:
+    line = " & ".join(cells) + " \\\\"
+    # What begins a row with `[` or `*` would be taken for an argument of the row before.
+    return f"{{}}{line}" if line[:1] in ("[", "*") else line
+
+
+def _set(cell: Cell) -> str:
+    text = f"\\textbf{{{escaped(cell.text)}}}" if cell.best else escaped(cell.text)
+    if cell.raised and cell.aside:
+        return f"{text}\\textsuperscript{{{escaped(cell.aside)}}}"
+    return f"{text} {{\\scriptsize {escaped(cell.aside)}}}" if cell.aside else text
