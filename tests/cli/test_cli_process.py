@@ -70,6 +70,31 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     assert (process.returncode, out, err.strip()) == (130, b"", b"")
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize("verb", ["simulate", "convert"])
+def test_nothing_half_written_stays_behind(tmp_path: Path, verb: str, number: int, code: int) -> None:
+    """A folder and a file, each ended while its draft stands beside the place."""
+    target = tmp_path / "out" / {"simulate": "lab", "convert": "run.csv.xz"}[verb]
+    target.parent.mkdir()
+    args = [str(target), "--documents", "20000", "--words", "100"]
+    if verb == "convert":
+        (tmp_path / "in.run").write_text("".join(f"q{i % 50} Q0 d{i * i} {i} {i / 7} t\n" for i in range(200_000)))
+        args = [str(tmp_path / "in.run"), str(target), "--kind", "run"]
+    command = [sys.executable, "-m", "cranfield", verb, *args]
+
+    def heard() -> None:
+        signal.signal(number, signal.SIG_DFL)  # which whoever runs the tests may have had ignored
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heard) as process:
+        while process.poll() is None and not list(target.parent.iterdir()):
+            time.sleep(0.005)
+        process.send_signal(number)
+        assert process.stderr is not None
+        assert process.stderr.read().strip() == b""
+    assert process.returncode == code
+    assert list(target.parent.iterdir()) == []
+
+
 def on_terminal(*args: str, **environment: str) -> str:
     """What the command prints when its output is a terminal."""
     import os

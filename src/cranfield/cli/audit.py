@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,6 +83,6 @@ def command(
     text = report.write(found, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
     emit(text, output)
     if figure:
-        replace(Path(figure), figures.render(found, figure))
+        replace(figure, figures.render(found, figure))
     if format != "json":
         note([*told, *found.notes])

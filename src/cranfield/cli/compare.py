@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import click
@@ -198,7 +197,7 @@ def command(
         click.echo(f"{len(drawing.figures(found, figures))} files in {figures}", err=True)
     judged = verdicts(found, labels, by)
     if junit:
-        replace(Path(junit), junit_xml(judged).encode())
+        replace(junit, junit_xml(judged).encode())
     worse = [one.sentence for one in judged if one.worse]
     for sentence in worse:
         click.echo(sentence.encode("utf-8", "surrogateescape"), err=True)

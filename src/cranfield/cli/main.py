@@ -1,11 +1,12 @@
 """The command ``cranfield``: finds the verb, loads nothing else, and turns errors into messages and exit codes.
 
-0: done; 1: the data cannot be used; 2: the command makes no sense; 130: interrupted.
+0: done; 1: the data cannot be used; 2: the command makes no sense; 130: interrupted; 143: told to end.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -40,6 +41,7 @@ VERBS = (
 )
 
 INTERRUPTED = 130
+KILLED = 128  # and the number of the signal, as shells say it
 BROKEN_PIPE = 141  # what the shell reports of a program that ends by SIGPIPE
 
 
@@ -121,6 +123,15 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+def orderly() -> None:
+    """Lets the program clean up behind itself where it is told to end: half-written files do not stay."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # not every system has both
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda received, _: sys.exit(KILLED + received))
+
+
 def main() -> None:
     """What the installed command runs."""
+    orderly()
     cli.main(prog_name="cranfield")

@@ -6,9 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import click
+
+from cranfield.drafts import draft
 
 
 def emit(text: str, output: str | None = None) -> None:
@@ -17,7 +18,7 @@ def emit(text: str, output: str | None = None) -> None:
     if output is None or output == "-":
         _print(data)
     else:
-        replace(Path(output), data)
+        replace(output, data)
 
 
 def _print(data: bytes) -> None:
@@ -35,21 +36,10 @@ def _print(data: bytes) -> None:
         raise
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace(path: str, data: bytes) -> None:
     """The file with new content; whoever reads it meanwhile sees the old one or the new one, never half of it."""
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
-        path.write_bytes(data)
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    finally:
-        draft.unlink(missing_ok=True)
+    with draft(path) as beside:
+        beside.write_bytes(data)
 
 
 def note(lines: Iterable[str]) -> None:

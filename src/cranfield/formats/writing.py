@@ -9,12 +9,14 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from cranfield.data import Judgments, Run, Strings, Table
+from cranfield.drafts import draft
 from cranfield.errors import InputError
 from cranfield.formats import compression
 from cranfield.formats.content import begins_as
@@ -193,31 +195,11 @@ def _parquet(columns: dict[str, Any]) -> bytes:
 
 def save(path: str, pieces: Iterator[bytes], packed: str) -> None:
     """Bytes as a file, whole or not at all."""
-    import secrets
-
-    if os.path.exists(path) and not os.path.isfile(path):
-        # A pipe or a device is written to as it is; there is nothing to rename.
-        _fill(path, path, os.O_WRONLY, pieces, packed)
-        return
-    beside = f"{path}.{secrets.token_hex(4)}.part"
-    try:
-        _fill(path, beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), pieces, packed)
-        os.replace(beside, path)
-    except BaseException:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise
-
-
-def _fill(path: str, target: str, flags: int, pieces: Iterator[bytes], packed: str) -> None:
-    try:
-        descriptor = os.open(target, flags, 0o666)
-    except OSError as error:
-        raise InputError([f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"]) from error
-    with open(descriptor, "wb") as file:
-        if not packed:
-            file.writelines(pieces)
-            return
-        with compression.compressor(packed, file) as stream:
+    with draft(path) as beside:
+        try:
+            file = beside.open("wb")
+        except OSError as error:
+            raise InputError([f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"]) from error
+        with file, compression.compressor(packed, file) if packed else nullcontext(file) as stream:
             for piece in pieces:
                 stream.write(piece)

@@ -18,7 +18,6 @@ from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
 from cranfield.studies.systems import systems, tied
 
-NAME = "correlation"
 # Those of the paper; its bpref_R is bpref, unless more documents are relevant than not.
 DEFAULT = (
     "bpref",
@@ -35,11 +34,13 @@ DEFAULT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation:
+class Correlation(saving.Study):
     """How far measures agree on the order of runs.
 
     ``means`` (measure, run); ``matrix`` (measure, measure): the first one is the reference, where that matters.
     """
+
+    STUDY = "correlation"
 
     runs: tuple[str, ...]
     measures: tuple[str, ...]
@@ -83,7 +84,7 @@ class Correlation:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": {"coefficient": self.coefficient, "alpha": self.alpha, "seed": self.seed},
             "queries": self.queries,
             "runs": list(self.runs),
@@ -98,15 +99,6 @@ class Correlation:
             "clustered": [self.measures[i] for i in self.clustered],
             "notes": list(self.notes),
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Correlation:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Correlation:

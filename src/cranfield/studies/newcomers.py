@@ -23,7 +23,6 @@ from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
 from cranfield.studies.systems import Systems, complete, means, systems, tied
 
-NAME = "newcomers"
 DEFAULT = ("bpref", "AP", "AP[condensed]", "Q", "Q[condensed]", "nDCG", "nDCG[condensed]", "P@10")
 
 
@@ -38,13 +37,15 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Newcomers:
+class Newcomers(saving.Study):
     """Every run with all judgments, and without those that only its group contributed.
 
     ``group`` (run,): counts ``groups``; ``unique`` (group, 2): relevant and other judgments that are its own.
     ``score``, ``without`` (measure, run); ``rank``, ``rank_without`` (measure, run): 1 is the best run.
     ``agreement`` (measure, group): of the order of all runs without its judgments with the order with them.
     """
+
+    STUDY = "newcomers"
 
     settings: Settings
     runs: tuple[str, ...]
@@ -70,7 +71,7 @@ class Newcomers:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": asdict(self.settings),
             "queries": self.queries,
             "groups": {
@@ -96,15 +97,6 @@ class Newcomers:
             },
             "notes": list(self.notes),
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Newcomers:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Newcomers:

@@ -26,7 +26,6 @@ from cranfield.statistics.swapping import Swaps, swap_rates
 from cranfield.studies import saving
 from cranfield.studies.systems import Systems, systems
 
-NAME = "power"
 DEFAULT = ("AP", "nDCG", "nDCG@10", "P@10", "RR", "bpref", "Q", "AP[condensed]", "nDCG[condensed]", "Q[condensed]")
 DIFFERENCES = (0.02, 0.05, 0.1, 0.2)  # asked about where nobody says which
 ERROR = 0.05  # pairs that may change places for a difference to count as large enough
@@ -48,8 +47,10 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, eq=False)
-class Power:
+class Power(saving.Study):
     """How well each measure tells runs apart, on the ``queries`` where every measure is defined for every run."""
+
+    STUDY = "power"
 
     runs: tuple[str, ...]
     queries: tuple[str, ...]
@@ -89,7 +90,7 @@ class Power:
         third, and so on.
         """
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": {
                 "test": self.test,
                 "b": self.b,
@@ -129,15 +130,6 @@ class Power:
                 "required_extrapolated": saving.listed(np.array([swaps.required(ERROR, extrapolated=True)]))[0],
             },
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Power:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Power:

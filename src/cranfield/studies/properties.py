@@ -23,7 +23,6 @@ from cranfield.views import Views
 
 __all__ = ["MORE", "PROPERTIES", "SEVEN", "Case", "Checked", "Properties", "Verdict", "properties"]
 
-NAME = "properties"
 OPEN_TIES = ("expected", "best", "worst")  # the other rules settle a tie before anyone looks at relevance
 
 
@@ -48,8 +47,10 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Properties:
+class Properties(saving.Study):
     """The properties of several measures, in worlds of so many ``documents`` and such ``grades`` if anybody said."""
+
+    STUDY = "properties"
 
     checked: tuple[Checked, ...]
     notes: tuple[str, ...] = ()
@@ -72,16 +73,7 @@ class Properties:
             for one in self.checked
         ]
         settings = {"documents": self.documents, "grades": self.grades and list(self.grades)}
-        return {"study": NAME, "settings": settings, "measures": measures, "notes": list(self.notes)}
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Properties:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
+        return {"study": self.STUDY, "settings": settings, "measures": measures, "notes": list(self.notes)}
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Properties:

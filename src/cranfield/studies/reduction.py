@@ -25,7 +25,6 @@ from cranfield.studies.repetitions import summary
 from cranfield.studies.strata import RELEVANT, Strata, reduced
 from cranfield.studies.systems import LEAST, Systems, complete, means, systems, tied
 
-NAME = "reduction"
 DEFAULT = ("bpref", "rpref_relative2", "AP[condensed]", "Q[condensed]", "nDCG[condensed]", "AP", "Q", "nDCG")
 RATES = (90, 70, 50, 30, 10)
 By = Literal["rates", "depths", "queries"]
@@ -53,13 +52,15 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class Reduction(saving.Study):
     """Scores, orders and differences as less is known; the first level is everything.
 
     ``mean``, ``agreement``, ``power`` (measure, level, repeat): over runs and queries; with the order under all
     judgments; the share of pairs of runs that are told apart. ``counted``: the queries that these are of. ``judged``
     (level, repeat): documents judged.
     """
+
+    STUDY = "reduction"
 
     settings: Settings
     runs: tuple[str, ...]
@@ -84,7 +85,7 @@ class Reduction:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": asdict(self.settings),
             "runs": list(self.runs),
             "queries": self.queries,
@@ -101,15 +102,6 @@ class Reduction:
             },
             "notes": list(self.notes),
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Reduction:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Reduction:

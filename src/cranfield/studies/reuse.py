@@ -29,7 +29,6 @@ from cranfield.studies.rivals import Rivals, binary
 from cranfield.studies.systems import LEAST, complete, means, systems
 from cranfield.studies.widening import widened
 
-NAME = "reuse"
 DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSNB@20", "ABSRB@20", "DELTANB@20", "DELTARB@20")
 
 
@@ -48,13 +47,15 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Reuse:
+class Reuse(saving.Study):
     """How far orders of systems on one collection, from judgments of another, agree with its own judgments' order.
 
     ``agreement`` (truth, rival, source, target): with the truth, a measure under the target's judgments. Rivals have
     the source's judgments: that measure on lists as they are and on condensed lists, and every measure that
     reads documents. NaN where a rival orders no system. ``judged`` (collection, 2): relevant and other documents.
     """
+
+    STUDY = "reuse"
 
     settings: Settings
     runs: tuple[str, ...]
@@ -69,7 +70,7 @@ class Reuse:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": asdict(self.settings),
             "runs": list(self.runs),
             "queries": self.queries,
@@ -89,15 +90,6 @@ class Reuse:
             },
             "notes": list(self.notes),
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Reuse:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Reuse:

@@ -25,7 +25,6 @@ from cranfield.studies.strata import Strata, sampled
 from cranfield.studies.systems import LEAST, Systems, complete, means, systems
 from cranfield.studies.widening import widened
 
-NAME = "sampling"
 RATES = (1, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 HIGH = 0.8  # what the paper takes for agreement
 
@@ -46,13 +45,15 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampling:
+class Sampling(saving.Study):
     """How far orders of systems from samples of the judgments agree with the order from all of them.
 
     ``agreement`` (truth, rival, rate, repeat): with the truth, a measure under all judgments. Rivals are that
     measure on lists as they are and on condensed lists, and every measure that reads documents.
     ``judged`` (rate, 2): how many relevant and other documents are judged at each rate.
     """
+
+    STUDY = "sampling"
 
     settings: Settings
     runs: tuple[str, ...]
@@ -75,7 +76,7 @@ class Sampling:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": asdict(self.settings),
             "runs": list(self.runs),
             "queries": self.queries,
@@ -88,15 +89,6 @@ class Sampling:
             },
             "notes": list(self.notes),
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Sampling:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Sampling:

@@ -1,43 +1,56 @@
-"""Results as files: one JSON document each, written whole or not at all."""
+"""Results of studies as files: one JSON document each."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.drafts import draft
 from cranfield.errors import CranfieldError, InputError
 
 Place = str | os.PathLike[str]
 
 
-class Kept(Protocol):
-    """A result that can be written down."""
-
-    def to_dict(self) -> dict[str, Any]: ...
-
-
-Result = TypeVar("Result", bound=Kept)
-
 HINT = "a study is saved by `cranfield study NAME ... --format json -o FILE`"
 
 
-@contextmanager
-def draft(path: Place) -> Iterator[Path]:
-    """A file to write to that takes its place only when all is written; nobody ever reads half of it."""
-    final = Path(os.path.realpath(path))
-    beside = final.with_name(f".{final.name}.{os.getpid()}")
-    try:
-        yield beside
-        beside.replace(final)
-    finally:
-        beside.unlink(missing_ok=True)
+class Study(ABC):
+    """What a study found, which can be kept in a file; ``STUDY`` is the name it is asked for by."""
+
+    STUDY: ClassVar[str]
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `save` writes and ``--format json`` prints."""
+
+    @classmethod
+    @abstractmethod
+    def of_dict(cls, found: dict[str, Any]) -> Self:
+        """What `to_dict` returned, as a result again."""
+
+    def save(self, path: Place) -> None:
+        """Writes the result as one JSON file, whole or not at all."""
+        with draft(path) as beside:
+            beside.write_bytes(text(self.to_dict()).encode("utf-8", "surrogateescape"))
+
+    @classmethod
+    def load(cls, path: Place) -> Self:
+        """Reads what `save` wrote; an error where it is another study's, or parts of it are gone."""
+        found = load(path)
+        if found["study"] != cls.STUDY:
+            raise InputError([f"{os.fspath(path)}: a study of {found['study']}, not of {cls.STUDY}"])
+        with complete(cls.STUDY, path):
+            result = cls.of_dict(found)
+            text(result.to_dict())
+        return result
 
 
 def text(result: dict[str, Any]) -> str:
@@ -45,14 +58,8 @@ def text(result: dict[str, Any]) -> str:
     return json.dumps(result, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def save(path: Place, result: dict[str, Any]) -> None:
-    """Writes what a result's ``to_dict`` returned."""
-    with draft(path) as beside:
-        beside.write_bytes(text(result).encode("utf-8", "surrogateescape"))
-
-
 def load(path: Place) -> dict[str, Any]:
-    """Reads what `save` wrote, for whichever study; an error where it is something else."""
+    """The plain data of whichever study a file holds; an error where it is something else."""
     place = os.fspath(path)
     try:
         found = json.loads(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
@@ -61,16 +68,6 @@ def load(path: Place) -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get("study"), str):
         raise InputError([f"{place}: not a saved study"], hint=HINT)
     return found
-
-
-def rebuilt(make: Callable[[dict[str, Any]], Result], found: dict[str, Any], study: str, place: Place) -> Result:
-    """The result that a saved dict describes; an error where it is another study's, or parts of it are gone."""
-    if found["study"] != study:
-        raise InputError([f"{os.fspath(place)}: a study of {found['study']}, not of {study}"])
-    with complete(study, place):
-        result = make(found)
-        text(result.to_dict())
-    return result
 
 
 @contextmanager

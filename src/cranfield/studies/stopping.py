@@ -23,7 +23,6 @@ from cranfield.studies import saving
 from cranfield.studies.cutting import Lists, Walk
 from cranfield.views import Ties
 
-NAME = "stopping"
 # As published, nDCG with a terminal document can exceed 1 where gains are graded; a search for the best cut finds that.
 DEFAULT = ("AP[terminal]", "nDCG(ideal='bounded')[terminal]")
 # Rules by which a list has one order, and that of its scores.
@@ -120,8 +119,10 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Stopping:
+class Stopping(saving.Study):
     """What cutting would buy each run by each measure."""
+
+    STUDY = "stopping"
 
     outcomes: tuple[Outcome, ...]
     repeats: int
@@ -131,20 +132,11 @@ class Stopping:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `save` writes and ``--format json`` prints."""
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": {"repeats": self.repeats, "seed": self.seed},
             "outcomes": [one.to_dict() for one in self.outcomes],
             "notes": list(self.notes),
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Stopping:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Stopping:

@@ -23,7 +23,6 @@ from cranfield.statistics.correlation import SAME, Agreement, kendall, swaps
 from cranfield.studies import saving
 from cranfield.views import TIES, Ties, Views
 
-NAME = "truncation"
 # Rules that leave no doubt about where in a list NIL stands.
 DEFINITE: tuple[Ties, ...] = ("trec", "trec9", "input", "rank")
 
@@ -68,13 +67,15 @@ def c_at_1(n: int, correct: int, unanswered: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Truncation:
+class Truncation(saving.Study):
     """Plain and terminal scores of systems, side by side, and how long their lists are.
 
     ``plain``, ``terminal`` (run, measure, query): X and X'; undefined values count 0 in means.
     ``before``, ``after`` (run, query): list lengths, with NIL as an item, and without it and all that follows it.
     ``correct`` (run, query): the first answer is relevant.
     """
+
+    STUDY = "truncation"
 
     runs: tuple[str, ...]
     measures: tuple[str, ...]
@@ -134,7 +135,7 @@ class Truncation:
         x, y = self.means
         lengths = self.histogram
         return {
-            "study": NAME,
+            "study": self.STUDY,
             "settings": {"nil": self.nil, "full_length": self.full_length, "ties": self.ties},
             "measures": {measure: self._measure(m) for m, measure in enumerate(self.measures)},
             "lengths": {when: {str(n): c[i] for n, c in lengths.items()} for i, when in enumerate(("before", "after"))},
@@ -175,15 +176,6 @@ class Truncation:
             "tied_terminal": found.tied_y,
             "inverted": [list(pair) for pair in self.inverted(m)],
         }
-
-    def save(self, path: saving.Place) -> None:
-        """Writes the result as one JSON file."""
-        saving.save(path, self.to_dict())
-
-    @classmethod
-    def load(cls, path: saving.Place) -> Truncation:
-        """Reads what `save` wrote."""
-        return saving.rebuilt(cls.of_dict, saving.load(path), NAME, path)
 
     @classmethod
     def of_dict(cls, found: dict[str, Any]) -> Truncation:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cranfield.drafts import draft
 from cranfield.formats.optional import optional
-from cranfield.studies.saving import draft
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, panels, save
 from cranfield.statistics.correlation import places
 from cranfield.studies.coefficients import coefficient
-from cranfield.studies.correlation import NAME, Correlation
+from cranfield.studies.correlation import Correlation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,10 @@ CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
 
 def figures(result: Correlation, folder: str) -> list[Path]:
     """Draws the heat map, and the places of runs, into a folder."""
-    return [*save(partial(draw, result), folder, NAME), *save(partial(scatter, result), folder, f"{NAME}-places")]
+    return [
+        *save(partial(draw, result), folder, result.STUDY),
+        *save(partial(scatter, result), folder, f"{result.STUDY}-places"),
+    ]
 
 
 def draw(result: Correlation) -> Figure:
