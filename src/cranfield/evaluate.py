@@ -89,13 +89,11 @@ def evaluate(
     judgments, rows = formats.read_qrels(qrels), None
     if not len(judgments.queries):
         raise InputError([f"{judgments.name}: there is no judgment in it"])
-    reading = [c.measure for c in columns if c.measure.definition.content]
+    reading = [c.measure for c in plan.reading]
     scored, notes = [], by_subtopic(judgments, columns)
     if intents is not None:
         judgments, said = with_intents(judgments, intents)
         notes += said
-    if nil is not None and reading:
-        raise UsageError(f"{reading[0]} reads documents, and nil is none", hint="leave one of the two out")
     if nil is not None:
         judgments, rows = with_nil(judgments, nil)
     work = len(runs) * (2 if reading else 1)
@@ -132,6 +130,11 @@ class Plan:
     nil: str | None
     seed: int
 
+    @property
+    def reading(self) -> list[Column]:
+        """The columns of measures that read documents."""
+        return [column for column in self.columns if column.measure.definition.content]
+
 
 def planned(
     measures: Any,
@@ -162,7 +165,10 @@ def planned(
         raise UsageError(f"nil must be the text of a document id, not {nil!r}")
     views = Views(ties, depth, condensed, terminal, full_length)
     columns = columns_of(measures, views, residuals=residuals, bounds=bounds)
-    return Plan(tuple(columns), queries, undefined, negative, nil, seed)
+    plan = Plan(tuple(columns), queries, undefined, negative, nil, seed)
+    if nil is not None and plan.reading:
+        raise UsageError(f"{plan.reading[0].measure} reads documents, and nil is none", hint="leave one of the two out")
+    return plan
 
 
 def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:

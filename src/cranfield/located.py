@@ -34,11 +34,30 @@ def reader(
 ) -> Aligner:
     """An aligner that knows the words of all documents that these measures will read in these runs."""
     measures = list(measures)
+    readable(measures, corpus, judgments.name, subtopics=judgments.labels is not None)
+    found: dict[str, set[str]] = {}
+    for i, run in enumerate(runs):
+        for query, documents in seen(run, measures).items():
+            found.setdefault(query, set()).update(documents)
+        if progress is not None:
+            progress(i + 1)
+    judgments = located(judgments, found, negative)
+    reading = Reading(judgments, Corpus.open(corpus, wanted=judgments.documents))
     for measure in measures:
-        if judgments.labels is None and not measure.chosen["whole"]:
+        view = measure.chosen["rel"], measure.chosen["whole"]
+        absent, relevant = reading.absent(view)
+        if relevant and absent == relevant:
+            raise strangers(judgments.name, relevant, judgments.documents[int(reading.relevant(view).row[0])])
+    return Aligner(judgments, reading=reading)
+
+
+def readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: bool) -> None:
+    """An error where these measures ask for judgments by subtopic, or for a corpus, that are not there."""
+    for measure in measures:
+        if not subtopics and not measure.chosen["whole"]:
             whole = replace(measure, parameters=(*measure.parameters, ("whole", True)))
             raise InputError(
-                [f"{judgments.name}: {measure} needs judgments by subtopic, and these have none"],
+                [f"{name}: {measure} needs judgments by subtopic, and these have none"],
                 hint=f"`{whole}` takes each query as one subtopic",
             )
     if corpus is None:
@@ -47,28 +66,23 @@ def reader(
             hint="corpus= (--corpus of eval, explain and studies) takes a file of `cranfield corpus`, "
             "a collection, or {document: text}",
         )
-    if negative == "nonrel":
-        judgments = replace(judgments, grade=np.maximum(judgments.grade, 0))
-    wanted = {first for measure in measures if (first := look(measure)) is not None}
+
+
+def strangers(name: str, relevant: int, example: str) -> InputError:
+    """What to say where the corpus has none of the relevant documents."""
+    return InputError(
+        [f"{name}: none of its {relevant} relevant documents is in the corpus, such as `{example}`"],
+        hint="do the two belong together? A corpus must have been made with the judged documents",
+    )
+
+
+def seen(run: Run, measures: Iterable[Measure]) -> dict[str, set[str]]:
+    """The documents of each query that these measures read, whether anybody judged them or not."""
     found: dict[str, set[str]] = {}
-    for i, run in enumerate(runs):
-        for first in wanted:
-            for query, documents in firsts(run, first).items():
-                found.setdefault(query, set()).update(documents)
-        if progress is not None:
-            progress(i + 1)
-    judgments = located(judgments, found)
-    reading = Reading(judgments, Corpus.open(corpus, wanted=judgments.documents))
-    for measure in measures:
-        view = measure.chosen["rel"], measure.chosen["whole"]
-        absent, relevant = reading.absent(view)
-        if relevant and absent == relevant:
-            example = judgments.documents[int(reading.relevant(view).row[0])]
-            raise InputError(
-                [f"{judgments.name}: none of its {relevant} relevant documents is in the corpus, such as `{example}`"],
-                hint="do the two belong together? A corpus must have been made with the judged documents",
-            )
-    return Aligner(judgments, reading=reading)
+    for first in {first for measure in measures if (first := look(measure)) is not None}:
+        for query, documents in firsts(run, first).items():
+            found.setdefault(query, set()).update(documents)
+    return found
 
 
 def look(measure: Measure) -> First | None:
@@ -80,8 +94,10 @@ def look(measure: Measure) -> First | None:
     return First(min(ends, default=None), views.key, SETTLES.get(views.ties or "", "id"))
 
 
-def located(judgments: Judgments, found: Mapping[str, set[str]]) -> Judgments:
-    """The judgments with more documents of their queries, which nobody judged.
+def located(
+    judgments: Judgments, found: Mapping[str, set[str]], negative: Literal["unjudged", "nonrel"] = "unjudged"
+) -> Judgments:
+    """The judgments with more documents of their queries, which nobody judged; ``negative`` is what that means so far.
 
     >>> from cranfield.formats import read_qrels
     >>> more = located(read_qrels({"q": {"b": 1}, "r": {"b": 0}}), {"q": {"a", "b"}, "x": {"c"}})
@@ -102,5 +118,6 @@ def located(judgments: Judgments, found: Mapping[str, set[str]]) -> Judgments:
     if labels is not None:
         query = np.searchsorted(begin, labels.document, side="right") - 1
         labels = replace(labels, document=labels.document + before[query])
-    grade = np.insert(judgments.grade, at, -1.0)
+    judged = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
+    grade = np.insert(judged, at, -1.0)
     return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels)

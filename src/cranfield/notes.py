@@ -251,32 +251,49 @@ def open_to_ties(one: Scored, column: Column) -> Booleans:
 
 def _read(one: Scored, columns: Sequence[Column], counted: Booleans) -> Iterator[str]:
     """How much of what was to be read, and learnt from, the corpus does not have."""
-    told: dict[tuple[int, int], list[str]] = {}
-    for column in columns:
-        measure = column.measure
-        if not measure.definition.content:
-            continue
-        alignment = one.alignments[column.slot]
-        reading, chosen = alignment.aligner.reading, measure.chosen
-        assert reading is not None
-        absent = there = 0
-        for rows, batch in alignment.batches:
-            seen = settled(measure.ordered(batch), measure.views)
-            end = np.minimum(seen.length, measure.cutoff or np.inf)[:, None]
-            read = seen.document[~np.isnan(seen.grade) & (seen.start < end) & counted[rows][:, None]]
-            absent, there = absent + int((reading.document[read] < 0).sum()), there + len(read)
-        told.setdefault((absent, there), []).append(column.label)
-        view = chosen["rel"], chosen["whole"]
-        yield from read_of(reading, view, chosen["mu"], alignment.aligner.judgments.name)
+    reads = [column for column in columns if column.measure.definition.content]
+    for column in reads:
+        aligner, chosen = one.alignments[column.slot].aligner, column.measure.chosen
+        assert aligner.reading is not None
+        yield from read_of(aligner.reading, (chosen["rel"], chosen["whole"]), chosen["mu"], aligner.judgments.name)
+    judged = counted[: len(one.length)]
+    yield from unread(
+        one.run.name, [documents_read(one, column)[judged].sum(axis=0).tolist() for column in reads], reads
+    )
+
+
+def documents_read(one: Scored, column: Column) -> Integers:
+    """How many of the documents read the corpus does not have, and how many there are: (judged query, 2)."""
+    measure, alignment = column.measure, one.alignments[column.slot]
+    reading = alignment.aligner.reading
+    assert reading is not None
+    found = np.zeros((len(one.length), 2), np.int64)
+    for rows, batch in alignment.batches:
+        seen = settled(measure.ordered(batch), measure.views)
+        end = np.minimum(seen.length, measure.cutoff or np.inf)[:, None]
+        read = ~np.isnan(seen.grade) & (seen.start < end)
+        found[rows, 0] = (read & (reading.document[seen.document] < 0)).sum(axis=1)
+        found[rows, 1] = read.sum(axis=1)
+    return found
+
+
+def unread(run: str, found: Sequence[Sequence[int]], columns: Sequence[Column]) -> Iterator[str]:
+    """The sums of `documents_read` of a run, by column, in words."""
+    told: dict[tuple[int, ...], list[str]] = {}
+    for counts, column in zip(found, columns, strict=True):
+        told.setdefault(tuple(counts), []).append(column.label)
     for (absent, there), labels in told.items():
         which = f" ({', '.join(labels)})" if len(told) > 1 else ""
-        yield f"{one.run.name}: {absent:,} of {there:,} documents read{which} are not in the corpus, and add nothing"
+        yield f"{run}: {absent:,} of {there:,} documents read{which} are not in the corpus, and add nothing"
 
 
 def read_of(reading: Reading, view: tuple[float, bool], mu: float, name: str) -> Iterator[str]:
     """How much of what could have been learnt the corpus does not have."""
-    gone, relevant = reading.absent(view)
+    return untaught(name, *reading.absent(view), *reading.silent(view, mu))
+
+
+def untaught(name: str, gone: int, relevant: int, silent: int, subtopics: int) -> Iterator[str]:
+    """The same in words."""
     yield f"{name}: {gone:,} of {relevant:,} relevant documents are not in the corpus, and teach nothing"
-    silent, subtopics = reading.silent(view, mu)
     if silent:
         yield f"{name}: {silent:,} of {subtopics:,} subtopics have no model of what is relevant to them: left out"

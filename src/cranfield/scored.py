@@ -67,7 +67,9 @@ def align(run: Run, aligners: Aligners, columns: Sequence[Column]) -> dict[Slot,
     by_id = {
         c.slot
         for c in columns
-        if (c.measure.views.ties or "trec") in ("trec", "trec9") or c.measure.definition.subtopics
+        if (c.measure.views.ties or "trec") in ("trec", "trec9")
+        or c.measure.definition.subtopics
+        or c.measure.definition.content
     }
     slots = sorted({c.slot for c in columns})
     return {slot: aligners[slot[0]].align(run, slot[1], by_id=slot in by_id) for slot in slots}

@@ -191,6 +191,35 @@ def test_scores_do_not_depend_on_company() -> None:
     assert together.tolist() == pytest.approx(alone, abs=1e-12)
 
 
+def test_not_a_bit_depends_on_company() -> None:
+    """Neither other queries, nor other runs and measures, nor the order of rows move the last bit of a score."""
+    rng = np.random.default_rng(5)
+    words = [f"w{i}" for i in range(40)]
+    texts = {f"d{i}": " ".join(rng.choice(words, int(rng.integers(1, 30)))) for i in range(60)}
+    qrels = {
+        f"q{q}": {f"d{i}": {str(s): int(rng.integers(0, 2)) for s in range(3)} for i in rng.permutation(70)[:15]}
+        for q in range(6)
+    }
+    runs = [
+        {
+            q: {f"d{i}": float(rng.integers(0, 9)) for i in rng.permutation(70)[: 4 + 9 * at]}
+            for at, q in enumerate(qrels)
+        }
+        for _ in range(2)
+    ]
+    names = [f"{name}{cut}{view}" for name in NAMES for cut in ("@7", "@20", "") for view in ("", "[depth=9]")]
+    names += ["DELTARB@7[ties=expected]", "ABSNB@3[ties=expected]", "DELTANB[condensed, ties=expected]"]
+    together = cf.evaluate(runs, qrels, names, corpus=texts).values
+    for r, run in enumerate(runs):
+        for q, query in enumerate(qrels):
+            backwards = {query: dict(reversed(run[query].items()))}
+            judged = {query: dict(reversed(qrels[query].items()))}
+            # Beside others of its kind a measure may be told more of a run than it asks for.
+            for some in (slice(24), *(slice(m, m + 1) for m in range(24, len(names)))):
+                alone = cf.evaluate(backwards, judged, names[some], corpus=texts).values[0, :, 0]
+                assert alone.tolist() == together[r, some, q].tolist(), names[some]
+
+
 WRONG = {
     "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 reads documents, and needs a corpus of them\n\nhint: corpus= (--corpus of eval, explain and studies) takes a file of `cranfield corpus`, a collection, or {document: text}"),
     "not a corpus": ({"corpus": 7}, "DELTARB@20", QRELS, "cannot read a corpus from int\n\nhint: give a Corpus, a path, an open binary file or {document: text}"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
-from cranfield.content import artifact
+from cranfield.content import artifact, models
 from cranfield.content.collecting import default_workers, read_parts
 from cranfield.content.counting import Part, Words, columns
 from cranfield.content.documents import Choice, Documents, Faults, encoded
@@ -40,6 +41,16 @@ class Corpus:
     missing: Strings  # ids of documents asked for that the collection does not have
     repeated: int = 0  # documents kept that were given more than once, with the same text
     origins: tuple[Origin, ...] = ()  # what it was read from
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Which document each id is."""
+        return {name: i for i, name in enumerate(self.documents)}
+
+    @cached_property
+    def counts(self) -> models.Words:
+        """Its words as models take them."""
+        return models.Words.of(self)
 
     @classmethod
     def of(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cranfield.content.corpus import Corpus
 from cranfield.content.gains import gained, nearness
-from cranfield.content.models import Models, Words
+from cranfield.content.models import Models
 from cranfield.data import Floats, Integers, Judgments
 
 # What counts as relevant to what: the lowest grade, and whether a query is taken as one subtopic.
@@ -33,13 +33,14 @@ class Relevant:
 class Reading:
     """Judgments, and the words of the documents that they speak of, so far as a corpus has them.
 
-    ``document`` (row of the judgments,) counts the corpus' documents; -1 where it does not have the document.
+    ``document`` (row of the judgments + 1,) counts the corpus' documents; -1 where it does not have the document, and
+    for row -1, which stands for none.
     """
 
     def __init__(self, judgments: Judgments, corpus: Corpus) -> None:
-        place = {name: i for i, name in enumerate(corpus.documents)}
-        self.judgments, self.corpus, self.words = judgments, corpus, Words.of(corpus)
-        self.document = np.array([place.get(name, -1) for name in judgments.documents], np.int64)
+        place = corpus.place
+        self.judgments, self.corpus, self.words = judgments, corpus, corpus.counts
+        self.document = np.array([*(place.get(name, -1) for name in judgments.documents), -1], np.int64)
         self._relevant: dict[View, Relevant] = {}
         self._models: dict[View, Models] = {}
 
@@ -55,7 +56,8 @@ class Reading:
             found = self.relevant(view)
             document = self.document[found.row]
             here = document >= 0
-            shape = len(found.names), max([1, *map(len, found.names)])
+            # Of no judgments at all there is one model that says nothing, for rankings that nobody judged.
+            shape = max(len(found.names), 1), max([1, *map(len, found.names)])
             self._models[view] = Models.learnt(
                 self.words, found.query[here], found.subtopic[here], document[here], shape
             )
@@ -63,8 +65,7 @@ class Reading:
 
     def nearness(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
         """How near rankings (row, rank) of rows of the judgments come to each subtopic; see `gains.nearness`."""
-        documents = np.where(rows < 0, -1, self.document[rows])
-        found = nearness(self.models(view), np.maximum(query, 0), documents, mu)
+        found = nearness(self.models(view), np.maximum(query, 0), self.document[rows], mu)
         return np.where(query[:, None, None] < 0, np.nan, found)
 
     def gains(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
@@ -84,6 +85,16 @@ class Reading:
         """How many of the subtopics with a relevant document have no model, and how many there are."""
         many = sum(map(len, self.relevant(view).names))
         return many - int((~np.isnan(self.models(view).divergence(mu))).sum()), many
+
+    def learnt(self, view: View, mu: float) -> Integers:
+        """`absent` and `silent` of each query, one after the other: (query, 4)."""
+        found, queries = self.relevant(view), len(self.judgments.queries)
+        rows = np.unique(found.row)
+        gone = rows[self.document[rows] < 0]
+        absent, relevant = (np.bincount(_queries(self.judgments, some), minlength=queries) for some in (gone, rows))
+        many = np.array([len(names) for names in found.names], np.int64)
+        known = (~np.isnan(self.models(view).divergence(mu))).sum(axis=1)[:queries]
+        return np.stack([absent, relevant, many - known, many], axis=1)
 
 
 def _relevant(judgments: Judgments, view: View) -> Relevant:

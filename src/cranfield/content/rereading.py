@@ -91,7 +91,7 @@ class Common:
 def _common(reading: Reading, query: Integers, rows: Integers, view: View, mu: float) -> Common:
     from scipy.sparse import vstack
 
-    documents = np.where(rows < 0, -1, reading.document[rows])
+    documents = reading.document[rows]
     found, models = reading.relevant(view), reading.models(view)
     teachers, first = np.unique(found.row, return_index=True)
     counts = _by_query(models, found.query[first], reading.document[teachers])

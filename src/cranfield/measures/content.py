@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, summed
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.catalogue import Measure, Probability, Range, Rank, measure
@@ -64,7 +64,7 @@ def weighed(b: Batch, gain: Floats, theta: float | None) -> Floats:
 def total(b: Batch, gain: Floats, theta: float | None, mu: float, rel: float, whole: bool) -> Floats:
     """What all ranks add; undefined where there is nothing to resemble."""
     assert b.reading is not None
-    return np.where(b.reading.defined(b.query, (rel, whole), mu), weighed(b, gain, theta).sum(axis=1), np.nan)
+    return np.where(b.reading.defined(b.query, (rel, whole), mu), summed(weighed(b, gain, theta)), np.nan)
 
 
 # What a rank gains, by the measure that counts it.

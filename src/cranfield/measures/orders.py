@@ -388,8 +388,9 @@ def _cuts(batch: Batch, query: int, k: int, seed: int) -> Settled:
 
 def _each(batch: Batch, query: int, k: int, seed: int) -> Settled:
     batch = batch.rows(np.array([query]))
-    rng = _generator(batch, seed)
     end = int(min(batch.length[0], k))
+    # Which documents are known below the end is a matter of what else is evaluated.
+    rng = _generator(batch.only(batch.start < end), seed)
     groups = [(columns, first, size) for columns, first, size in _groups(batch) if first < end]
     # What does not reach the first k may be in any order, and only those that do are chosen.
     slots = [min(size, end - first) for _, first, size in groups]
