@@ -24,7 +24,7 @@ Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Weights:
     """What ranks are worth: ``total`` of the first n together, and ``at`` one of them, without rounding."""
 

@@ -12,7 +12,6 @@ from cranfield import formats
 from cranfield.batch import Aligner
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError, MeasureError, UsageError
-from cranfield.intents import with_intents
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
 from cranfield.notes import about, about_run, by_subtopic
@@ -92,6 +91,8 @@ def evaluate(
     reading = [c.measure for c in plan.reading]
     scored, notes = [], by_subtopic(judgments, columns)
     if intents is not None:
+        from cranfield.intents import with_intents
+
         judgments, said = with_intents(judgments, intents)
         notes += said
     if nil is not None:
@@ -119,7 +120,7 @@ def evaluate(
     return replace(scores, notes=tuple(dict.fromkeys([*about(scores, columns, queries), *notes])))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What is to be computed, and what counts: all that `evaluate` is told but for runs and judgments."""
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.batch import Batch, Booleans
-from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.scored import Column, Scored, Slot
 from cranfield.scores import Scores
@@ -49,7 +48,7 @@ def about_subtopics(name: str, columns: Sequence[Column]) -> list[str]:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Names:
     """How many queries something is true of, and the first few of them."""
 
@@ -57,7 +56,7 @@ class Names:
     first: Sequence[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Figures:
     """What notes on one run are written from: counts and sums over its queries, by whoever has them.
 
@@ -224,6 +223,8 @@ def tie_limits(one: Scored, columns: Sequence[Column]) -> list[list[Floats]]:
 
 def holds(one: Scored, column: Column) -> Booleans:
     """For each judged query, whether its lowest and highest values are bounds."""
+    from cranfield.bounds import bounds
+
     found = np.ones(len(one.length), bool)
     for rows, batch in one.alignments[column.slot].batches:
         found[rows] = bounds(column.measure, batch).hold

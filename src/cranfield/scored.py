@@ -9,17 +9,16 @@ from typing import Literal
 import numpy as np
 
 from cranfield.batch import Aligner, Alignment, Batch, Key
-from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures import Measure
-from cranfield.measures.orders import Estimate
+from cranfield.measures.estimate import Estimate
 
 Part = Literal["value", "residual", "lowest", "highest"]
 Slot = tuple[bool, Key]  # whether documents are read, and what orders them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """One column of the scores: what to compute and what it is called."""
 
@@ -38,6 +37,8 @@ class Column:
             return self.measure.values(batch, seed=seed)
         if self.part == "residual":
             return self.measure.residual(batch, seed=seed)
+        from cranfield.bounds import bounds
+
         found = bounds(self.measure, batch, seed=seed)
         return Estimate(found.low if self.part == "lowest" else found.high)
 

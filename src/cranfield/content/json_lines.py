@@ -10,10 +10,10 @@ from typing import Any
 from cranfield.content.documents import NUL, Block, Choice, Documents, Faults, Fields, encoded, joined, there
 from cranfield.content.text_blocks import TextBlocks
 from cranfield.errors import InputError
+from cranfield.formats.content import BOM
 from cranfield.formats.faults import shown
 from cranfield.formats.opening import Opened
 from cranfield.formats.optional import available
-from cranfield.formats.records import BOM
 from cranfield.formats.tables import strings_of
 
 _UNKNOWN = Fields("", ())  # where no line is a record, each is a fault, whatever the fields

@@ -13,11 +13,10 @@ from cranfield.content.sgml import BEGIN, Sgml
 from cranfield.content.tab_separated import TabSeparated
 from cranfield.errors import InputError
 from cranfield.formats import ambient, compression
-from cranfield.formats.content import begins_as
+from cranfield.formats.content import begins_as, delimiter_of
 from cranfield.formats.faults import shown
 from cranfield.formats.opening import Opened, opened
 from cranfield.formats.optional import optional
-from cranfield.formats.records import delimiter_of
 from cranfield.formats.tables import strings_of
 
 DATASETS = "irds:"

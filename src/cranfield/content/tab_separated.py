@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from cranfield.content.documents import IDS, NUL, TEXTS, Block, Choice, Documents, Faults
 from cranfield.content.text_blocks import TextBlocks
+from cranfield.formats.content import BOM
 from cranfield.formats.opening import Opened
-from cranfield.formats.records import BOM
 
 
 class TabSeparated:

@@ -13,20 +13,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError, UsageError
-from cranfield.formats import ambient, nested, records, tables
-from cranfield.formats.content import kind_of
-from cranfield.formats.faults import Place, What
+from cranfield.errors import InputError
+from cranfield.formats import ambient
+from cranfield.formats.content import kind_of, no_columns
+from cranfield.formats.faults import Place
 from cranfield.formats.joining import check, join, load, scan_qrels
 from cranfield.formats.judging import Rows, judgments
-from cranfield.formats.opening import Opened, is_stream, opened
-from cranfield.formats.optional import optional
+from cranfield.formats.opening import is_stream, opened
 from cranfield.formats.writing import write_qrels, write_run
 
 __all__ = ["check_qrels", "check_run", "join", "load", "read_qrels", "read_run", "write_qrels", "write_run"]
 
-_DATASETS = "irds:"
-_DATASET_FIELDS = ("query_id", "doc_id", "relevance", "subtopic_id", "iteration")
+_DATASETS = "irds:"  # before the name of a data set of ir_datasets
 
 
 def read_run(source: Any, *, name: str | None = None, columns: Mapping[str, str] | None = None) -> Run:
@@ -40,15 +38,14 @@ def read_run(source: Any, *, name: str | None = None, columns: Mapping[str, str]
     if ambient.is_folder(source):
         return ambient.read_run(os.fsdecode(source), name)
     if not is_stream(source):
-        return Run(name or "run", _of_object(source, columns, Place("", "run", _unit(source))))
+        return _objects().run_of(source, columns, name or "run")
     stream = opened(source, "run")
     name = name or stream.name
     kind = kind_of(stream, "run", columns)
     if kind == "trec":
-        _no_columns(columns)
+        no_columns(columns)
         return Run(name, stream.opener, stream.place)
-    content = _content(stream, kind, "run", columns)
-    return Run(name, _of_object(content, columns, Place(stream.place, "run", _unit(content))), stream.place)
+    return _objects().run_of(_objects().held(stream, kind, "run", columns), columns, name, stream.place)
 
 
 def read_qrels(source: Any, *, name: str | None = None, columns: Mapping[str, str] | None = None) -> Judgments:
@@ -61,22 +58,21 @@ def read_qrels(source: Any, *, name: str | None = None, columns: Mapping[str, st
     if isinstance(source, Judgments):
         return source if name is None else dataclasses.replace(source, name=name)
     if isinstance(source, str) and source.startswith(_DATASETS):
-        _no_columns(columns)
+        no_columns(columns)
         dataset = source.removeprefix(_DATASETS)
-        return _from_datasets(dataset, name or dataset)
+        return _objects().from_datasets(dataset, name or dataset, source)
     if ambient.is_folder(source):
         return ambient.read_qrels(os.fsdecode(source), name)
     if not is_stream(source):
-        return _judged_object(source, columns, name or "qrels", Place("", "qrels", _unit(source)))
+        return _objects().judgments_of(source, columns, name or "qrels")
     stream = opened(source, "qrels")
     name = name or stream.name
     kind = kind_of(stream, "qrels", columns)
     if kind == "trec":
-        _no_columns(columns)
+        no_columns(columns)
         rows = Rows.scanned(scan_qrels(stream.opener, stream.place))
         return judgments(name, rows, Place(stream.place, "qrels"))
-    content = _content(stream, kind, "qrels", columns)
-    return _judged_object(content, columns, name, Place(stream.place, "qrels", _unit(content)))
+    return _objects().judgments_of(_objects().held(stream, kind, "qrels", columns), columns, name, stream.place)
 
 
 def check_run(source: Any, *, columns: Mapping[str, str] | None = None) -> InputError | None:
@@ -96,61 +92,8 @@ def check_qrels(source: Any, *, columns: Mapping[str, str] | None = None) -> Inp
     return None
 
 
-def _unit(source: Any) -> Any:
-    return "entry" if isinstance(source, Mapping) else "row"
+def _objects() -> Any:
+    """All that is not TREC text; who reads that alone need not load it."""
+    from cranfield.formats import objects
 
-
-def _content(stream: Opened, kind: str, what: What, columns: Mapping[str, str] | None) -> Any:
-    """A nested mapping or a frame, from a file that is not TREC text."""
-    place = Place(stream.place, what, "row")
-    if kind == "json":
-        return records.parsed(stream)
-    if kind == "csv":
-        return records.delimited(stream, place)
-    import io
-
-    wanted = tables.RUN_COLUMNS if what == "run" else tables.QRELS_COLUMNS
-    return tables.parquet(stream.path or io.BytesIO(stream.content()), wanted, columns, place)
-
-
-def _frame(source: Any, what: What) -> tables.Frame:
-    if isinstance(source, tables.ArrowFrame | tables.ListFrame):
-        return source
-    if tables.is_frame(source):
-        return tables.frame_of(source)
-    dicts = "{query: {document: score}}" if what == "run" else "{query: {document: grade}}"
-    raise UsageError(
-        f"cannot read {'a run' if what == 'run' else 'judgments'} from {type(source).__name__}",
-        hint=f"give a path, an open binary file, {dicts} or a data frame",
-    )
-
-
-def _of_object(source: Any, columns: Mapping[str, str] | None, place: Place) -> Any:
-    if isinstance(source, Mapping):
-        _no_columns(columns)
-        return nested.rankings(source, place)
-    return tables.run_table(_frame(source, "run"), columns, place)
-
-
-def _judged_object(source: Any, columns: Mapping[str, str] | None, name: str, place: Place) -> Judgments:
-    if isinstance(source, Mapping):
-        _no_columns(columns)
-        return nested.graded(source, name, place)
-    return tables.qrels_table(_frame(source, "qrels"), columns, name, place)
-
-
-def _no_columns(columns: Mapping[str, str] | None) -> None:
-    if columns:
-        raise UsageError("columns= is for tables, and this source has no named columns")
-
-
-def _from_datasets(dataset: str, name: str) -> Judgments:
-    datasets = optional("ir_datasets", f"reading {_DATASETS}{dataset}", "datasets")
-    try:
-        judged = list(datasets.load(dataset).qrels_iter())
-    except (KeyError, AttributeError) as error:
-        message = f"{_DATASETS}{dataset}: ir_datasets has no judgments under this name"
-        raise InputError([message], hint="https://ir-datasets.com lists what there is") from error
-    fields = [field for field in _DATASET_FIELDS if not judged or hasattr(judged[0], field)]
-    frame = tables.ListFrame({field: [getattr(row, field) for row in judged] for field in fields})
-    return tables.qrels_table(frame, None, name, Place(f"{_DATASETS}{dataset}", "qrels", "row"))
+    return objects

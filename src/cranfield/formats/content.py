@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from cranfield.errors import UsageError
 from cranfield.formats.faults import What
 from cranfield.formats.opening import Opened
-from cranfield.formats.records import BOM, delimiter_of
-from cranfield.formats.tables import GUESSES
+
+BOM = b"\xef\xbb\xbf"
 
 # A query id may begin with a bracket; only what can follow one in JSON makes it JSON.
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
@@ -22,6 +23,18 @@ def begins_as(head: bytes) -> str:
     return "json" if _JSON.match(head.removeprefix(BOM)) else ""
 
 
+def delimiter_of(place: str) -> str:
+    """The delimiter that a file name stands for, compressed or not; "" for names of other files."""
+    parts = place.lower().rsplit(".", 2)[1:]
+    return next((mark for part in parts for suffix, mark in (("csv", ","), ("tsv", "\t")) if part == suffix), "")
+
+
+def no_columns(columns: Mapping[str, str] | None) -> None:
+    """Refuses names of columns for what has none."""
+    if columns:
+        raise UsageError("columns= is for tables, and this source has no named columns")
+
+
 def kind_of(stream: Opened, what: What, columns: Mapping[str, str] | None) -> str:
     """The format of a stream: "parquet", "json", "csv" or "trec"."""
     if kind := begins_as(stream.head):
@@ -29,6 +42,8 @@ def kind_of(stream: Opened, what: What, columns: Mapping[str, str] | None) -> st
     delimiter = delimiter_of(stream.place)
     if not delimiter:
         return "trec"
+    from cranfield.formats.tables import GUESSES
+
     # TREC lines are often called .tsv: no header, and as many columns as there should be.
     first = stream.head.removeprefix(BOM).partition(b"\n")[0].decode("utf-8", "replace")
     names = {name.strip().strip('"').lower().replace("-", "_").replace(" ", "_") for name in first.split(delimiter)}

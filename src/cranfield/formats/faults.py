@@ -16,7 +16,7 @@ SHOWN = 60
 COLUMNS = {"run": "6 columns (query Q0 document rank score tag)", "qrels": "4 columns (query iteration document grade)"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """What was being read, and how to say where in it something is."""
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from cranfield.errors import InputError, UsageError
+from cranfield.formats.content import BOM
 from cranfield.formats.faults import shown
 from cranfield.formats.opening import is_stream, opened
-from cranfield.formats.records import BOM
 
 
 def read_groups(source: Any, member: str = "run", kind: str = "group") -> dict[str, str]:

@@ -16,7 +16,7 @@ FAULTS_KEPT = 20
 NO_SUBTOPIC = frozenset(("0", "Q0"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Judgments as they were given: codes count the distinct queries and iterations."""
 

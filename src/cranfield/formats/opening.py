@@ -33,7 +33,7 @@ FORMATS = (
 STRIPPED = frozenset((*compression.EXTENSIONS, *FORMATS))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Opened:
     """A stream whose first bytes are known; ``opener`` starts it anew each time it is called."""
 

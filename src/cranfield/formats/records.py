@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from cranfield.errors import InputError
+from cranfield.formats.content import BOM, delimiter_of
 from cranfield.formats.faults import Fault, Place, input_error, shown
 from cranfield.formats.opening import Opened
 from cranfield.formats.tables import ListFrame, TextFrame
-
-BOM = b"\xef\xbb\xbf"
 
 
 def _text(stream: Opened) -> str:
@@ -67,12 +66,6 @@ def _rows(objects: list[tuple[int, Any]], place: str) -> ListFrame:
         raise InputError(wrong)
     names = dict.fromkeys(name for _, value in objects for name in value)
     return ListFrame({name: [value.get(name) for _, value in objects] for name in names})
-
-
-def delimiter_of(place: str) -> str:
-    """The delimiter that a file name stands for, compressed or not; "" for names of other files."""
-    parts = place.lower().rsplit(".", 2)[1:]
-    return next((mark for part in parts for suffix, mark in (("csv", ","), ("tsv", "\t")) if part == suffix), "")
 
 
 def delimited(stream: Opened, place: Place) -> TextFrame:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.errors import InputError, UsageError
-from cranfield.formats.content import begins_as
+from cranfield.formats.content import BOM, begins_as
 from cranfield.formats.faults import shown
 from cranfield.formats.opening import Opened, is_stream, opened
-from cranfield.formats.records import BOM, parsed
+from cranfield.formats.records import parsed
 
 MOST = 1e100  # beyond it sums of weights, and below its inverse their shares, may leave what floats can hold
 

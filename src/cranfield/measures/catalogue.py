@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -14,7 +15,7 @@ import numpy as np
 from cranfield.batch import Batch, from_ranking
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
-from cranfield.measures.orders import Estimate, over_cuts, over_each, over_orders
+from cranfield.measures.estimate import Estimate
 from cranfield.views import Gains, Views, ordered, settled
 
 Kernel = Callable[..., Floats]
@@ -27,7 +28,7 @@ Orders = Literal["closed", "cuts", "but one", "all", "each"]
 NO_CUT = 1 << 60  # below any ranking
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Range:
     """The values that a parameter may take, as part of its type: ``Annotated[float, Range(0, 1)]``."""
 
@@ -52,7 +53,7 @@ Positive = Annotated[float, Range(0, 1e6, closed="(]")]
 Share = Annotated[float, Range(0, 1)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parameter:
     """One parameter of a measure, as its function's signature declares it."""
 
@@ -86,7 +87,6 @@ class Parameter:
         raise MeasureError(f"{where}: {self.name} must be {expected}, not {_literal(value)}")
 
 
-@dataclass(frozen=True)
 class GainParameter(Parameter):
     """``gain=``: how a grade becomes a gain, by name or by a map ``{grade: gain}``."""
 
@@ -141,9 +141,6 @@ class Definition:
     cite: str
     formula: str
     gains: GainKind
-    cutoff: Cutoff
-    parameters: dict[str, Parameter]
-    own: frozenset[str]  # the parameters that the function takes itself
     bounds: tuple[float, float]
     aggregate: Literal["mean", "geometric", "sum"] = "mean"
     orders: Orders = "closed"
@@ -155,6 +152,29 @@ class Definition:
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # reads documents, and needs a corpus of them
     reach: Kernel | None = None  # documents that may move it, where the order of others need not be taken
+
+    # Signatures take long to read, and most measures are not asked for.
+    @cached_property
+    def _declared(self) -> dict[str, Parameter]:
+        return _parameters(self.function)
+
+    @cached_property
+    def own(self) -> dict[str, Parameter]:
+        """The parameters that the function takes itself, but for the cut-off."""
+        return {name: p for name, p in self._declared.items() if name not in ("k", "recall")}
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """All parameters, those that its gains have included."""
+        return self.own | {p.name: p for p in SHARED[self.gains] if p.name not in self.own}
+
+    @cached_property
+    def cutoff(self) -> Cutoff:
+        """Whether it looks at the first k only, or at what reaches a recall."""
+        if "recall" in self._declared:
+            return "recall"
+        at = self._declared.get("k")
+        return "none" if at is None else "required" if at.default is ... else "optional"
 
     @property
     def title(self) -> str:
@@ -198,12 +218,11 @@ def measure(
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
     def enter(function: Kernel) -> Kernel:
-        own = _parameters(function)
-        at = own.pop("k", None) or own.pop("recall", None)
-        cutoff: Cutoff = "none"
-        if at is not None:
-            cutoff = "recall" if at.name == "recall" else "required" if at.default is ... else "optional"
-        parameters = own | {p.name: p for p in SHARED[gains] if p.name not in own}
+        for name in _keywords(function):
+            if name not in function.__annotations__:
+                raise ValueError(
+                    f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
+                )
         if symbol in CATALOGUE:
             raise ValueError(f"{symbol} is in the catalogue already")
         CATALOGUE[symbol] = Definition(
@@ -213,9 +232,6 @@ def measure(
             cite,
             formula,
             gains,
-            cutoff,
-            parameters,
-            frozenset(own),
             bounds,
             aggregate,
             orders,
@@ -233,15 +249,19 @@ def measure(
     return enter
 
 
+def _keywords(function: Any) -> tuple[str, ...]:
+    """The names of a function's keyword arguments."""
+    code = function.__code__
+    names: tuple[str, ...] = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return names
+
+
 def _parameters(function: Kernel) -> dict[str, Parameter]:
     hints = get_type_hints(function, include_extras=True)
+    defaults = function.__kwdefaults__ or {}
     found = {}
-    for name, argument in inspect.signature(function).parameters.items():
-        if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
-            continue
-        if name not in hints:
-            raise ValueError(f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`")
-        default = ... if argument.default is inspect.Parameter.empty else argument.default
+    for name in _keywords(function):
+        default = defaults.get(name, ...)
         alternatives = [hints[name], *get_args(hints[name])]
         limit = next((a for t in alternatives if get_origin(t) is Annotated for a in get_args(t)[1:]), None)
         types = [get_args(t)[0] if get_origin(t) is Annotated else t for t in alternatives]
@@ -343,6 +363,9 @@ class Measure:
         reach = self.definition.reach if function is None else None
         function = function or self.definition.function
         arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
+        if self.definition.orders == "closed" and self.views.depth is None and not self.views.terminal:
+            return Estimate(function(settled(seen, self.views), **arguments))
+        from cranfield.measures.orders import over_cuts, over_each, over_orders
 
         def plain(b: Batch) -> Estimate:
             return Estimate(function(b, **arguments))

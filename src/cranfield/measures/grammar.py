@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from cranfield.errors import MeasureError
@@ -51,6 +51,13 @@ def parse(text: Any) -> Measure:
     return Measure(definition.symbol, kept, cutoff, views)
 
 
+def _close(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """What somebody who wrote this may have meant: the nearest of the known names, or none."""
+    import difflib
+
+    return difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
+
+
 def _shape(text: str) -> dict[str, str] | None:
     match = SHAPE.fullmatch(text)
     return match.groupdict() if match else None
@@ -88,7 +95,7 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
         if ours[0] is None:
             continue
         if ours[0] not in definition.parameters:
-            close = difflib.get_close_matches(name, definition.parameters, n=1)
+            close = _close(name, definition.parameters)
             known = ", ".join(definition.parameters) or "none"
             hint = f"did you mean `{close[0]}`?" if close else f"its parameters are: {known}"
             raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
@@ -141,7 +148,7 @@ def _views(inside: str, where: str) -> Views:
         elif name in flags and not value:
             flags[name] = True
         else:
-            close = difflib.get_close_matches(name, ["ties", *numbers, *flags], n=1)
+            close = _close(name, ["ties", *numbers, *flags])
             hint = (
                 f"did you mean `{close[0]}`?" if close else "views are: ties=RULE, depth=N, condensed, full=N, terminal"
             )
@@ -152,7 +159,7 @@ def _views(inside: str, where: str) -> Views:
 def _unknown(text: str) -> MeasureError:
     name = re.split(r"[(@\[]", text.strip())[0]
     names = {n.casefold(): n for n in [*NAMES, *CATALOGUE]}
-    close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
+    close = _close(name.casefold(), names, cutoff=0.5)
     hint = "`cranfield measures` lists them all"
     if close:
         symbol = names[close[0]]

@@ -22,20 +22,13 @@ import numpy as np
 
 from cranfield.batch import CELLS, COLUMNS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
+from cranfield.measures.estimate import Estimate
 from cranfield.measures.places import alike, shared, sums
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken
 SAMPLES = 2_000  # how many are drawn beyond that
 # The same where no two documents are alike, so that every order is to be read anew.
 EXACT_EACH, SAMPLES_EACH = 1_000, 500
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """A value for each query; where orders were sampled, with its standard error (else 0)."""
-
-    value: Floats
-    error: Floats | None = None
 
 
 Scorer = Callable[[Batch], Estimate]
