@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ def draft(path: str | os.PathLike[str]) -> Iterator[Path]:
     if final.exists() and not final.is_file():
         yield final
         return
-    beside = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    beside = final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
     try:
         yield beside
         beside.replace(final)
