@@ -180,7 +180,8 @@ class Batch:
         place = ragged(counts)[1]
         # What no document of this batch has is not moved.
         idle = set() if self.tied.any() else {"size", "by_id", "by_input"}
-        idle |= (set() if self.nil.any() else {"nil"}) | ({"document"} if self.anonymous else set())
+        idle |= {name for name in ("gain", "nil") if not getattr(self, name).any()}
+        idle |= {"document"} if self.anonymous else set()
         old, new = row * keep.shape[1] + column, row * width + place
         fields: dict[str, Any] = {}
         for name, empty in COLUMNS.items():
@@ -311,14 +312,13 @@ class Alignment:
             return table
 
         document, size = rows["document"][chosen], rows["size"][chosen]
-        sizes = laid(size, 1)
-        nothing = np.zeros_like(sizes)
         tied = bool((size > 1).any())
+        nothing = np.broadcast_to(0, shape)
         pool, pooled = aligner.pool(queries)
         batch = ungained(
             laid(aligner.grade[document], np.nan),
             laid(rows["start"][chosen], 0),
-            sizes,
+            laid(size, 1) if tied else np.ones(shape, np.int64),
             laid(rows["by_id"][chosen], 0) if tied else nothing,
             laid(rows["by_input"][chosen], 0) if tied else nothing,
             np.maximum(self.length[queries], 0),
@@ -394,9 +394,9 @@ def ungained(
     top: float,
 ) -> Batch:
     """A batch without gains: a view says what grades are worth."""
-    gain, ideal, none = np.zeros_like(grade), np.zeros_like(pool), np.zeros(len(length))
-    nil, unknown = np.zeros(grade.shape, bool), np.full(len(length), np.nan)
-    nobody, nothing = np.full(len(length), -1), np.full(grade.shape, -1)
+    gain, ideal, none = np.broadcast_to(0.0, grade.shape), np.broadcast_to(0.0, pool.shape), np.zeros(len(length))
+    nil, unknown = np.broadcast_to(False, grade.shape), np.full(len(length), np.nan)
+    nobody, nothing = np.full(len(length), -1), np.broadcast_to(-1, grade.shape)
     return Batch(
         grade,
         start,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @contextmanager
@@ -14,6 +17,8 @@ def draft(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     A link stays one. A pipe or a device, which cannot be replaced, is written to as it is.
     """
+    from pathlib import Path
+
     final = Path(os.path.realpath(path))
     if final.exists() and not final.is_file():
         yield final

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield import formats
 from cranfield.batch import Aligner
-from cranfield.data import Judgments, Run
+from cranfield.data import Run
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
@@ -97,6 +97,7 @@ def evaluate(
         notes += said
     if nil is not None:
         judgments, rows = with_nil(judgments, nil)
+    asked = tuple(judgments.queries)
     work = len(runs) * (2 if reading else 1)
     aligners: Aligners = {}
     if reading:
@@ -110,11 +111,11 @@ def evaluate(
         if queries != "run":
             in_common(one, next(iter(alignments.values())))
         found = score(one, alignments, columns, seed)
-        notes += about_run(_cube([found], judgments, columns, queries, undefined), found, columns, queries)
+        notes += about_run(_cube([found], asked, plan), found, columns, queries)
         scored.append(found.released())
         if progress is not None:
             progress(work - len(runs) + i + 1, work)
-    scores = _cube(scored, judgments, columns, queries, undefined)
+    scores = _cube(scored, asked, plan)
     if undefined == "error":
         _ = scores.means  # raises where one is undefined
     return replace(scores, notes=tuple(dict.fromkeys([*about(scores, columns, queries), *notes])))
@@ -226,11 +227,9 @@ def named(run: Any, names: Sequence[str] | None = None) -> list[Run]:
     return runs
 
 
-def _cube(
-    scored: Sequence[Scored], judgments: Judgments, columns: Sequence[Column], queries: Queries, undefined: Undefined
-) -> Scores:
-    names = list(judgments.queries)
-    judged = len(names)
+def _cube(scored: Sequence[Scored], names: Sequence[str], plan: Plan) -> Scores:
+    """The scores of some runs, for the judged queries of these names and, where they count, for others."""
+    judged, columns, queries = len(names), plan.columns, plan.queries
     place: dict[str, int] = {}
     if queries == "run":
         for one in scored:
@@ -252,5 +251,5 @@ def _cube(
         values,
         counted,
         tuple("mean" if c.part == "residual" else c.measure.definition.aggregate for c in columns),
-        undefined,
+        plan.undefined,
     )

@@ -191,10 +191,16 @@ def judged_above(one: Scored, depths: Sequence[int | None]) -> Floats:
     rows = alignment.rows
     judged = alignment.aligner.grade[rows["document"]] >= 0
     query, start, size = rows["query"][judged], rows["start"][judged], rows["size"][judged]
-    end = np.maximum(one.length, 0)[query]
-    inside = [np.clip((end if k is None else np.minimum(end, k)) - start, 0, size) / size for k in depths]
-    # Of nothing at all, a weighted count has whole numbers.
-    return np.array([np.bincount(query, share, len(one.length)) for share in inside], np.float64)
+    every = np.bincount(query, minlength=len(one.length))
+    counts, longest = [], one.length.max(initial=0)
+    for k in depths:
+        if k is None or k >= longest:
+            counts.append(every)
+            continue
+        above = np.flatnonzero(start < k)
+        share = np.minimum(k - start[above], size[above]) / size[above]
+        counts.append(np.bincount(query[above], share, len(every)))
+    return np.array(counts, np.float64)
 
 
 def tie_limits(one: Scored, columns: Sequence[Column]) -> list[list[Floats]]:

@@ -122,10 +122,21 @@ def ordered(batch: Batch, gains: Gains, views: Views, *, whole: bool = True) -> 
     """
     whole = whole or views.condensed
     if (gains, views, whole) not in batch.memo:
-        gained = gains(batch)
-        ruled = RULES[views.ties or "trec"](gained if whole else gained.compact(gained.relevant | gained.nil))
+        gained = gains(batch) if whole else _gainful(batch, gains)
+        ruled = RULES[views.ties or "trec"](gained)
         batch.memo[gains, views, whole] = ruled if views.depth is None else truncate(ruled, views.depth)
     return batch.memo[gains, views, whole]
+
+
+def _gainful(batch: Batch, gains: Gains) -> Batch:
+    """The documents that have a gain, or say that there is no answer."""
+    if isinstance(gains.gain, str):  # without a map of its own no grade of 0 has a gain
+        if "graded" not in batch.memo:
+            batch.memo["graded"] = batch.compact((batch.grade > 0) | batch.nil)
+        batch = batch.memo["graded"]
+    gained = gains(batch)
+    keep = gained.relevant | gained.nil
+    return gained if (keep | np.isnan(gained.grade)).all() else gained.compact(keep)
 
 
 def settled(batch: Batch, views: Views, *, bounded: bool = False) -> Batch:

@@ -24,7 +24,10 @@ def precisions(b: Batch, k: int | None) -> Floats:
     A document with gain g in a span of n, G gain in the span and C above it, at slot x = 1..m has
     C + g + (x-1)(G-g)/(n-1) gain at or above it on average; the sum over x of (x-1)/(t+x) is m - (t+1)h.
     """
-    m, h = b.seen(k), b.mean_over(harmonic, k) * b.size
+    h = b.mean_over(harmonic, k) * b.size
+    if not b.tied.any():
+        return summed(b.gain * ((b.above(b.gain) + b.gain) * h))
+    m = b.seen(k)
     others = (b.within(b.gain) - b.gain) / np.maximum(b.size - 1, 1)
     at = (b.above(b.gain) + b.gain) * h + others * (m - (b.start + 1) * h)
     return summed(b.gain * at / b.size)

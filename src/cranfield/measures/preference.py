@@ -22,8 +22,10 @@ def misplaced(b: Batch, limit: Floats) -> Floats:
     Of s of them in the tie, any number from 0 to s is above it with the same chance.
     """
     nonrel = b.judged & ~b.relevant
-    above, inside = b.above(nonrel), b.within(nonrel)
-    limit = limit[:, None]
+    above, limit = b.above(nonrel), limit[:, None]
+    if not b.tied.any():
+        return np.minimum(above, limit)
+    inside = b.within(nonrel)
     room = np.clip(limit - above, 0, inside)
     total = (room + 1) * np.minimum(above, limit) + room * (room + 1) / 2 + (inside - room) * limit
     return total / (inside + 1)
@@ -31,8 +33,7 @@ def misplaced(b: Batch, limit: Floats) -> Floats:
 
 def preferred(b: Batch, misplaced: Floats, pairs: Floats) -> Floats:
     """The mean over relevant documents of 1 - misplaced / pairs; where there is no pair nothing is misplaced."""
-    pairs = np.broadcast_to(pairs[:, None], misplaced.shape)
-    penalty = np.divide(misplaced, pairs, out=np.zeros_like(misplaced), where=pairs > 0)
+    penalty = misplaced / np.where(pairs > 0, pairs, np.inf)[:, None]
     return ratio(summed(b.gain * (1 - penalty)), b.mass)
 
 
