@@ -13,7 +13,7 @@ import click
 import pytest
 
 import cranfield as cf
-from cranfield.cli.main import VERBS, cli
+from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES
 from cranfield.report import bibliography
 
@@ -42,7 +42,7 @@ def test_every_family_has_a_sentence() -> None:
         assert (inspect.getdoc(module) or "").split("\n\n")[0].endswith(".")
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", Verbs.NAMES)
 def test_every_command_has_help(verb: str) -> None:
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from sphinx.application import Sphinx
 
-from cranfield.cli.main import VERBS, cli
+from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition
 from cranfield.measures.orders import EXACT, EXACT_EACH, SAMPLES, SAMPLES_EACH
@@ -130,7 +130,7 @@ def overview() -> str:
 
 def command_page() -> str:
     lines = ["# Command line", "", "What `--help` prints, for every command.", ""]
-    for verb in (None, *VERBS):
+    for verb in (None, *Verbs.NAMES):
         command: click.Command | None = cli if verb is None else cli.get_command(click.Context(cli), verb)
         assert command is not None
         name = "cranfield" if verb is None else f"cranfield {verb}"

@@ -13,14 +13,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield import formats
+from cranfield.arguments import one_of
 from cranfield.batch import Aligner, Alignment, Booleans, summed
 from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Run
-from cranfield.errors import MeasureError, UsageError
-from cranfield.evaluate import Negative, Queries, evaluate
+from cranfield.errors import UsageError
+from cranfield.evaluate import Negative, Queries, evaluate, planned
+from cranfield.located import opened, reader
 from cranfield.measures import Measure, parse
 from cranfield.measures.weights import count
 from cranfield.nil import with_nil
+from cranfield.scored import Aligners
 from cranfield.scores import Interval, Scores, Undefined, number
 from cranfield.views import Ties
 
@@ -71,7 +74,7 @@ class Audit:
 
     ``score``, ``n``: the mean over queries, and how many these are.
     ``worst``, ``expected``, ``best``: the mean with ties in their worst order, over all orders, in their best; worst
-    and best are NaN for measures of subtopics, as are ``lowest`` and ``highest``.
+    and best are NaN for measures of subtopics and those that read, as are ``lowest`` and ``highest``.
     ``lowest``, ``highest``: what judging the unjudged documents retrieved could make of the mean, over the same
     queries; bounds where ``hold``, elsewhere the range of the judgments that were tried.
     ``unjudged``: the share of documents that nobody judged among those that the measure looks at.
@@ -182,6 +185,7 @@ def audit(
     negative: Negative = "unjudged",
     nil: str | None = None,
     full_length: int | None = None,
+    corpus: Any = None,
     names: Sequence[str] | None = None,
     interval: Interval = "t",
     seed: int = 0,
@@ -197,20 +201,23 @@ def audit(
     >>> found.score.tolist(), found.best.tolist()
     ([[0.5], [0.5]], [[1.0], [0.5]])
     """
-    if interval not in get_args(Interval):
-        raise UsageError(f"interval must be one of {', '.join(get_args(Interval))}; not {interval!r}")
-    for measure in map(parse, [measures] if isinstance(measures, (str, Measure)) else measures):
-        if measure.definition.content:
-            raise MeasureError(f"{measure} reads documents, and an audit is of what judgments leave open")
+    one_of("interval", interval, get_args(Interval))
     runs = [formats.read_run(one) for one in (run if isinstance(run, (list, tuple)) else [run])]
     if not runs:
         raise UsageError("no run was given", hint="an audit takes one run or several")
     judgments = formats.read_qrels(qrels)
     how: dict[str, Any] = {"ties": ties, "depth": depth, "queries": queries, "undefined": undefined}
-    how |= {"negative": negative, "nil": nil, "full_length": full_length, "names": names, "seed": seed}
+    how |= {"negative": negative, "nil": nil, "full_length": full_length, "seed": seed}
+    plan = planned(measures, condensed=condensed, terminal=terminal, **how)
+    corpus = opened(corpus, judgments, runs, [column.measure for column in plan.columns])
+    how |= {"names": names, "corpus": corpus}
     scores = evaluate(runs, judgments, measures, condensed=condensed, terminal=terminal, **how)
-    told, rows = (judgments, None) if nil is None else with_nil(judgments, nil)
-    closer = Closer(scores, Aligner(told, negative, rows), full_length, seed)
+    closer = Closer(scores, {}, full_length, seed)
+    if reading := [form for measure in closer.measures if measure.definition.content for form in closer.forms(measure)]:
+        closer.aligners[True] = reader(runs, judgments, reading, corpus, negative=negative)
+    if not all(measure.definition.content for measure in closer.measures):
+        told, rows = (judgments, None) if nil is None else with_nil(judgments, nil)
+        closer.aligners[False] = Aligner(told, negative, rows)
     if full_length is not None and closer.ended:
         evaluate(runs, judgments, closer.ended, **how)  # refuses lists that are longer
     looks = []
@@ -246,7 +253,7 @@ class Closer:
     """Runs met with judgments once more, for all that their scores do not tell."""
 
     scores: Scores
-    aligner: Aligner
+    aligners: Aligners
     full: int | None
     seed: int
 
@@ -263,19 +270,23 @@ class Closer:
     def variants(self, measure: Measure) -> Iterator[tuple[str, Measure]]:
         """The measure with one thing done otherwise, by what that is called."""
         views = measure.views
-        # Ordered by gain, a tie is at its best or worst for one document after the other, not for what they cover.
-        for rule in ("expected",) if measure.definition.subtopics else ORDERS:
+        # Ordered by gain, a tie is at its best or worst for one document after the other, not for what they say.
+        for rule in ORDERS if _judged_alone(measure) else ("expected",):
             yield rule, replace(measure, views=replace(views, ties=rule))
         yield "condensed", replace(measure, views=replace(views, condensed=True))
         if not measure.definition.terminal:
             yield "terminal", replace(measure, views=replace(views, terminal=True, full=views.full or self.full))
 
+    def forms(self, measure: Measure) -> list[Measure]:
+        """The measure, and all its variants."""
+        return [measure, *dict(self.variants(measure)).values()]
+
     def look(self, run: Run, r: int) -> dict[str, Any]:
         """Of each quantity of an `Audit` the part that is this run's."""
-        keys = sorted({measure.views.key for measure in self.measures})
-        alignments = {key: self.aligner.align(run, key) for key in keys}
-        parts = [self.measured(alignments[measure.views.key], r, m) for m, measure in enumerate(self.measures)]
-        lists = alignments[keys[0]]
+        slots = [(measure.definition.content, measure.views.key) for measure in self.measures]
+        alignments = {(content, key): self.aligners[content].align(run, key) for content, key in sorted(set(slots))}
+        parts = [self.measured(alignments[slot], r, m) for m, slot in enumerate(slots)]
+        lists = next(iter(alignments.values()))
         length = self.placed(lists, lists.length, lists.other_length)[self.scores.counted[r]]
         return {
             **{name: [part[name] for part in parts] for name in parts[0]},
@@ -308,7 +319,7 @@ class Closer:
         for rows, batch in batches:
             for name, variant in variants.items():
                 found[name][rows] = variant.values(batch, seed=self.seed).value
-            if not measure.definition.subtopics:  # what unjudged documents are about is anybody's guess
+            if _judged_alone(measure):
                 possible = bounds(measure, batch, seed=self.seed)
                 found["lowest"][rows], found["highest"][rows], hold[rows] = possible.low, possible.high, possible.hold
             looked = measure.ordered(batch)
@@ -328,6 +339,11 @@ class Closer:
             "nil": int(barren.sum()),
             "silent": int((barren & silent[:judged]).sum()),
         }
+
+
+def _judged_alone(measure: Measure) -> bool:
+    """Whether grades say all about a document: what it is about, where nobody judged it, is anybody's guess."""
+    return not measure.definition.subtopics and not measure.definition.content
 
 
 def _notes(scores: Scores) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from cranfield.arguments import one_of, share, whole
 from cranfield.auditing import Audit, Cause
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, UsageError
@@ -190,13 +191,8 @@ def compare(
         ("family", family, FAMILIES),
         *(("tests", one, TESTS) for one in tests),
     ):
-        if value not in known:
-            raise UsageError(f"{name} must be one of {', '.join(known)}; not {value!r}")
-    for name, share in (("alpha", alpha), ("level", level)):
-        if not 0 < share < 1:
-            raise UsageError(f"{name} must be between 0 and 1, not {share!r}")
-    if samples < 1:
-        raise UsageError(f"samples must be a whole number of at least 1, not {samples!r}")
+        one_of(name, value, known)
+    alpha, level, samples = share("alpha", alpha), share("level", level), whole("samples", samples)
     if test in JOINT:
         if family == "all":
             raise UsageError(f"{test} is about the pairs of one measure", hint="family = all needs another test")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield.batch import Aligner
-from cranfield.content import Corpus
+from cranfield.content import Corpus, wanted
 from cranfield.content.judged import Reading
 from cranfield.data import Judgments, Run, Strings
 from cranfield.errors import InputError, MeasureError
@@ -63,8 +63,7 @@ def readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: 
     if corpus is None:
         raise MeasureError(
             f"{measures[0]} reads documents, and needs a corpus of them",
-            hint="corpus= (--corpus of eval, explain and studies) takes a file of `cranfield corpus`, "
-            "a collection, or {document: text}",
+            hint="corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}",
         )
 
 
@@ -83,6 +82,19 @@ def seen(run: Run, measures: Iterable[Measure]) -> dict[str, set[str]]:
         for query, documents in firsts(run, first).items():
             found.setdefault(query, set()).update(documents)
     return found
+
+
+def opened(corpus: Any, judgments: Judgments, runs: Sequence[Run], measures: Iterable[Measure]) -> Corpus | None:
+    """A corpus read once for all that is to be done with it: it has what these measures read by any rule of ties.
+
+    None where none of them reads, or there is no corpus.
+    """
+    looks = [look(measure) for measure in measures if measure.definition.content]
+    if corpus is None or not looks:
+        return None
+    ends = [first.k for first in looks if first is not None]
+    depth = None if None in ends else max((end for end in ends if end is not None), default=0)
+    return Corpus.open(corpus, wanted=wanted(judgments, runs, depth))
 
 
 def look(measure: Measure) -> First | None:

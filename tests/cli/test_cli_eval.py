@@ -158,6 +158,11 @@ def test_judgments_by_subtopic_are_recognised(call: Call, tmp_path: Path) -> Non
     asked = call("eval", diversity, BM25, "-m", "AP")
     assert "note: qrels.diversity has judgments by subtopic: to AP a document's highest grade counts" in asked.stderr
     assert note not in asked.stderr
+    usual = call("eval", diversity, BM25, "-m", " ".join(DEFAULT_MEASURES), "--format", "json")
+    assert tuple(json.loads(usual.stdout)["runs"]["bm25"]) == DEFAULT_MEASURES  # asked for, though they are the default
+    assert list(json.loads(call("audit", diversity, BM25, "--format", "json").stdout)["pairs"]) == list(
+        DIVERSITY_MEASURES
+    )
     weights = tmp_path / "weights"
     weights.write_text("q1 nothing 1\n")
     result = call("eval", diversity, BM25, "--intents", weights)

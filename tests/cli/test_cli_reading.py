@@ -89,10 +89,41 @@ def test_explain(call: Call, corpus: str, tmp_path: Path) -> None:
     assert call(*args, "--format", "latex", "--words", 0).stdout.count("\\toprule") == 2
 
 
+@pytest.mark.parametrize("source", [DOCUMENTS, "-", "kept"])
+def test_compare_with_a_corpus(call: Call, tmp_path: Path, source: str) -> None:
+    """From a collection, which standard input gives only once, and from a file: the same as from scores."""
+    if source == "kept":
+        source = str(tmp_path / "corpus.parquet")
+        call("corpus", DOCUMENTS, "--qrels", DIVERSITY, "--run", BM25, "--run", DENSE, "-o", source)
+    args = ["compare", DIVERSITY, BM25, DENSE, "-m", "DELTARB@5 AP", "--corpus", source, "--format", "json"]
+    result = call(*args, input=Path(DOCUMENTS).read_bytes())
+    assert result.exit_code == 0, result.stderr
+    scores = cf.evaluate([BM25, DENSE], DIVERSITY, ["DELTARB@5", "AP"], corpus=DOCUMENTS)
+    for found, expected in zip(json.loads(result.stdout)["pairs"], cf.compare(scores).contests, strict=True):
+        assert (found["measure"], found["difference"]) == (expected.measure, expected.difference)
+
+
+def test_queries_with_a_corpus(call: Call) -> None:
+    args = ["queries", DIVERSITY, BM25, DENSE, "-m", "DELTARB@5", "--corpus", DOCUMENTS, "--format", "json"]
+    found = json.loads(call(*args).stdout)["queries"]["q3"]["runs"]
+    scores = cf.evaluate([BM25, DENSE], DIVERSITY, "DELTARB@5", corpus=DOCUMENTS)
+    assert list(found.values()) == scores.values[:, 0, scores.queries.index("q3")].tolist()
+
+
+def test_audit_with_a_corpus(call: Call) -> None:
+    result = call("audit", DIVERSITY, BM25, DENSE, "-m", "DELTARB@5", "--corpus", DOCUMENTS)
+    assert result.exit_code == 0, result.stderr
+    rows = [line.split() for line in result.stdout.splitlines() if line.startswith("DELTARB@5 ")]
+    assert rows[-1] == ["DELTARB@5", "1", "0", "–", "0", "–", "1"]
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
         (["eval", DIVERSITY, LLM, "-m", "DELTARB@20"], 2, "error: DELTARB@20 reads documents, and needs a corpus of them\n"),
+        *((
+            [verb, DIVERSITY, LLM, BM25, "-m", "DELTARB@20"], 2, "error: DELTARB@20 reads documents, and needs a corpus of them\n"
+        ) for verb in ("compare", "queries", "audit")),
         (["eval", QRELS, LLM, "-m", "DELTARB@20", "--corpus", DOCUMENTS], 1, "error: qrels: DELTARB@20 needs judgments by subtopic"),
         (["eval", DIVERSITY, LLM, "-m", "DELTARB@20", "--corpus", "none"], 1, "error: none: there is no such file\n"),
         (["eval", DIVERSITY, LLM, "-m", "DELTARB@20", "--corpus", DOCUMENTS, "--terminal"], 2, "error: DELTARB has no terminal form"),

@@ -12,7 +12,7 @@ from cli_samples import BM25, DENSE, QRELS, Call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.cli.main import VERBS, cli
+from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE
 from cranfield.report.bibliography import SOURCE, entries
 
@@ -21,12 +21,12 @@ def test_help_lists_every_verb(call: Call) -> None:
     result = call("--help")
     assert result.exit_code == 0
     listed = re.findall(r"^  ([a-z_]+)  +(\S.*)", result.stdout.partition("Commands:")[2], re.MULTILINE)
-    assert [name for name, _ in listed] == list(VERBS)
+    assert [name for name, _ in listed] == list(Verbs.NAMES)
     assert not [text for _, text in listed if text.endswith("...")]
     assert call().stdout == result.stdout
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", Verbs.NAMES)
 def test_help_explains_every_option(call: Call, verb: str) -> None:
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None

@@ -221,7 +221,7 @@ def test_not_a_bit_depends_on_company() -> None:
 
 
 WRONG = {
-    "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 reads documents, and needs a corpus of them\n\nhint: corpus= (--corpus of eval, explain and studies) takes a file of `cranfield corpus`, a collection, or {document: text}"),
+    "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 reads documents, and needs a corpus of them\n\nhint: corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}"),
     "not a corpus": ({"corpus": 7}, "DELTARB@20", QRELS, "cannot read a corpus from int\n\nhint: give a Corpus, a path, an open binary file or {document: text}"),
     "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic, and these have none\n\nhint: `DELTARB(mu=10, whole=True)@20` takes each query as one subtopic"),
     "another corpus": ({"corpus": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus, such as `D1`\n\nhint: do the two belong together? A corpus must have been made with the judged documents"),
@@ -246,5 +246,26 @@ def test_what_content_measures_cannot_do() -> None:
         cf.parse("DELTARB")([1, 0])
     with pytest.raises(cf.MeasureError, match="DELTARB has no residual"):
         cf.parse("DELTARB").residual(None)
-    with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and an audit is of what judgments leave open"):
+    with pytest.raises(cf.MeasureError, match="ABSRB@2 has no bounds: it reads what nobody judged"):
+        cf.evaluate(RUN, QRELS, "ABSRB@2", corpus=TEXTS, bounds=True)
+
+
+def test_an_audit_as_far_as_there_can_be_one() -> None:
+    """Ties on average, condensed lists, unjudged shares and intervals; no best order, and no bounds."""
+    qrels = dict.fromkeys(("q", "r"), QRELS["q"])
+    runs = [{q: {"D2": 3.0, "D9": 2.0, "D1": 2.0, "D3": 1.0} for q in qrels}, dict.fromkeys(qrels, RUN["q"])]
+    names = ["DELTARB(mu=10)@2", "AP", "ABSNB(mu=10)"]
+    found = cf.audit(runs, qrels, names, corpus=TEXTS)
+    assert found.score.tolist() == cf.evaluate(runs, qrels, names, corpus=TEXTS).means.tolist()
+    for field, how in (("expected", {"ties": "expected"}), ("condensed", {"condensed": True})):
+        one = cf.evaluate(runs, qrels, names, corpus=TEXTS, **how)
+        assert getattr(found, field) == pytest.approx(one.means)
+    for field in ("worst", "best", "lowest", "highest", "terminal"):
+        assert np.isnan(getattr(found, field)).tolist() == [[True, False, True]] * 2
+    assert found.low.shape == (2, 3)
+    assert found.unjudged[0, 0] == pytest.approx(cf.audit(runs, qrels, "P@2").unjudged[0, 0])
+
+
+def test_an_audit_without_a_corpus() -> None:
+    with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and needs a corpus of them"):
         cf.audit(RUN, QRELS, "DELTARB")

@@ -48,6 +48,21 @@ def test_data_are_the_scores() -> None:
     json.dumps(found, allow_nan=False)
 
 
+def test_measures_that_read(tmp_path: Path) -> None:
+    runs, _ = museum()
+    qrels, corpus = (str(example.path(name)) for name in (example.DIVERSITY, "documents.jsonl"))
+    found = contents(runs, qrels, ["DELTARB@5", "AP"], corpus=corpus)
+    scores = cf.evaluate(runs, qrels, ["DELTARB@5", "AP"], corpus=corpus)
+    assert found["means"] == scores.means.tolist()
+    assert [found["audit"][name][0][0] for name in ("worst", "lowest")] == [None, None]
+    args = ["report", qrels, *runs[:2], "-m", "DELTARB@5", "--corpus", corpus, "-o", str(tmp_path / "report.html")]
+    result = CliRunner().invoke(cli, args)
+    assert result.exit_code == 0, result.output
+    data = json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text(), re.S)[1])
+    told = [line for line in data["commands"] if "DELTARB@5" in line]
+    assert len(told) == 6 and all(f"--corpus {corpus}" in line for line in told)
+
+
 def test_texts_are_read_from_the_collection() -> None:
     runs, qrels = museum()
     source = Path(example.__file__).parent / "documents.jsonl"

@@ -10,6 +10,7 @@ from cranfield.auditing import DEFAULT_MEASURES
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
+from cranfield.report.audit import FORMATS
 
 if TYPE_CHECKING:
     from cranfield.scores import Interval
@@ -17,15 +18,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show what could have made scores others.")
 @options.inputs
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    type=options.MeasureName(),
-    help=f"A measure, or several apart by spaces; may be repeated.  [default: {' '.join(DEFAULT_MEASURES)}]",
-)
+@options.measuring(" ".join(DEFAULT_MEASURES))
 @options.views
+@options.corpus
 @options.policies
 @options.intents
 @click.option(
@@ -37,21 +32,14 @@ if TYPE_CHECKING:
 )
 @click.option("--all-pairs", is_flag=True, help="Name every pair of runs that could change places, not only a few.")
 @click.option("--figure", type=click.Path(), metavar="FILE", help="Also draw it: a .pdf, .svg or .png file.")
-@click.option("--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(("table", "markdown", "json")),
-    default="table",
-    show_default=True,
-    help="json has full precision and every pair.",
-)
+@options.digits
+@options.formats(FORMATS, "json has full precision and every pair.")
 @options.output
 @options.seed
 def command(
     qrels: str,
     runs: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: list[str] | None,
     interval: Interval,
     all_pairs: bool,
     figure: str | None,
@@ -76,8 +64,8 @@ def command(
         from cranfield.report.figures import audit as figures
 
         figures.accept(figure)
-    names = [name for text in measures or DEFAULT_MEASURES for name in options.split(text)]
     judgments, told = options.weighted(read_qrels(qrels), intents)
+    names, said = options.fitting(measures, judgments, terminal=how["terminal"], usual=DEFAULT_MEASURES)
     with progress("looking closely") as step:
         found = audit(list(runs), judgments, names, interval=interval, progress=step, **how)
     text = report.write(found, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
@@ -85,4 +73,4 @@ def command(
     if figure:
         replace(figure, figures.render(found, figure))
     if format != "json":
-        note([*told, *found.notes])
+        note([*said, *told, *found.notes])

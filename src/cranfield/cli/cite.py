@@ -19,5 +19,5 @@ def command(measures: tuple[str, ...], output: str | None) -> None:
     """
     from cranfield.report import bibliography, catalogue
 
-    names = [name for text in measures for name in options.split(text)]
+    names = options.listed(measures)
     emit(bibliography.bibtex(catalogue.find(name).definition.cite for name in names), output)

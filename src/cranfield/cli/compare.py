@@ -12,8 +12,11 @@ from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
 from cranfield.comparing import FAMILIES, TESTS
+from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
 
+# What `testing` adds to a command.
+TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
 WORSE = 3  # the exit code where a run is worse than it may be
 
 testing = options.several(
@@ -42,13 +45,7 @@ testing = options.several(
         show_default=True,
         help="What they are many of: the pairs of one measure, or of all measures.",
     ),
-    click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        show_default=True,
-        help="A corrected p-value below this is significant.",
-    ),
+    options.level(0.05, "A corrected p-value below this is significant."),
     click.option(
         "--samples",
         type=click.IntRange(min=1),
@@ -73,7 +70,7 @@ guarding = options.several(
         multiple=True,
         type=options.MeasureName(),
         metavar="MEASURE",
-        callback=lambda ctx, param, value: [name for text in value for name in options.split(text)],
+        callback=lambda ctx, param, value: options.listed(value),
         help="Exit with 3 if a run is significantly worse than the baseline in this measure; may be repeated.",
     ),
     click.option(
@@ -96,30 +93,19 @@ guarding = options.several(
 @click.option("--all-pairs", is_flag=True, help="List every pair, however many there are.")
 @click.option("--no-audit", is_flag=True, help="Do not ask what ties and unjudged documents could turn.")
 @guarding
-@click.option(
-    "--figures",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Draw a figure for each measure into this folder, as PDF, SVG and PNG.",
-)
+@options.figures("Draw a figure for each measure into this folder, as PDF, SVG and PNG.")
 @options.views
+@options.corpus
 @options.policies
 @options.intents
 @options.seed
-@click.option("--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(("table", "markdown", "latex", "csv", "json")),
-    default="table",
-    show_default=True,
-    help="json and csv have full precision and every pair.",
-)
+@options.digits
+@options.formats(FORMATS, "json and csv have full precision and every pair.")
 @options.output
 def command(
     qrels: str,
     runs: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     baseline: str | None,
     all_pairs: bool,
     no_audit: bool,
@@ -131,6 +117,7 @@ def command(
     format: str,
     output: str | None,
     intents: str | None,
+    corpus: str | None,
     seed: int,
     **given: Any,
 ) -> None:
@@ -146,32 +133,25 @@ def command(
     """
     from cranfield import audit, compare, evaluate, read_qrels, read_run
     from cranfield.errors import UsageError
-    from cranfield.evaluate import columns_of
+    from cranfield.evaluate import planned
+    from cranfield.located import opened
     from cranfield.report import compare as report
     from cranfield.report.guard import junit_xml, verdicts
     from cranfield.report.pages import write
-    from cranfield.views import Views
 
     if not guarded and (junit or by):
         raise UsageError("--by and --junit are about what --fail-if-worse guards", hint="name a measure with it")
     results.drawable(figures)
-    how = {name: given.pop(name) for name in ("test", "tests", "correction", "family", "alpha", "samples")}
+    how = {name: given.pop(name) for name in TESTING}
     judgments, told = options.weighted(read_qrels(qrels), intents)
-    measures, said = options.fitting(measures, judgments, terminal=given["terminal"])
-    views = Views(*(given[name] for name in ("ties", "depth", "condensed", "terminal", "full_length")))
+    wanted, said = options.fitting(measures, judgments, terminal=given["terminal"])
     # A guarded measure that is shown anyhow, perhaps by another name, is not shown twice.
-    columns = columns_of([*measures, *guarded], views)
-    labels = (
-        [
-            next(column.label for column in columns if column.measure == one.measure)
-            for one in columns_of(guarded, views)
-        ]
-        if guarded
-        else []
-    )
-    shown = [column.label for column in columns_of(measures, views)]
-    names = list(dict.fromkeys([*shown, *labels]))
+    columns = planned([*wanted, *guarded], **given).columns
+    same = planned(guarded, **given).columns if guarded else ()
+    labels = [next(column.label for column in columns if column.measure == one.measure) for one in same]
+    names = list(dict.fromkeys([*(column.label for column in planned(wanted, **given).columns), *labels]))
     loaded = [read_run(run) for run in runs]  # standard input can be read once
+    given["corpus"] = opened(corpus, judgments, loaded, [column.measure for column in columns])
     scores = evaluate(loaded, judgments, names, seed=seed, **given)
     if baseline in runs:
         baseline = scores.runs[runs.index(baseline)]

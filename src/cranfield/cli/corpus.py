@@ -36,14 +36,7 @@ from cranfield.report.pages import FORMATS
 @click.option("--id", metavar="FIELD", help="The field that holds the id, where its name does not tell.")
 @click.option("--text", metavar="FIELD", multiple=True, help="A field that holds text; may be repeated.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Keep the corpus in this Parquet file.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print what was found.",
-)
+@options.formats(FORMATS, "How to print what was found.")
 def command(
     sources: tuple[str, ...],
     qrels: str | None,

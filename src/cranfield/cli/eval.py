@@ -44,7 +44,7 @@ INTERVALS = {
 def command(
     qrels: str,
     runs: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     per_query: bool,
     residual: bool,
     bounds: bool,
@@ -74,15 +74,14 @@ def command(
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
     distributed.accept(engine, per_query=per_query, interval=limits is not None, master=master, scores=scores)
-    unasked = measures == list(options.DEFAULT_MEASURES)
-    judged = read_qrels(qrels) if unasked and engine == "local" else None
-    measures, said = options.fitting(measures, judged, terminal=how["terminal"])
+    judged = read_qrels(qrels) if measures is None and engine == "local" else None
+    wanted, said = options.fitting(measures, judged, terminal=how["terminal"])
     how |= {"residuals": residual, "bounds": bounds, "seed": seed}
     if engine == "spark":
-        found = distributed.on_spark(qrels, runs, measures, master, scores, how)
+        found = distributed.on_spark(qrels, runs, wanted, master, scores, how)
     else:
         with progress("scoring") as step:
-            found = evaluate(list(runs), judged or qrels, measures, progress=step, **how)
+            found = evaluate(list(runs), judged or qrels, wanted, progress=step, **how)
     look: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
     emit(report.write(found, format, **look, width=width(), colour=colour(output)), output)
     note(said)

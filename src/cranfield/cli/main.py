@@ -9,62 +9,44 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 import click
 
 from cranfield import __version__, core
-from cranfield.errors import CranfieldError, UsageError
-
-# In the order in which a newcomer needs them; each is a module of this package that holds a `command`.
-VERBS = (
-    "eval",
-    "compare",
-    "queries",
-    "report",
-    "audit",
-    "measures",
-    "show",
-    "cite",
-    "check",
-    "study",
-    "properties",
-    "corpus",
-    "explain",
-    "convert",
-    "simulate",
-    "trec_eval",
-    "demo",
-    "completion",
-)
+from cranfield.cli.lazy import Lazy
+from cranfield.errors import CranfieldError
 
 INTERRUPTED = 130
 KILLED = 128  # and the number of the signal, as shells say it
 BROKEN_PIPE = 141  # what the shell reports of a program that ends by SIGPIPE
 
 
-class Verbs(click.Group):
-    """Commands that are imported only when called: reading one run should not wait for all of them."""
+class Verbs(Lazy):
+    """The verbs, in the order in which a newcomer needs them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        found: click.Command = import_module(f"cranfield.cli.{cmd_name}").command
-        return found
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in VERBS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], VERBS, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(VERBS)}"
-            raise UsageError(f"no such command `{args[0]}`", hint=hint)
-        return super().resolve_command(ctx, args)
+    NAMES = (
+        "eval",
+        "compare",
+        "queries",
+        "report",
+        "audit",
+        "measures",
+        "show",
+        "cite",
+        "check",
+        "study",
+        "properties",
+        "corpus",
+        "explain",
+        "convert",
+        "simulate",
+        "trec_eval",
+        "demo",
+        "completion",
+    )
+    PACKAGE = "cranfield.cli"
+    KIND = "command"
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

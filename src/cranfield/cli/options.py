@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,25 +55,36 @@ def split(text: str) -> Iterator[str]:
         yield text[begin:].strip()
 
 
-def _measures(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
+def listed(texts: Iterable[str]) -> list[str]:
+    """The measures that stand in several texts."""
+    return [name for text in texts for name in split(text)]
+
+
+def _asked(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
     # An empty -m is most often a variable without a value: no reason to report something else instead.
-    return [name for text in value or DEFAULT_MEASURES for name in split(text)]
+    return listed(value) if value else None
 
 
 DIVERSE = "{name} has judgments by subtopic, so that these are measures of diversity; -m asks for others"
 
 
-def fitting(measures: list[str], judgments: Judgments | None, *, terminal: bool) -> tuple[list[str], list[str]]:
+def fitting(
+    measures: list[str] | None,
+    judgments: Judgments | None,
+    *,
+    terminal: bool,
+    usual: Sequence[str] = DEFAULT_MEASURES,
+) -> tuple[list[str], list[str]]:
     """The measures asked for, or where none were those that fit the judgments, if these are here; and a note."""
     from cranfield.subtopics import diverse
 
-    if measures != list(DEFAULT_MEASURES):
+    if measures is not None:
         return measures, []
     if terminal:
         return list(TERMINAL_MEASURES), []
     if judgments is not None and diverse(judgments):
         return list(DIVERSITY_MEASURES), [DIVERSE.format(name=judgments.name)]
-    return measures, []
+    return list(usual), []
 
 
 def weighted(judgments: Judgments, intents: str | None) -> tuple[Judgments, list[str]]:
@@ -99,27 +110,34 @@ class MeasureName(click.types.StringParamType):
 
 
 FILE = click.Path(allow_dash=True)
+CHANCE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 inputs = several(
     click.argument("qrels", type=FILE),
     click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=FILE),
 )
 
-measures = click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    type=MeasureName(),
-    callback=_measures,
-    help=f"A measure, or several apart by spaces; may be repeated.  [default: {' '.join(DEFAULT_MEASURES)}]",
-)
+
+def measuring(default: str) -> Decorator:
+    """The option -m, None unless given: each verb knows its own default, which is told here in words."""
+    return click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        type=MeasureName(),
+        callback=_asked,
+        help=f"A measure, or several apart by spaces; may be repeated.  [default: {default}]",
+    )
+
+
+measures = measuring(" ".join(DEFAULT_MEASURES))
 
 nil = click.option("--nil", metavar="ID", help="The document id that means: there is no answer.")
 
 intents = click.option(
     "--intents",
-    type=click.Path(allow_dash=True),
+    type=FILE,
     metavar="FILE",
     help="How many readers want which subtopic: lines `query subtopic weight`.  [default: all alike]",
 )
@@ -194,17 +212,24 @@ output = click.option(
     "-o", "--output", type=click.Path(), metavar="FILE", help="Write here instead of standard output."
 )
 
-writing = several(
-    click.option(
-        "--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people."
-    ),
-    click.option(
-        "--format",
-        "format",
-        type=click.Choice(FORMATS),
-        default="table",
-        show_default=True,
-        help="json and csv have full precision; trec is what trec_eval prints.",
-    ),
-    output,
+digits = click.option(
+    "--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people."
 )
+
+
+def formats(known: Sequence[str], help: str) -> Decorator:
+    """The option --format: a table unless another one is asked for."""
+    return click.option("--format", "format", type=click.Choice(known), default="table", show_default=True, help=help)
+
+
+def figures(help: str) -> Decorator:
+    """The option --figures: into which folder to draw."""
+    return click.option("--figures", type=click.Path(file_okay=False), metavar="DIR", help=help)
+
+
+def level(default: float, help: str) -> Decorator:
+    """The option --alpha: a chance of being wrong."""
+    return click.option("--alpha", type=CHANCE, default=default, show_default=True, help=help)
+
+
+writing = several(digits, formats(FORMATS, "json and csv have full precision; trec is what trec_eval prints."), output)

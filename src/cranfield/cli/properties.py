@@ -37,15 +37,8 @@ def _grades(ctx: click.Context, param: click.Parameter, value: str | None) -> li
     help="Documents of the largest rankings.  [default: 8, fewer where these are many rankings]",
 )
 @click.option("--grades", callback=_grades, metavar="G,G,...", help="What documents can be judged, instead of 0,1.")
-@click.option("--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="json and csv have full precision.",
-)
+@options.digits
+@options.formats(FORMATS, "json and csv have full precision.")
 @options.output
 def command(
     measures: tuple[str, ...],
@@ -77,7 +70,7 @@ def command(
         return
     extra: AbstractContextManager[list[str]] = loaded(file) if file else nullcontext([])
     with extra as own, progress("checking") as step:
-        wanted = [name for text in measures for name in options.split(text)] or own
+        wanted = options.listed(measures) or own
         found = check(wanted, documents=documents, grades=grades, progress=step)
     emit(properties.write(found, format, digits=digits, width=width(), colour=colour(output)), output)
     if format != "json":

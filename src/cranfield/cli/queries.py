@@ -28,6 +28,7 @@ from cranfield.contrasts import ORDERS
     "--page", type=click.IntRange(min=1), default=10, show_default=True, help="How many documents --query looks at."
 )
 @options.views
+@options.corpus
 @options.policies
 @options.intents
 @options.seed

@@ -9,13 +9,10 @@ from typing import Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.compare import testing
+from cranfield.cli.compare import TESTING, testing
 from cranfield.cli.output import emit
 from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
-
-TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
-
 
 # Of the usual measures those of which an audit is quick: bounds of the whole ranking take their time.
 MEASURES = ("AP", "nDCG@10", "RR", "P@10")
@@ -23,7 +20,7 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
 
 @click.command(short_help="Write a report: one HTML file with everything in it.")
 @options.inputs
-@results.measures(f"{' '.join(MEASURES)}, or such as fit the judgments")
+@options.measuring(f"{' '.join(MEASURES)}, or such as fit the judgments")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), default="report.html", show_default=True, help="Where to write."
 )
@@ -42,14 +39,10 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
     metavar="SOURCE",
     help="Show the texts of documents from here, which is what `cranfield corpus` reads; may be repeated.",
 )
-@click.option(
-    "--figures",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Draw means and curves into this folder too, as PDF, SVG and PNG.",
-)
+@options.figures("Draw means and curves into this folder too, as PDF, SVG and PNG.")
 @testing
 @options.views
+@options.corpus
 @options.policies
 @options.intents
 @options.seed
@@ -59,7 +52,7 @@ def command(
     /,
     qrels: str,
     runs: tuple[str, ...],
-    measures: list[str],
+    measures: list[str] | None,
     output: str,
     title: str,
     page: int,
@@ -85,21 +78,18 @@ def command(
     require()
     results.drawable(figures)
     judgments, told = options.weighted(read_qrels(qrels), intents)
-    usual = list(options.DEFAULT_MEASURES)
-    asked, (measures, said) = measures, options.fitting(measures or usual, judgments, terminal=given["terminal"])
-    if not asked and measures == usual:
-        measures = list(MEASURES)
+    wanted, said = options.fitting(measures, judgments, terminal=given["terminal"], usual=MEASURES)
     comparing = {name: given.pop(name) for name in TESTING}
     with progress("reporting") as step:
         data = contents(
             list(runs),
             judgments,
-            measures,
+            wanted,
             page=page,
             texts=texts,
             seed=seed,
             comparing=comparing,
-            commands=commands(ctx, [qrels, *runs], measures),
+            commands=commands(ctx, [qrels, *runs], wanted),
             progress=step,
             **given,
         )
@@ -132,7 +122,7 @@ def commands(ctx: click.Context, files: Sequence[str], measures: Sequence[str]) 
 
     ending = "terminal", "full_length"
     policies = "queries", "undefined", "negative", "intents", "seed", "nil"
-    asked = ["-m", " ".join(measures), *typed("ties", "depth", "condensed", *ending, *policies)]
+    asked = ["-m", " ".join(measures), *typed("ties", "depth", "condensed", "corpus", *ending, *policies)]
     lines = [["eval", *files, *asked, "--interval", "bca"], ["eval", *files, *asked, "--per-query"]]
     if len(files) > 2:
         lines += [["compare", *files, *asked, *typed(*TESTING), "--all-pairs"]]
@@ -140,7 +130,7 @@ def commands(ctx: click.Context, files: Sequence[str], measures: Sequence[str]) 
         if not typed(*policies):
             views = Views(*(ctx.params[name] for name in ("ties", "depth", "condensed", *ending)))
             labels = " ".join(column.label for column in columns_of(measures, views))
-            lines += [["study", "correlation", *files, "-m", labels, "--coefficient", "tau-b"]]
+            lines += [["study", "correlation", *files, "-m", labels, "--coefficient", "tau-b", *typed("corpus")]]
     lines += [["eval", *files, "-m", " ".join(POINTS), *typed("ties", "depth", "condensed", *policies)]]
     lines += [["audit", *files, *asked, "--interval", "bca", "--all-pairs"]]
     return [f"cranfield {shlex.join(line)}" for line in lines]

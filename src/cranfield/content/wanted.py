@@ -11,8 +11,8 @@ from cranfield.formats.tops import First, firsts
 DEPTH = 20
 
 
-def wanted(judgments: Judgments | None, runs: Iterable[Run] = (), depth: int = DEPTH) -> frozenset[str]:
-    """Judged documents, and those that any order of ties may put among the first ``depth`` of a judged query.
+def wanted(judgments: Judgments | None, runs: Iterable[Run] = (), depth: int | None = DEPTH) -> frozenset[str]:
+    """Judged documents, and those that any order of ties may put among the first ``depth``, or all, of a judged query.
 
     >>> from cranfield.formats import read_qrels, read_run
     >>> run = read_run({"q": {"a": 3, "b": 2, "c": 2, "d": 1}, "unjudged": {"e": 1}})
@@ -26,7 +26,7 @@ def wanted(judgments: Judgments | None, runs: Iterable[Run] = (), depth: int = D
     return frozenset(found)
 
 
-def _top(run: Run, queries: frozenset[str] | None, depth: int) -> Iterator[str]:
+def _top(run: Run, queries: frozenset[str] | None, depth: int | None) -> Iterator[str]:
     if error := check(run):
         raise error
     # Scores that are the same in 32 bits are tied for some, so that more documents may be near the top.

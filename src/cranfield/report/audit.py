@@ -121,7 +121,7 @@ def sheet(audit: Audit, run: int, look: Look) -> Sheet:
             *shown(audit.worst, audit.expected, audit.best),
             _percent(np.nan if len(set(shown(audit.worst, audit.best))) == 1 else audit.place[run, m]),
             *shown(audit.lowest, audit.highest),
-            "bounds" if audit.hold[run, m] else "range",
+            UNDEFINED if np.isnan(audit.lowest[run, m]) else "bounds" if audit.hold[run, m] else "range",
             _percent(audit.unjudged[run, m]),
             *shown(audit.condensed, audit.terminal),
         ]
@@ -231,15 +231,15 @@ def counts(audit: Audit) -> Sheet:
     for m, measure in enumerate(audit.measures):
         found = [sum(s.measure == measure and s.cause == cause for s in audit.swaps) for cause in CAUSES]
         cells = [
-            Cell(UNDEFINED if c == "terminal" and _without(audit, m) else str(n))
-            for c, n in zip(CAUSES, found, strict=True)
+            Cell(UNDEFINED if _unknown(audit, cause, m) else str(n)) for cause, n in zip(CAUSES, found, strict=True)
         ]
         rows.append(Row((measure,), (Cell(str(audit.pairs[m])), *cells)))
     return Sheet(("measure",), ("pairs", *CAUSES), tuple(rows))
 
 
-def _without(audit: Audit, m: int) -> bool:
-    return bool(np.isnan(audit.terminal[:, m]).all())
+def _unknown(audit: Audit, cause: Cause, m: int) -> bool:
+    """Whether nothing can be said of what a cause does to a measure."""
+    return bool(np.isnan(audit.reach(cause)[0][:, m]).all())
 
 
 def verdict(audit: Audit) -> Iterator[str]:
@@ -254,10 +254,13 @@ def verdict(audit: Audit) -> Iterator[str]:
 
 
 def unproven(audit: Audit) -> Iterator[str]:
-    """What is known of unjudged documents only as far as judgments were tried."""
-    names = [name for m, name in enumerate(audit.measures) if not audit.hold[:, m].all()]
-    if names:
-        yield f"For {', '.join(names)} that is so for the judgments tried, and no proof."
+    """What is known of unjudged documents only as far as judgments were tried, and where nothing is."""
+    unknown = [name for m, name in enumerate(audit.measures) if _unknown(audit, "unjudged", m)]
+    tried = [n for m, n in enumerate(audit.measures) if not audit.hold[:, m].all() and n not in unknown]
+    if tried:
+        yield f"For {', '.join(tried)} that is so for the judgments tried, and no proof."
+    if unknown:
+        yield f"What judging them would do to {', '.join(unknown)} cannot be said."
 
 
 def _meaning(audit: Audit, cause: Cause) -> str:

@@ -15,11 +15,11 @@ import numpy as np
 from cranfield import formats
 from cranfield.arguments import whole
 from cranfield.batch import Booleans
-from cranfield.content import Corpus, wanted
-from cranfield.data import Floats, Integers, Judgments, Run
+from cranfield.data import Floats, Integers, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluate import columns_of
 from cranfield.evaluate import named as runs_of
+from cranfield.located import opened
 from cranfield.measures import Measure
 from cranfield.statistics.correlation import SAME
 from cranfield.studies import saving
@@ -156,7 +156,8 @@ def reuse(
         [run if name == ALL else _within(run, name, there.get(name)) for run, there in zip(read, where, strict=True)]
         for name in names
     ]
-    words = _words(corpus, judgments, rivals, targets)
+    every = [run for restricted in targets for run in restricted]
+    words = opened(corpus, judgments, every, [column.measure for column in columns_of(rivals.measures)])
     shape = len(rivals.truths), len(rivals.names), len(names), len(names)
     agreement, notes = np.full(shape, np.nan), dict.fromkeys(said)
     for t, (target, restricted) in enumerate(zip(names, targets, strict=True)):
@@ -200,17 +201,6 @@ def _within(run: Run, name: str, inside: Booleans | None) -> Run:
         table, query=table.query.take(rows), document=table.document.take(rows), score=table.score[rows], rank=rank
     )
     return replace(run, source=kept)
-
-
-def _words(corpus: Any, judgments: Judgments, rivals: Rivals, targets: Sequence[Sequence[Run]]) -> Corpus | None:
-    """The corpus, opened once for all targets."""
-    if corpus is None or not rivals.readers:
-        return None
-    ends = [column.measure.cutoff for column in columns_of(rivals.readers)]
-    depth = max((int(end) for end in ends if end is not None), default=0)
-    everything = max(len(formats.load(run).score) for run in targets[-1])
-    every = [run for restricted in targets for run in restricted]
-    return Corpus.open(corpus, wanted=wanted(judgments, every, everything if None in ends else depth))
 
 
 def _means(values: Floats) -> tuple[Floats, Booleans]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from cranfield.cli import options
-from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
 from cranfield.studies.newcomers import DEFAULT
 
 
 @click.command(short_help="What a run scores without the judgments it contributed.")
 @options.inputs
-@results.measures(" ".join(DEFAULT))
+@options.measuring(" ".join(DEFAULT))
 @click.option(
     "--pool-depth",
     type=click.IntRange(min=1),
@@ -33,16 +31,7 @@ from cranfield.studies.newcomers import DEFAULT
 @options.corpus
 @options.seed
 @results.writing
-def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    measures: list[str],
-    figures: str | None,
-    digits: int,
-    format: str,
-    output: str | None,
-    **how: Any,
-) -> None:
+def command(**given: Any) -> None:
     """Score each of at least two RUNs without the judgments that only it, or only its group, contributed.
 
     After Zobel, "How reliable are the results of large-scale information retrieval experiments?" (SIGIR 1998). What
@@ -52,13 +41,4 @@ def command(
     cranfield study newcomers qrels.txt *.run --pool-depth 10
     cranfield study newcomers qrels.txt *.run --group-prefix _ -m "AP AP[condensed] bpref"
     """
-    from cranfield.report.figures.newcomers import figures as draw
-    from cranfield.report.studies.newcomers import pages
-    from cranfield.studies.newcomers import newcomers
-
-    results.drawable(figures)
-    with progress("leaving out") as step:
-        found = newcomers(runs, qrels, measures or DEFAULT, progress=step, **how)
-    results.deliver(
-        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
-    )
+    results.conduct("newcomers", "leaving out", **given)

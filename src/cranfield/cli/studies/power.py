@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from cranfield.cli import options
-from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
 from cranfield.statistics.resampling import TESTS
 from cranfield.studies.power import DEFAULT, DIFFERENCES
 
-LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
-
 
 @click.command(short_help="How well measures tell systems apart, and with how many topics.")
 @options.inputs
-@results.measures(" ".join(DEFAULT))
+@options.measuring(" ".join(DEFAULT))
 @click.option("--test", type=click.Choice(TESTS), default="bootstrap", show_default=True, help="How pairs are tested.")
 @click.option("--b", type=click.IntRange(min=1), default=1000, show_default=True, help="Resamplings of the topics.")
-@click.option("--alpha", type=LEVEL, default=0.05, show_default=True, help="The level of significance.")
-@click.option("--beta", type=LEVEL, default=0.2, show_default=True, help="The chance of missing a --difference.")
+@options.level(0.05, "The level of significance.")
+@click.option(
+    "--beta", type=options.CHANCE, default=0.2, show_default=True, help="The chance of missing a --difference."
+)
 @click.option(
     "--difference",
     "differences",
@@ -39,16 +37,7 @@ LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 @options.corpus
 @options.seed
 @results.writing
-def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    measures: list[str],
-    figures: str | None,
-    digits: int,
-    format: str,
-    output: str | None,
-    **how: Any,
-) -> None:
+def command(**given: Any) -> None:
     """Show how many pairs of at least two RUNs each measure tells apart, and how many topics that takes.
 
     Discriminative power and the difference required, as in Table 3 of Sakai, "Alternatives to Bpref" (SIGIR 2007), by a
@@ -58,13 +47,4 @@ def command(
     cranfield study power qrels.txt *.run -m "AP nDCG@10 RR" --figures figures
     cranfield study power qrels.txt *.run --test tukey --b 10000
     """
-    from cranfield.report.figures.power import figures as draw
-    from cranfield.report.studies.power import pages
-    from cranfield.studies.power import power
-
-    results.drawable(figures)
-    with progress("reading") as step:
-        found = power(runs, qrels, measures or DEFAULT, progress=step, **how)
-    results.deliver(
-        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
-    )
+    results.conduct("power", "reading", **given)

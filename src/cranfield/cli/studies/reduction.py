@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from cranfield.cli import options
-from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
 from cranfield.studies.reduction import DEFAULT, RATES
 
 
 @click.command(short_help="Scores and orders of systems when less is judged.")
 @options.inputs
-@results.measures(" ".join(DEFAULT))
+@options.measuring(" ".join(DEFAULT))
 @click.option(
     "--rates",
     callback=results.numbers,
@@ -45,16 +43,7 @@ from cranfield.studies.reduction import DEFAULT, RATES
 @options.corpus
 @options.seed
 @results.writing
-def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    measures: list[str],
-    figures: str | None,
-    digits: int,
-    format: str,
-    output: str | None,
-    **how: Any,
-) -> None:
+def command(**given: Any) -> None:
     """Show what becomes of measures over at least two RUNs as less and less is known.
 
     The experiment of Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: judgments are taken away at random,
@@ -66,13 +55,4 @@ def command(
     cranfield study reduction qrels.txt *.run --pool-depth 100,50,20,10 -m "AP AP[condensed] bpref"
     cranfield study reduction qrels.txt *.run --topics 40,30,20,10
     """
-    from cranfield.report.figures.reduction import figures as draw
-    from cranfield.report.studies.reduction import pages
-    from cranfield.studies.reduction import reduction
-
-    results.drawable(figures)
-    with progress("reducing") as step:
-        found = reduction(runs, qrels, measures or DEFAULT, progress=step, **how)
-    results.deliver(
-        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
-    )
+    results.conduct("reduction", "reducing", **given)

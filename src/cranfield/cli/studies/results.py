@@ -1,8 +1,10 @@
-"""Options that all studies share, and where their results go."""
+"""What all studies share: options, how they are conducted, and where their results go."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +12,14 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.progress import progress
 from cranfield.report.pages import FORMATS, Page, write
 from cranfield.studies.coefficients import COEFFICIENTS
 
 writing = options.several(
-    click.option(
-        "--figures",
-        type=click.Path(file_okay=False),
-        metavar="DIR",
-        help="Draw the figures into this folder, as PDF, SVG and PNG.",
-    ),
-    click.option(
-        "--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people."
-    ),
-    click.option(
-        "--format",
-        "format",
-        type=click.Choice(FORMATS),
-        default="table",
-        show_default=True,
-        help="json is the whole result, and can be shown again.",
-    ),
+    options.figures("Draw the figures into this folder, as PDF, SVG and PNG."),
+    options.digits,
+    options.formats(FORMATS, "json is the whole result, and can be shown again."),
     options.output,
 )
 
@@ -52,13 +41,7 @@ testing = options.several(
         show_default=True,
         help="Resamplings of the queries in each test.",
     ),
-    click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        show_default=True,
-        help="The level at which runs are told apart.",
-    ),
+    options.level(0.05, "The level at which runs are told apart."),
 )
 
 
@@ -85,25 +68,46 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
         raise click.BadParameter(f"{value!r} is no list of whole numbers such as 50,20,10", ctx, param) from None
 
 
-def measures(default: str) -> options.Decorator:
-    """The option -m, empty unless given; a study knows its own default."""
-    return click.option(
-        "-m",
-        "--measure",
-        "measures",
-        multiple=True,
-        type=options.MeasureName(),
-        callback=lambda ctx, param, value: [name for text in value for name in options.split(text)],
-        help=f"A measure, or several apart by spaces; may be repeated.  [default: {default}]",
-    )
-
-
 def drawable(figures: str | None) -> None:
     """An error where figures are asked for and cannot be drawn: better said before the work than after it."""
     if figures is not None:
         from cranfield.report.figures import canvas
 
         canvas.require()
+
+
+def report_on(study: str) -> tuple[Callable[..., list[Page]], Callable[[Any, str], list[Path]]]:
+    """What makes tables, and what draws figures, of a study: each is in a module of its name."""
+    tables, figures = (import_module(f"cranfield.report.{kind}.{study}") for kind in ("studies", "figures"))
+    return tables.pages, figures.figures
+
+
+def conduct(
+    study: str,
+    waiting: str,
+    *,
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str] | None,
+    figures: str | None,
+    digits: int,
+    format: str,
+    output: str | None,
+    more: Callable[[Any, int], list[Page]] | None = None,
+    **how: Any,
+) -> None:
+    """Does the study of a name and delivers what it found; ``more`` are tables beyond the usual ones.
+
+    ``waiting`` is what a progress bar says; ``how`` is what the study takes besides.
+    """
+    drawable(figures)
+    if measures is not None:
+        how["measures"] = measures
+    with progress(waiting) as step:
+        found = getattr(import_module(f"cranfield.studies.{study}"), study)(runs, qrels, progress=step, **how)
+    pages, draw = report_on(study)
+    tables = [*pages(found, digits), *(more(found, digits) if more else ())]
+    deliver(tables, found.to_dict(), partial(draw, found), format=format, output=output, figures=figures)
 
 
 def deliver(

@@ -10,18 +10,11 @@ import click
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.studies import results
 
-# Studies by name: the class of the result, with a module of the same name for its tables and one for its figures.
-RESULTS = {
-    "truncation": "Truncation",
-    "stopping": "Stopping",
-    "correlation": "Correlation",
-    "reduction": "Reduction",
-    "newcomers": "Newcomers",
-    "power": "Power",
-    "sampling": "Sampling",
-    "reuse": "Reuse",
-    "properties": "Properties",
-}
+# Each is the name of modules: of the study, with a class for its result, of its tables, and of its figures.
+KNOWN = (
+    *("truncation", "stopping", "correlation", "reduction", "newcomers", "power", "sampling", "reuse"),
+    "properties",
+)
 
 
 @click.command(short_help="Show and draw a study that was kept.")
@@ -39,16 +32,17 @@ def command(file: str, figures: str | None, digits: int, format: str, output: st
 
     results.drawable(figures)
     name = saving.load(file)["study"]
-    if name not in RESULTS:
+    if name not in KNOWN:
         raise InputError([f"{file}: a study of {name}, which this version does not know"])
-    found = getattr(import_module(f"cranfield.studies.{name}"), RESULTS[name]).load(file)
-    report = import_module(f"cranfield.report.studies.{name}")
+    found = getattr(import_module(f"cranfield.studies.{name}"), name.capitalize()).load(file)
     if name == "properties":  # which are no numbers to be drawn
+        from cranfield.report.studies import properties
+
         with saving.complete(name, file):
-            text = report.write(found, format, digits=digits, width=width(), colour=colour(output))
+            text = properties.write(found, format, digits=digits, width=width(), colour=colour(output))
         emit(text, output)
         return note(found.notes if format != "json" else ())
+    pages, draw = results.report_on(name)
     with saving.complete(name, file):
-        pages = report.pages(found, digits)
-    draw = partial(import_module(f"cranfield.report.figures.{name}").figures, found)
-    results.deliver(pages, found.to_dict(), draw, format=format, output=output, figures=figures)
+        tables = pages(found, digits)
+    results.deliver(tables, found.to_dict(), partial(draw, found), format=format, output=output, figures=figures)

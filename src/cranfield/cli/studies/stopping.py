@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 import click
 
 from cranfield.cli import options
-from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
 from cranfield.studies.stopping import DEFAULT
 
 
 @click.command(short_help="How short a list should be, and at which score to cut it.")
 @options.inputs
-@results.measures(" ".join(DEFAULT))
+@options.measuring(" ".join(DEFAULT))
 @click.option(
     "--repeats", type=click.IntRange(min=1), default=100, show_default=True, help="Random splits of the queries."
 )
 @options.seed
 @results.writing
-def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    measures: list[str],
-    repeats: int,
-    seed: int,
-    figures: str | None,
-    digits: int,
-    format: str,
-    output: str | None,
-) -> None:
+def command(**given: Any) -> None:
     """Show what cutting the lists of RUNs would buy, and at which score to cut them.
 
     Scores as they are, with each list at its own best depth, with all at one depth, and with all documents dropped that
@@ -40,13 +29,4 @@ def command(
     cranfield study stopping qrels.txt bm25.run dense.run
     cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
     """
-    from cranfield.report.figures.stopping import figures as draw
-    from cranfield.report.studies.stopping import pages
-    from cranfield.studies.stopping import stopping
-
-    results.drawable(figures)
-    with progress("cutting") as step:
-        found = stopping(runs, qrels, measures or DEFAULT, repeats=repeats, seed=seed, progress=step)
-    results.deliver(
-        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
-    )
+    results.conduct("stopping", "cutting", **given)

@@ -13,14 +13,7 @@ from cranfield.report.pages import WRITERS
 @click.option(
     "--digits", type=click.IntRange(0, 17), default=3, show_default=True, help="Decimals; the paper prints three."
 )
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(("table", *WRITERS)),
-    default="table",
-    show_default=True,
-    help="How to write.",
-)
+@options.formats(("table", *WRITERS), "How to write.")
 @options.output
 def command(digits: int, format: str, output: str | None) -> None:
     """Print Table 1 of Liu et al., "Quit While Ahead: Evaluating Truncated Rankings" (SIGIR 2016), from this library.

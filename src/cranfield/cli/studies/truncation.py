@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from cranfield.cli import options
-from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
 from cranfield.studies.truncation import DEFINITE
 
 
 @click.command(short_help="What changes when the end of a list counts.")
 @options.inputs
-@results.measures("RR nDCG@N RBP(p=0.5) AP, N the full length")
+@options.measuring("RR nDCG@N RBP(p=0.5) AP, N the full length")
 @options.nil
 @options.full_length
 @click.option(
     "--ties", type=click.Choice(DEFINITE), default="trec", show_default=True, help="What orders documents of one score."
 )
 @results.writing
-def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    measures: list[str],
-    figures: str | None,
-    digits: int,
-    format: str,
-    output: str | None,
-    **how: Any,
-) -> None:
+def command(**given: Any) -> None:
     """Compare plain scores with those that take the end of a list as an answer, over at least two RUNs.
 
     The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016): means of both, Kendall's tau between the orders of
@@ -41,13 +30,4 @@ def command(
     \b
     cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
     """
-    from cranfield.report.figures.truncation import figures as draw
-    from cranfield.report.studies.truncation import pages
-    from cranfield.studies.truncation import truncation
-
-    results.drawable(figures)
-    with progress("scoring") as step:
-        found = truncation(runs, qrels, measures, progress=step, **how)
-    results.deliver(
-        pages(found, digits), found.to_dict(), partial(draw, found), format=format, output=output, figures=figures
-    )
+    results.conduct("truncation", "scoring", **given)

@@ -15,7 +15,8 @@ from cranfield.auditing import CAUSES, Audit, audit
 from cranfield.comparing import Comparison, compare
 from cranfield.content.texts import texts as read_texts
 from cranfield.data import Floats, Judgments, Run
-from cranfield.evaluate import evaluate
+from cranfield.evaluate import evaluate, planned
+from cranfield.located import opened
 from cranfield.rankings import rankings
 from cranfield.report.audit import WORDS
 from cranfield.report.compare import method, notes
@@ -56,6 +57,9 @@ def contents(
         if progress is not None:
             progress(next(steps), 5)
 
+    chosen = {name: value for name, value in how.items() if name not in ("corpus", "intents", "names")}
+    wanted = [column.measure for column in planned(measures, **chosen).columns]
+    how["corpus"] = opened(how.get("corpus"), judgments, runs, wanted)
     scores = evaluate(runs, judgments, measures, seed=seed, **how)
     done()
     matched = [len(scores.matched(m)[1]) for m in range(len(scores.measures))]
