@@ -162,7 +162,11 @@ class Batch:
 
     def columns(self, order: Integers) -> Batch:
         """The columns of each row in another order."""
-        moved: dict[str, Any] = {name: np.take_along_axis(getattr(self, name), order, axis=1) for name in COLUMNS}
+        moved: dict[str, Any] = {}
+        for name in COLUMNS:
+            values = getattr(self, name)
+            if values.strides[1]:  # else all of a row are the same
+                moved[name] = np.take_along_axis(values, order, axis=1)
         return replace(self, **moved)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:

@@ -375,9 +375,10 @@ class Measure:
             if reach is not None and seen.tied.any():
                 seen = seen.compact(~np.isnan(seen.grade) & (reach(seen, **arguments) > 0))
             if self.definition.orders in ("but one", "all"):
-                return over_orders(plain, seen, but_one=self.definition.orders == "but one", seed=seed)
+                but_one, local = self.definition.orders == "but one", self.definition.local
+                return over_orders(plain, seen, but_one=but_one, local=local, seed=seed)
             if self.definition.orders == "cuts":
-                return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, seed=seed)
+                return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, local=self.definition.local, seed=seed)
             return plain(seen)
 
         if self.definition.orders == "each":

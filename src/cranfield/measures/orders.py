@@ -27,6 +27,8 @@ from cranfield.measures.places import alike, shared, sums
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken
 SAMPLES = 2_000  # how many are drawn beyond that
+AT_ONCE = 1 << 14  # places of documents that are scored together: few enough to stay in the processor's cache
+FEW = 8  # documents of one kind across a cut, up to which queries that have as many go together
 # The same where no two documents are alike, so that every order is to be read anew.
 EXACT_EACH, SAMPLES_EACH = 1_000, 500
 
@@ -34,26 +36,50 @@ EXACT_EACH, SAMPLES_EACH = 1_000, 500
 Scorer = Callable[[Batch], Estimate]
 
 
-def over_orders(kernel: Scorer, batch: Batch, *, but_one: bool = False, seed: int = 0) -> Estimate:
+def over_orders(kernel: Scorer, batch: Batch, *, but_one: bool = False, local: bool = False, seed: int = 0) -> Estimate:
     """The mean of a measure over all orders of tied documents.
 
-    ``but_one``: the measure has a closed form for queries with no more than one open place.
+    ``but_one``: the measure has a closed form for queries with no more than one open place. ``local``: it looks at
+    nothing but what was retrieved.
     """
-    ties = Ties.of(batch)
-    if not ties.loose.any():
+    if not batch.tied.any():
         return kernel(batch)
+    if but_one:  # few rows for each query: to find those alike takes longer than to score them
+        return _all_orders(kernel, batch, but_one, local, seed)
+    return _once(batch, local, lambda some: _all_orders(kernel, some, but_one, local, seed))
+
+
+def _once(batch: Batch, local: bool, score: Scorer) -> Estimate:
+    """The score of every query, had once for all those between which the measure sees no difference."""
+    if not batch.anonymous:
+        return score(batch)
+    number, one = alike(batch.start, batch.size, *_seen(batch, local))
+    found = score(batch.rows(one))
+    return Estimate(found.value[number], None if found.error is None else found.error[number])
+
+
+def _seen(b: Batch, local: bool) -> Iterator[Any]:
+    """What a measure sees of each query but positions, row by row."""
+    yield from (b.gain, np.where(np.isnan(b.grade), 2, b.judged), b.nil, b.length, b.tail)
+    if not local:
+        yield from (b.ideal, b.R, b.N, b.mass, b.nil_grade)
+
+
+def _all_orders(kernel: Scorer, batch: Batch, but_one: bool, local: bool, seed: int) -> Estimate:
+    ties = Ties.of(batch)
     rows = ties.rows if but_one else ties.ways
     many = np.where(rows <= EXACT, rows, SAMPLES) * ties.loose.shape[1]
     chunk = (np.cumsum(many) // (4 * CELLS)).astype(np.int64)
     value, error = np.zeros((2, len(batch.length)))
     for number in range(chunk[-1] + 1):
         part = np.flatnonzero(chunk == number)
-        found = _over_orders(kernel, ties if len(part) == len(value) else Ties.of(batch.rows(part)), but_one, seed)
+        some = ties if len(part) == len(value) else Ties.of(batch.rows(part))
+        found = _some_orders(kernel, some, but_one, local, seed)
         value[part], error[part] = found.value, 0 if found.error is None else found.error
     return Estimate(value, error if error.any() else None)
 
 
-def _over_orders(kernel: Scorer, ties: Ties, but_one: bool, seed: int) -> Estimate:
+def _some_orders(kernel: Scorer, ties: Ties, but_one: bool, local: bool, seed: int) -> Estimate:
     loose = ties.loose.sum(axis=1)
     few = (ties.rows if but_one else ties.ways) <= EXACT
     parts = [
@@ -62,25 +88,50 @@ def _over_orders(kernel: Scorer, ties: Ties, but_one: bool, seed: int) -> Estima
     ]
     parts = [part.spanning() if but_one else part for part in parts]
     drawn = [_drawn(ties, q, seed) for q in np.flatnonzero(~few).tolist()]
-    return _expected(kernel, ties.batch, [*parts, *drawn])
+    return _expected(kernel, ties.batch, [*parts, *drawn], local=local)
 
 
-def over_cuts(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
+def over_cuts(kernel: Scorer, batch: Batch, *, k: int, local: bool = False, seed: int = 0) -> Estimate:
     """The mean of a measure over which of the documents tied across rank k make it into the first k."""
+    if not _across(batch, k).any():
+        return kernel(batch)
+    return _once(batch, local, lambda some: _all_cuts(kernel, some, k, seed))
+
+
+def _across(batch: Batch, k: int) -> Booleans:
+    """The documents whose ties reach across rank k, or what there is of it."""
     end = np.minimum(batch.length, k)[:, None]
-    loose = (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
-    alone = loose.sum(axis=1) == 1
-    row, column = np.nonzero(loose & alone[:, None])
-    # One document in the tie: it makes it, with the chance of a place above the cut, or it does not.
-    slots, size = end[row, 0] - batch.start[row, column], batch.size[row, column]
-    twice = np.concatenate([row, row])
-    start, length = batch.start[twice], batch.size[twice]
-    which = np.arange(len(twice)), np.concatenate([column, column])
-    start[which] = np.concatenate([batch.start[row, column], end[row, 0]])
-    length[which] = np.concatenate([slots, size - slots])
-    easy = Settled.all(twice, start, length, np.concatenate([slots / size, 1 - slots / size]))
-    hard = np.flatnonzero(loose.any(axis=1) & ~alone)
-    return _expected(kernel, batch, [easy, *(_cuts(batch, q, k, seed) for q in hard.tolist())])
+    return (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
+
+
+def _all_cuts(kernel: Scorer, batch: Batch, k: int, seed: int) -> Estimate:
+    loose, kind = _across(batch, k), _kinds(batch)
+    many = loose.sum(axis=1)
+    one_kind = np.where(loose, kind, -np.inf).max(axis=1) == np.where(loose, kind, np.inf).min(axis=1)
+    easy = one_kind & (many > 0) & (many <= FEW)
+    parts = [_cuts_alike(batch, np.flatnonzero(easy & (many == n)), loose, n, k) for n in np.unique(many[easy])]
+    hard = np.flatnonzero((many > 0) & ~easy)
+    return _expected(kernel, batch, [*parts, *(_cuts(batch, q, k, seed) for q in hard.tolist())])
+
+
+def _cuts_alike(batch: Batch, query: Integers, loose: Booleans, many: int, k: int) -> Settled:
+    """Of so many documents of one kind any number makes it, with hypergeometric chance."""
+    column = loose[query].argmax(axis=1)[:, None] + np.arange(many)
+    end = np.minimum(batch.length, k)[query]
+    first, size = batch.start[query, column[:, 0]], batch.size[query, column[:, 0]]
+    slots = end - first
+    parts = []
+    for above in range(many + 1):
+        drawn = [(slots - i) / (size - i) for i in range(above)]
+        left = [(size - slots - i) / (size - above - i) for i in range(many - above)]
+        chance = math.comb(many, above) * np.prod([*drawn, *left], axis=0)
+        start, length = batch.start[query], batch.size[query]
+        inside = np.arange(many) < above
+        np.put_along_axis(start, column, np.where(inside, first[:, None], end[:, None]), axis=1)
+        np.put_along_axis(length, column, np.where(inside, slots[:, None], (size - slots)[:, None]), axis=1)
+        can = chance > 0
+        parts.append(Settled.all(query[can], start[can], length[can], chance[can]))
+    return Settled.together(parts)
 
 
 def over_each(kernel: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
@@ -124,7 +175,7 @@ class Settled:
         return Settled(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimate:
+def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled], *, local: bool = False) -> Estimate:
     opened = np.zeros(len(batch.length), bool)
     for part in parts:
         opened[part.query] = True
@@ -135,20 +186,24 @@ def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimat
         [Settled.all(closed, batch.start[closed], batch.size[closed], np.ones(len(closed))), *parts]
     )
     query, chance, places = settled.query, settled.chance, settled.places
-    row, place, first = _cells(batch, settled)
+    row, place, first = _cells(batch, settled, local)
+    spans = (settled.size > 1).any()
     scores, within = np.zeros((2, len(row)))
     # Rows of like width go together.
     width = np.frexp(np.maximum((~np.isnan(batch.grade)).sum(axis=1), 1) - 0.5)[1][query[row]]
-    for bits in np.unique(width):
+    for bits in np.flatnonzero(np.bincount(width)).tolist():
         same = np.flatnonzero(width == bits)
-        columns = min(1 << int(bits), settled.start.shape[1])
-        for i in range(0, len(same), step := max(1, CELLS // columns)):
+        columns = min(1 << bits, settled.start.shape[1])
+        for i in range(0, len(same), step := max(1, AT_ONCE // columns)):
             cell = same[i : i + step]
             one = row[cell]
-            start, size = (np.take(x[:, :columns], one, axis=0) for x in (settled.start, settled.size))
+            start = np.take(settled.start[:, :columns], one, axis=0)
             start[np.arange(len(one)), settled.column[one]] = place[cell]
-            found = kernel(_laid(batch, query[one], start, size))
-            scores[cell], within[cell] = found.value, 0 if found.error is None else found.error
+            size = np.take(settled.size[:, :columns], one, axis=0) if spans else np.broadcast_to(1, start.shape)
+            found = kernel(_laid(batch, query[one], start, size, local))
+            scores[cell] = found.value
+            if found.error is not None:
+                within[cell] = found.error
     # An order in which the measure is undefined has found nothing: it counts 0 among others that have.
     undefined = np.isnan(scores)
     many = len(opened)
@@ -168,7 +223,7 @@ def _expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled]) -> Estimat
     return Estimate(value, np.sqrt(variance) if variance.any() else None)
 
 
-def _cells(batch: Batch, s: Settled) -> tuple[Integers, Integers, Integers]:
+def _cells(batch: Batch, s: Settled, local: bool) -> tuple[Integers, Integers, Integers]:
     """What has to be scored: rows and the place of their open document, each once; and where a row's first is."""
     settled, open_ = np.flatnonzero(s.places == 1), np.flatnonzero(s.places > 1)
     at = s.start[np.arange(len(s.query)), s.column]
@@ -176,26 +231,24 @@ def _cells(batch: Batch, s: Settled) -> tuple[Integers, Integers, Integers]:
         return settled, at, settled
     column, others = s.column[open_], s.start[open_]
     others[np.arange(len(others)), column] = 0
-    row, place, run = shared(at[open_], s.places[open_], _same_queries(batch, s.query[open_]), column, others)
+    row, place, run = shared(at[open_], s.places[open_], _same_queries(batch, s.query[open_], local), column, others)
     first = np.empty_like(s.query)
     first[settled], first[open_] = np.arange(len(settled)), len(settled) + run
     return np.concatenate([settled, open_[row]]), np.concatenate([at[settled], place]), first
 
 
-def _same_queries(b: Batch, query: Integers) -> Integers:
+def _same_queries(b: Batch, query: Integers, local: bool) -> Integers:
     """A number for each query, the same for those between which no measure sees a difference but positions."""
     if not b.anonymous:
         return query
     chosen = np.unique(query)
-    state = np.where(np.isnan(b.grade), 2, b.judged)
-    parts = (b.gain, state, b.nil, b.length, b.ideal, b.R, b.N, b.mass, b.tail, b.nil_grade)
     number = np.zeros(len(b.length), np.int64)
-    number[chosen] = alike(*(part[chosen] for part in parts))[0]
+    number[chosen] = alike(*(part[chosen] for part in _seen(b, local)))[0]
     return number[query]
 
 
-def _laid(batch: Batch, query: Integers, start: Integers, size: Integers) -> Batch:
-    """Rankings of some queries with their documents elsewhere."""
+def _laid(batch: Batch, query: Integers, start: Integers, size: Integers, local: bool) -> Batch:
+    """Rankings of some queries with their documents elsewhere; what was not retrieved is left out if ``local``."""
     nothing = np.broadcast_to(0, start.shape)
     fields: dict[str, Any] = {"start": start, "size": size, "by_id": nothing, "by_input": nothing}
     # What no document of this batch has is not moved, nor is the pool: gains were made of it already.
@@ -204,8 +257,11 @@ def _laid(batch: Batch, query: Integers, start: Integers, size: Integers) -> Bat
     fields |= {"pool": np.broadcast_to(np.nan, (len(query), 1)), "pooled": {}}
     for name in COLUMNS.keys() - fields.keys():
         fields[name] = np.take(getattr(batch, name)[:, : start.shape[1]], query, axis=0)
-    for name in ("length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"):
-        fields[name] = np.take(getattr(batch, name), query, axis=0)
+    unseen = ("ideal", "R", "N", "mass", "nil_grade", "query")
+    fields |= {name: np.broadcast_to(np.nan, (len(query), 1)[: getattr(batch, name).ndim]) for name in unseen if local}
+    for name in ("length", "tail", *unseen):
+        if name not in fields:
+            fields[name] = np.take(getattr(batch, name), query, axis=0)
     rows = replace(batch, **fields)
     inside = np.isnan(rows.grade) | (start < rows.length[:, None])
     return rows.sorted() if inside.all() else rows.only(~np.isnan(rows.grade) & inside)

@@ -66,12 +66,16 @@ def shared(first: Integers, many: Integers, *tables: npt.NDArray[Any]) -> tuple[
     return one[owner], cell - base[owner] + low[owner], (np.cumsum(needed) - 1)[run]
 
 
+@lru_cache(maxsize=8)
+def _factors(many: int) -> npt.NDArray[np.uint64]:
+    return np.random.default_rng(0).integers(1 << 63, size=many, dtype=np.uint64)
+
+
 def alike(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
     """A number for each row, the same for rows that are equal in all tables; and one row for each number."""
     raw = np.concatenate([t.reshape(len(t), -1).astype(np.float64) for t in tables], axis=1).view(np.uint64)
     raw = raw[:, (raw != raw[:1]).any(axis=0)]
-    odd = np.random.default_rng(0).integers(1 << 63, size=raw.shape[1], dtype=np.uint64)
-    mixed = ((raw ^ (raw >> np.uint64(29))) * odd).sum(axis=1)
+    mixed = ((raw ^ (raw >> np.uint64(29))) * _factors(raw.shape[1])).sum(axis=1)
     _, one, number = np.unique(mixed, return_index=True, return_inverse=True)
     if (raw != raw[one[number]]).any():  # some that differ are mixed to the same
         _, one, number = np.unique(raw, axis=0, return_index=True, return_inverse=True)
@@ -80,11 +84,10 @@ def alike(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
 
 def sums(x: npt.NDArray[Any], first: Integers, many: Integers) -> Floats:
     """Sums over runs of x."""
-    x = np.append(x, 0.0)
-    if (many == 1).all():
-        return x[first]
+    total = x[first].astype(np.float64)
+    several = np.flatnonzero(many > 1)
     # From the last run to the first: what reduceat makes of what lies between two of them is then a single number.
-    order = np.argsort(-first)
-    total = np.empty(len(first))
-    total[order] = np.add.reduceat(x, np.stack([first, first + many], axis=1)[order].ravel())[::2]
+    several = several[np.argsort(-first[several])]
+    ends = np.stack([first[several], first[several] + many[several]], axis=1).ravel()
+    total[several] = np.add.reduceat(np.append(x, 0.0), ends)[::2]
     return total

@@ -128,20 +128,16 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
     With c gain met at or above rank i the reader goes on with chance ((i+2T-c-1)/(i+2T-c))²; between two
     documents with gain c is fixed, products telescope and sums are differences of Hurwitz zetas.
     """
-    end = np.inf if horizon is None else float(horizon)
-    counts = b.relevant & (b.start < end)
+    shift = 2 * target
+    counts = b.relevant if horizon is None else b.relevant & (b.start < horizon)
     gain = np.where(counts, b.gain, 0)
     met = np.cumsum(gain, axis=1)
-    before = np.where(counts, 2 * target - met + gain, 1)  # what is left of 2T above the document
-    rank = np.where(counts, b.start + 1.0, 1)
-    step = np.where(counts, (rank + before - gain - 1) / (rank + before - 1), 1) ** 2
-    scale = np.cumprod(np.pad(step, ((0, 0), (1, 0)), constant_values=(2 * target) ** 2), axis=1)
-    weight = np.where(counts, scale[:, :-1] / (rank + before - 1) ** 2, 0)
-    reached = np.maximum.accumulate(np.pad(np.where(counts, rank, 0), ((0, 0), (1, 0))), axis=1)
-    stretch = scale[:, :-1] * (hurwitz(reached[:, :-1] + before) - hurwitz(rank + before))
-    left = reached[:, -1] + 2 * target - met[:, -1]
-    tail = hurwitz(left) - (0 if horizon is None else hurwitz(left - reached[:, -1] + end))
-    return weight, summed(np.where(counts, stretch, 0)) + scale[:, -1] * tail
+    x = np.where(counts, b.start + (shift - met + gain), 1)
+    after = shift**2 * np.cumprod(((x - gain) / x) ** 2, axis=1)
+    before = np.concatenate([np.full((len(x), 1), shift**2), after[:, :-1]], axis=1)
+    turned = after * hurwitz(x + 1 - gain) - before * hurwitz(x + 1)
+    left = 0 if horizon is None else after[:, -1] * hurwitz(shift - met[:, -1] + horizon)
+    return np.where(counts, before / x**2, 0), shift**2 * hurwitz(np.array(shift)) + summed(turned) - left
 
 
 @measure(
