@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.comparing import TESTS
 from cranfield.errors import CranfieldError
+from cranfield.outcomes import TESTS
 from cranfield.scores import Scores
 
 
@@ -193,9 +193,9 @@ def test_measures_with_enough_queries_can_be_significant() -> None:
     values[:, 0, 3:] = np.nan
     found = cf.compare(scores(values, ("AP", "RR")))
     assert found.notes == (
-        "AP: compared on 3 queries (q0, q1, q2); without 9 queries (q3, q4, q5, q6, q7, ...), for which some run has "
+        "AP: compared on 3 queries (q0, q1, q2); without 9 queries (q10, q11, q3, q4, q5, ...), for which some run has "
         "no value",
-        "RR: compared on 12 queries (q0, q1, q2, q3, q4, ...)",
+        "RR: compared on 12 queries (q0, q1, q10, q11, q2, ...)",
     )
 
 
@@ -206,3 +206,19 @@ def test_queries_are_those_used_not_their_number() -> None:
         "AP: compared on 5 queries (q1, q2, q3, q4, q5)",
         "RR: compared on 5 queries (q0, q1, q2, q3, q4)",
     ]
+
+
+def test_the_order_of_queries_means_nothing() -> None:
+    """What is drawn is drawn for a query, and not for its place in a file."""
+    values = np.random.default_rng(4).random((4, 1, 25))
+    plain = scores(values)
+    order = np.random.default_rng(5).permutation(25)
+    turned = replace(plain, queries=tuple(plain.queries[q] for q in order), values=values[:, :, order])
+    found, again = (cf.compare(one, tests=TESTS, samples=500, seed=3).to_dict() for one in (plain, turned))
+    assert found == again
+
+
+def test_more_queries_than_a_float_has_powers_of_two() -> None:
+    values = np.random.default_rng(6).random((2, 1, 1100))
+    found = cf.compare(scores(values), samples=50)
+    assert found.notes[0].startswith("compared on 1100 queries")

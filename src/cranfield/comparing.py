@@ -5,33 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield.arguments import one_of, share, whole
 from cranfield.auditing import Audit, Cause
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, UsageError
 from cranfield.notes import some
-from cranfield.scores import Scores, number
-from cranfield.statistics.anova import Anova, anova, tukey
-from cranfield.statistics.corrections import CORRECTIONS, Correction, corrected
-from cranfield.statistics.intervals import bca, effect_size
-from cranfield.statistics.paired import t_test, wilcoxon
-from cranfield.statistics.resampling import discriminate
+from cranfield.outcomes import RESAMPLING, Family, Outcome, Terms, Test, agreed, contested
+from cranfield.scores import Aggregate, Scores, number
+from cranfield.statistics.anova import Anova
+from cranfield.statistics.corrections import Correction, corrected
 
-Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomised-tukey"]
-TESTS: tuple[Test, ...] = get_args(Test)
-# These test all pairs of a measure at once, and leave nothing to correct.
-JOINT: tuple[Test, ...] = ("tukey", "randomised-tukey")
-RESAMPLING: tuple[Test, ...] = ("randomisation", "bootstrap", "randomised-tukey")
-Family = Literal["measure", "all"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
 # What could turn a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
-# Scores of a query nearer to each other than this are the same: sums in another order differ by as much.
-SAME = 1e-12
+FAR = 1000  # coins whose ways to fall a float can still count
 
 
 class Contest(NamedTuple):
@@ -176,7 +165,7 @@ def compare(
     ``test`` gives the p-values that are corrected, over all pairs of a measure or, with ``family="all"``, over all
     pairs of all measures; ``tests`` are computed beside it. ``samples`` is how often the resampling tests draw where
     they cannot try every possibility. With an ``audit`` of the same runs and measures, each pair says whether ties or
-    unjudged documents could turn it.
+    unjudged documents could turn it. In which order queries stand in files means nothing: they are drawn by id.
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
@@ -185,140 +174,135 @@ def compare(
     >>> found.contests[0].difference, round(found.contests[0].corrected, 5)
     (0.5, 0.03125)
     """
-    for name, value, known in (
-        ("test", test, TESTS),
-        ("correction", correction, CORRECTIONS),
-        ("family", family, FAMILIES),
-        *(("tests", one, TESTS) for one in tests),
-    ):
-        one_of(name, value, known)
-    alpha, level, samples = share("alpha", alpha), share("level", level), whole("samples", samples)
-    if test in JOINT:
-        if family == "all":
-            raise UsageError(f"{test} is about the pairs of one measure", hint="family = all needs another test")
-        correction = "none"
-    if len(scores.runs) < 2:
-        raise UsageError("there is nothing to compare: one run", hint="give two runs or more")
-    pairs = _pairs(scores, baseline)
-    matched = [_matched(scores, m) for m in range(len(scores.measures))]
-    wanted = tuple(dict.fromkeys((test, *tests)))
-    parts = []
-    for i, (x, _) in enumerate(matched):
-        parts.append(_measured(x, pairs, wanted, level=level, samples=samples, seed=seed))
-        if progress is not None:
-            progress(i + 1, len(matched))
-    p: dict[Test, Floats] = {one: np.array([part["p"][one] for part in parts]) for one in wanted}
-    arrays: dict[str, Any] = {name: np.array([part[name] for part in parts]) for name in parts[0] if name != "p"}
-    many = "s" if len(pairs) > 1 else ""
-    against = f"{len(pairs)} pair{many}" if baseline is None else f"{len(pairs)} run{many} against {baseline}"
-    found = Comparison(
-        runs=scores.runs,
-        measures=scores.measures,
-        pairs=pairs,
-        baseline=baseline,
-        queries=tuple(queries for _, queries in matched),
-        means=np.array([x.mean(axis=1) for x, _ in matched]),
-        p=p,
-        corrected=corrected(p[test], correction)
-        if family == "all"
-        else np.array([corrected(one, correction) for one in p[test]]),
-        doubts=(((),) * len(pairs),) * len(scores.measures),
-        anova=tuple(anova(x) for x, _ in matched),
+    terms = agreed(
         test=test,
+        tests=tests,
         correction=correction,
-        family=f"{against} of {len(scores.measures)} measures" if family == "all" else f"{against} of each measure",
+        family=family,
         alpha=alpha,
         level=level,
         samples=samples,
         seed=seed,
-        notes=(
-            *_notes(scores, [queries for _, queries in matched]),
-            *_coarse(matched, p[test].size if family == "all" else len(pairs), test, correction, alpha, samples),
-        ),
-        **arrays,
     )
+    pairs = paired(scores.runs, baseline)
+    comparable(scores.measures, scores.aggregates)
+    everything = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
+    matched = [_matched(scores, m, len(everything)) for m in range(len(scores.measures))]
+    outcomes = []
+    for i, (x, _) in enumerate(matched):
+        outcomes.append(contested(x, pairs, terms))
+        if progress is not None:
+            progress(i + 1, len(matched))
+    used = [queries for _, queries in matched]
+    found = concluded(terms, scores.runs, scores.measures, baseline, everything, used, outcomes)
     return found if audit is None else found.doubted(audit)
 
 
-def _coarse(
-    matched: Sequence[tuple[Floats, tuple[str, ...]]],
-    tests: int,
-    test: Test,
-    correction: Correction,
-    alpha: float,
-    samples: int,
-) -> list[str]:
+def paired(runs: Sequence[str], baseline: str | None) -> Integers:
+    """The runs of every pair, or of each and the baseline, (pair, 2)."""
+    if len(runs) < 2:
+        raise UsageError("there is nothing to compare: one run", hint="give two runs or more")
+    if baseline is None:
+        return np.array(list(combinations(range(len(runs)), 2)))
+    if baseline not in runs:
+        shown = ", ".join(runs[:10]) + (", ..." if len(runs) > 10 else "")
+        raise UsageError(f"the baseline `{baseline}` is none of the runs", hint=f"one of {shown}")
+    at = runs.index(baseline)
+    return np.array([(r, at) for r in range(len(runs)) if r != at])
+
+
+def comparable(measures: Sequence[str], aggregates: Sequence[Aggregate]) -> None:
+    """An error where a measure has no value of its own for a query."""
+    for measure, kind in zip(measures, aggregates, strict=True):
+        if kind == "geometric":
+            raise UsageError(f"{measure} is a geometric mean, and has no differences of queries", hint="compare AP")
+
+
+def enough(measure: str, used: int, of: int) -> None:
+    """An error where a measure has too few queries in common."""
+    if used < 2:
+        raise InputError(
+            [f"{measure}: {used} of {of} queries have a value in every run; a test needs two"],
+            hint="do the runs answer the same queries?",
+        )
+
+
+def _matched(scores: Scores, measure: int, of: int) -> tuple[Floats, tuple[str, ...]]:
+    """One measure's values (run, query), over the queries that every run has one for, by id."""
+    values, both = scores.matched(measure)
+    enough(scores.measures[measure], len(both), of)
+    names = [scores.queries[q] for q in both]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    return values[:, order], tuple(names[q] for q in order)
+
+
+def concluded(
+    terms: Terms,
+    runs: Sequence[str],
+    measures: Sequence[str],
+    baseline: str | None,
+    everything: Sequence[str],
+    queries: Sequence[tuple[str, ...]],
+    outcomes: Sequence[Outcome],
+) -> Comparison:
+    """What was found of each measure, put together: corrected, and with notes.
+
+    ``everything`` are the queries that count for some run, ``queries`` those that each measure was compared on.
+    """
+    pairs, test = paired(runs, baseline), terms.test
+    p: dict[Test, Floats] = {one: np.array([found.p[one] for found in outcomes]) for one in terms.tests}
+    apart = [name for name in Outcome._fields if name not in ("p", "anova")]
+    arrays: dict[str, Any] = {name: np.array([getattr(found, name) for found in outcomes]) for name in apart}
+    many = "s" if len(pairs) > 1 else ""
+    against = f"{len(pairs)} pair{many}" if baseline is None else f"{len(pairs)} run{many} against {baseline}"
+    together = terms.family == "all"
+    return Comparison(
+        runs=tuple(runs),
+        measures=tuple(measures),
+        pairs=pairs,
+        baseline=baseline,
+        queries=tuple(queries),
+        p=p,
+        corrected=corrected(p[test], terms.correction)
+        if together
+        else np.array([corrected(one, terms.correction) for one in p[test]]),
+        doubts=(((),) * len(pairs),) * len(measures),
+        anova=tuple(found.anova for found in outcomes),
+        test=test,
+        correction=terms.correction,
+        family=f"{against} of {len(measures)} measures" if together else f"{against} of each measure",
+        alpha=terms.alpha,
+        level=terms.level,
+        samples=terms.samples,
+        seed=terms.seed,
+        notes=(
+            *_notes(measures, everything, queries),
+            *_coarse(terms, queries, p[test].size if together else len(pairs)),
+        ),
+        **arrays,
+    )
+
+
+def _coarse(terms: Terms, queries: Sequence[tuple[str, ...]], tests: int) -> list[str]:
     """A warning where a test that resamples cannot give a p-value that is low enough among so many."""
-    if test not in RESAMPLING:
+    if terms.test not in RESAMPLING:
         return []
-    ways = [2.0 ** (len(queries) - 1) if test == "randomisation" else np.inf for _, queries in matched]
-    finest = 1 / min(samples + 1, max(ways)) * (tests if correction in ("holm", "bonferroni") else 1)
-    if finest < alpha:
+    ways = [2.0 ** min(len(used) - 1, FAR) if terms.test == "randomisation" else np.inf for used in queries]
+    finest = 1 / min(terms.samples + 1, max(ways)) * (tests if terms.correction in ("holm", "bonferroni") else 1)
+    if finest < terms.alpha:
         return []
-    what = f"no corrected p-value of a {test} test can be below {min(finest, 1):.2g} here"
+    what = f"no corrected p-value of a {terms.test} test can be below {min(finest, 1):.2g} here"
     return [f"nothing can be significant: {what}; it takes more samples, more queries or fewer pairs"]
 
 
-def _pairs(scores: Scores, baseline: str | None) -> Integers:
-    if baseline is None:
-        return np.array(list(combinations(range(len(scores.runs)), 2)))
-    if baseline not in scores.runs:
-        shown = ", ".join(scores.runs[:10]) + (", ..." if len(scores.runs) > 10 else "")
-        raise UsageError(f"the baseline `{baseline}` is none of the runs", hint=f"one of {shown}")
-    at = scores.runs.index(baseline)
-    return np.array([(r, at) for r in range(len(scores.runs)) if r != at])
-
-
-def _matched(scores: Scores, measure: int) -> tuple[Floats, tuple[str, ...]]:
-    """One measure's values (run, query), over the queries that every run has one for."""
-    name = scores.measures[measure]
-    if scores.aggregates[measure] == "geometric":
-        raise UsageError(f"{name} is a geometric mean, and has no differences of queries", hint="compare AP")
-    values, both = scores.matched(measure)
-    if len(both) < 2:
-        raise InputError(
-            [f"{name}: {len(both)} of {len(scores.queries)} queries have a value in every run; a test needs two"],
-            hint="do the runs answer the same queries?",
-        )
-    return values, tuple(scores.queries[q] for q in both)
-
-
-def _measured(
-    x: Floats, pairs: Integers, tests: Sequence[Test], *, level: float, samples: int, seed: int
-) -> dict[str, Any]:
-    difference = x[pairs[:, 0]] - x[pairs[:, 1]]
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    place = low * len(x) - low * (low + 1) // 2 + high - low - 1  # among all pairs (0, 1), (0, 2), ..., (1, 2), ...
-    how: dict[str, Any] = {"b": samples, "seed": seed}
-    by_test: dict[Test, Callable[[], Floats]] = {
-        "randomisation": lambda: discriminate(x, "randomisation", **how).p[place],
-        # As in the others the data themselves count as a draw: no number of draws makes a p-value 0.
-        "bootstrap": lambda: (samples * discriminate(x, "bootstrap", **how).p[place] + 1) / (samples + 1),
-        "randomised-tukey": lambda: discriminate(x, "tukey", **how).p[place],
-        "t": lambda: t_test(difference),
-        "wilcoxon": lambda: wilcoxon(difference),
-        "tukey": lambda: tukey(x, pairs),
-    }
-    limits = bca(x, pairs, level=level, seed=seed)
-    return {
-        "difference": difference.mean(axis=1),
-        "low": limits[:, 0],
-        "high": limits[:, 1],
-        "effect": effect_size(difference, level=level),
-        "wins": (difference > SAME).sum(axis=1),
-        "losses": (difference < -SAME).sum(axis=1),
-        "p": {test: by_test[test]() for test in tests},
-    }
-
-
-def _notes(scores: Scores, used: Sequence[tuple[str, ...]]) -> list[str]:
+def _notes(measures: Sequence[str], everything: Sequence[str], used: Sequence[tuple[str, ...]]) -> list[str]:
     """Which queries were compared on, and which were not."""
     notes = []
-    everything = [scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0))]
     for queries in dict.fromkeys(used):
-        same = [m for m, others in zip(scores.measures, used, strict=True) if others == queries]
-        what = "" if len(same) == len(scores.measures) else f"{', '.join(same)}: "
-        missing = sorted(set(everything) - set(queries), key=everything.index)
+        same = [m for m, others in zip(measures, used, strict=True) if others == queries]
+        what = "" if len(same) == len(measures) else f"{', '.join(same)}: "
+        there = set(queries)
+        missing = [query for query in everything if query not in there]
         left = f"; without {some(missing)}, for which some run has no value" if missing else ""
         notes.append(f"{what}compared on {some(queries)}{left}")
     return notes

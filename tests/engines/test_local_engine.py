@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import cranfield as cf
+from cranfield.comparing import Comparison
 from cranfield.testing import engine_contract
 from cranfield.testing.engine_contract import Columns, EngineContract, Evaluated
 
@@ -13,6 +15,9 @@ from cranfield.testing.engine_contract import Columns, EngineContract, Evaluated
 class TestLocal(EngineContract):
     def evaluate(self, runs: Any, qrels: Columns, measures: Any, **policies: Any) -> Evaluated:
         return engine_contract.local(runs, qrels, measures, **policies)
+
+    def compare(self, runs: Any, qrels: Columns, measures: Any, terms: Any, **policies: Any) -> Comparison:
+        return engine_contract.compared(runs, qrels, measures, terms, **policies)
 
 
 class Shortened(EngineContract):
@@ -27,6 +32,10 @@ class Credulous(EngineContract):
 
     def evaluate(self, runs: Any, qrels: Columns, measures: Any, **policies: Any) -> Evaluated:
         return Evaluated({}, {}, ())
+
+    def compare(self, runs: Any, qrels: Columns, measures: Any, terms: Any, **policies: Any) -> Comparison:
+        scores = cf.evaluate([{"q": {"d": 1.0}, "p": {"d": 1.0}}] * 2, {"q": {"d": 1}, "p": {"d": 1}}, "AP")
+        return cf.compare(scores)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 import cranfield as cf
+from cranfield.comparing import Comparison
 from cranfield.engines import spark as engine
 from cranfield.engines.spark.session import session
 from cranfield.testing import engine_contract
@@ -91,6 +92,17 @@ class OnSpark(EngineContract):
         self.marker: Path | None = None
 
     def evaluate(self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
+        with self.scored(runs, qrels, measures, **policies) as scores:
+            return collected(scores)
+
+    def compare(self, runs: Any, qrels: Columns, measures: Any, terms: Any, **policies: Any) -> Comparison:
+        with self.scored(runs, qrels, measures, **policies) as scores:
+            return scores.compare(**terms)
+
+    @contextlib.contextmanager
+    def scored(
+        self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any
+    ) -> Iterator[engine.Scores]:
         frame = framed(self.spark, runs[0]).coalesce(1)
         for piece in runs[1:]:
             frame = frame.unionByName(framed(self.spark, piece).coalesce(1))
@@ -99,7 +111,7 @@ class OnSpark(EngineContract):
         judged = framed(self.spark, qrels)
         scores = engine.evaluate(frame, judged, measures, broadcast=self.broadcast, **policies)
         try:
-            return collected(scores)
+            yield scores
         finally:
             scores.records.unpersist()
 

@@ -11,7 +11,7 @@ from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
-from cranfield.comparing import FAMILIES, TESTS
+from cranfield.outcomes import FAMILIES, TESTS
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
 

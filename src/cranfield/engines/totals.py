@@ -206,7 +206,7 @@ def undefined_names(batches: Iterable[Any]) -> Iterator[Any]:
     yield packed(found)
 
 
-def packed(found: Mapping[str, Summary | Names]) -> Any:
+def packed(found: Mapping[str, Any]) -> Any:
     """Things by name, as rows that engines can carry."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     parts = [pyarrow.array(list(found), pyarrow.string())]

@@ -9,7 +9,8 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from cranfield.comparing import JOINT, RESAMPLING, Comparison, Contest
+from cranfield.comparing import Comparison, Contest
+from cranfield.outcomes import JOINT, RESAMPLING
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet

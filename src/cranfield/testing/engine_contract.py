@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import cranfield as cf
+from cranfield.comparing import Comparison
 from cranfield.errors import CranfieldError, InputError
+from cranfield.outcomes import TESTS
 
 Columns = dict[str, list[Any]]
 EMPTY: Columns = {"run": [], "query": [], "document": [], "score": []}
@@ -37,19 +39,30 @@ class Evaluated(NamedTuple):
 
 def local(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
     """The plain engine: one process, everything in memory; queries by id, the order that notes name them in."""
-    together = by_query({name: [value for piece in runs for value in piece[name]] for name in runs[0]})
-    names = list(dict.fromkeys(together["run"]))
-    frames = [
-        cf.read_run(_Frame({name: _where(together, run, name) for name in together if name != "run"}), name=run)
-        for run in sorted(names)
-    ]
-    scores = cf.evaluate(frames, cf.read_qrels(_Frame(by_query(qrels)), name="qrels"), measures, **policies)
+    scores = _scores(runs, qrels, measures, **policies)
     found = scores.to_dict()["runs"]
     return Evaluated(
         {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
         {(r, m): one["mean"] for r, of in found.items() for m, one in of.items()},
         scores.notes,
     )
+
+
+def _scores(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> cf.Scores:
+    together = by_query({name: [value for piece in runs for value in piece[name]] for name in runs[0]})
+    names = list(dict.fromkeys(together["run"]))
+    frames = [
+        cf.read_run(_Frame({name: _where(together, run, name) for name in together if name != "run"}), name=run)
+        for run in sorted(names)
+    ]
+    return cf.evaluate(frames, cf.read_qrels(_Frame(by_query(qrels)), name="qrels"), measures, **policies)
+
+
+def compared(
+    runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], terms: Mapping[str, Any], **policies: Any
+) -> Comparison:
+    """What the plain engine finds when it compares."""
+    return cf.compare(_scores(runs, qrels, measures, **policies), **terms)
 
 
 class _Frame:
@@ -74,6 +87,17 @@ class EngineContract:
         """Evaluate runs, given in pieces that are to be partitions of their own where the engine has such."""
         raise NotImplementedError
 
+    def compare(
+        self,
+        runs: Sequence[Columns],
+        qrels: Columns,
+        measures: Sequence[str],
+        terms: Mapping[str, Any],
+        **policies: Any,
+    ) -> Comparison:
+        """Evaluate the same way, and compare the runs; ``terms`` are the arguments of `cranfield.compare`."""
+        raise NotImplementedError
+
     def disturbed(self, runs: Sequence[Columns]) -> contextlib.AbstractContextManager[Sequence[Columns]]:
         """The pieces, in a context in which workers of the engine fail and are replaced."""
         return contextlib.nullcontext(runs)
@@ -83,6 +107,18 @@ class EngineContract:
         found = self.evaluate(runs, qrels, measures, **policies)
         same(found, local(runs, qrels, measures, **policies))
         return found
+
+    def check_comparison(
+        self,
+        runs: Sequence[Columns],
+        qrels: Columns,
+        measures: Sequence[str],
+        terms: Mapping[str, Any],
+        **policies: Any,
+    ) -> None:
+        """Compare, and hold it against the plain engine: what is counted to the last bit, all else nearly."""
+        found = self.compare(runs, qrels, measures, terms, **policies).to_dict()
+        alike(found, compared(runs, qrels, measures, terms, **policies).to_dict())
 
     def refused(self, runs: Sequence[Columns], qrels: Columns, *words: str, **policies: Any) -> str:
         """Evaluate what cannot be, and see that the error is short and has these words."""
@@ -121,6 +157,36 @@ class EngineContract:
         ):
             self.check(pieces(runs, 3), qrels, ("AP", "nDCG@10", "RBP"), **policies)
         self.check(pieces(runs, 3), qrels, ("AP", "RR"), terminal=True, nil="NIL", full_length=60)
+
+    def test_comparisons(self) -> None:
+        """All tests, corrections and families, over queries that every run has a value for."""
+        runs, qrels = collection(4, queries=15, seed=14)
+        few = {"samples": 500, "seed": 3}
+        self.check_comparison(
+            pieces(runs, 3), qrels, ("AP", "nDCG@10", "AP[ties=expected]", "NumRet"), few | {"tests": TESTS}
+        )
+        gone = [run != "run1" or query != "q0003" for run, query in zip(runs["run"], runs["query"], strict=True)]
+        partly = {name: [value for value, kept in zip(of, gone, strict=True) if kept] for name, of in runs.items()}
+        against = few | {"baseline": "run2", "test": "bootstrap", "correction": "bh", "family": "all"}
+        self.check_comparison(pieces(partly, 2), qrels, ("AP", "P@5"), against, queries="both", undefined="zero")
+        joint = few | {"test": "randomised-tukey", "level": 0.9, "alpha": 0.1}
+        self.check_comparison([partly], qrels, ("AP", "RBP"), joint, queries="run", residuals=True)
+
+    def test_comparisons_that_cannot_be(self) -> None:
+        runs, qrels = collection(2, queries=3, seed=15)
+        alone = {name: of[: runs["run"].index("run1")] for name, of in runs.items()}
+        for given, measures, terms, words in (
+            (runs, ["GMAP"], {}, "geometric mean"),
+            (runs, ["AP"], {"baseline": "other"}, "none of the runs"),
+            (alone, ["AP"], {}, "nothing to compare"),
+            ({name: [*of[:1], *of[-1:]] for name, of in runs.items()}, ["AP"], {}, "a test needs two"),
+        ):
+            try:
+                self.compare([given], qrels, measures, terms, queries="both")
+            except CranfieldError as error:
+                assert words in str(error), error
+            else:
+                raise AssertionError(f"this was compared: {words}")
 
     def test_subtopics(self) -> None:
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
@@ -222,6 +288,22 @@ def same(found: Evaluated, expected: Evaluated) -> None:
     assert not wrong, "\n".join([f"{len(wrong)} of {len(expected.rows)} values differ", *wrong[:9]])
     close(found.means, expected.means)
     assert set(found.notes) == set(expected.notes), set(found.notes) ^ set(expected.notes)
+
+
+def alike(found: Any, expected: Any, where: str = "") -> None:
+    """An error where plain data differ, numbers by more than the order of a sum explains."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys(), where
+        for name, value in expected.items():
+            alike(found[name], value, f"{where}.{name}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for i, value in enumerate(expected):
+            alike(found[i], value, f"{where}[{i}]")
+    elif isinstance(expected, float) and isinstance(found, float):
+        assert abs(found - expected) <= CLOSE * max(1, abs(expected)), (where, found, expected)
+    else:
+        assert found == expected, (where, found, expected)
 
 
 def close(found: Mapping[Any, float | None], expected: Mapping[Any, float | None]) -> None:

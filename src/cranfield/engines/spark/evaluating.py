@@ -12,9 +12,12 @@ import numpy as np
 from pyspark.sql import functions as sql
 
 from cranfield import errors
+from cranfield.auditing import Audit
+from cranfield.comparing import Comparison
 from cranfield.engines import totals
 from cranfield.engines.shards import RECORD, Job, silence, with_all_judgments, with_own_judgments
 from cranfield.engines.spark import frames
+from cranfield.engines.spark.comparing import compared
 from cranfield.engines.totals import Summary
 from cranfield.errors import CranfieldError, InputError, MeasureError, UsageError
 from cranfield.evaluate import Plan, planned
@@ -22,7 +25,7 @@ from cranfield.formats.judging import NO_SUBTOPIC
 from cranfield.intents import with_intents
 from cranfield.measures import Measure
 from cranfield.notes import COUNTED, POLICY, Names, about_subtopics, by_subtopic, several, written
-from cranfield.scores import Summed
+from cranfield.scores import Aggregate, Summed
 
 BROADCAST = 64 << 20  # bytes of judgments up to which every task is given all of them
 
@@ -47,6 +50,7 @@ def evaluate(
     qrels_columns: Mapping[str, str] | None = None,
     intents: Any = None,
     corpus: Any = None,
+    names: Sequence[str] = (),
     broadcast: int = BROADCAST,
     partitions: int | None = None,
     **policies: Any,
@@ -58,7 +62,8 @@ def evaluate(
     where their names do not. All policies of `cranfield.evaluate` mean the same here: ``ties``, ``depth``,
     ``condensed``, ``terminal``, ``queries``, ``undefined``, ``negative``, ``residuals``, ``bounds``, ``nil``,
     ``full_length``, ``intents``, ``seed``. Judgments of up to ``broadcast`` bytes go to every task whole; larger ones
-    are brought together with the rows of their queries. ``partitions`` is how many tasks there are to be.
+    are brought together with the rows of their queries. ``partitions`` is how many tasks there are to be. ``names`` are
+    runs that are told first, in this order; others follow by name.
 
     The work is done here and its result kept by Spark, so that bad input is an error now, and not later.
     """
@@ -96,7 +101,7 @@ def evaluate(
         both = rows.unionByName(judgments, allowMissingColumns=True)
         shards = frames.sharded(both, partitions, by_query=True)
         records = shards.mapInArrow(_Apart(job), _RECORDS)
-    return _checked(Scores(plan, _kept(records), tuple(notes)))
+    return _checked(Scores(plan, _kept(records), tuple(notes), tuple(names)))
 
 
 def _kept(records: Any) -> Any:
@@ -187,6 +192,7 @@ class Scores:
     plan: Plan
     records: Any
     said: tuple[str, ...]
+    order: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -196,25 +202,43 @@ class Scores:
     @cached_property
     def frame(self) -> Any:
         """A Spark DataFrame with columns run, query, measure and value; what is undefined is null."""
-        labels = sql.array(*(sql.lit(column.label) for column in self.plan.columns))
-        counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[self.plan.queries]
-        rows = self._complete.where(counted).select("run", "query", sql.posexplode("value").alias("at", "value"))
+        labels = sql.array(*(sql.lit(label) for label in self.measures))
         value = sql.when(~sql.isnan("value") & (sql.abs("value") != float("inf")), sql.col("value"))
-        label = sql.element_at(labels, sql.col("at") + 1)
-        return rows.select("run", "query", label.alias("measure"), value.alias("value"))
+        label = sql.element_at(labels, sql.col("measure") + 1)
+        return self._values.select("run", "query", label.alias("measure"), value.alias("value"))
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs in the order asked for, and others by name."""
+        return tuple(dict.fromkeys([*self.order, *sorted(self._overview.runs)]))
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What the columns are called."""
+        return tuple(column.label for column in self.plan.columns)
+
+    def compare(self, baseline: str | None = None, *, audit: Audit | None = None, **terms: Any) -> Comparison:
+        """Which differences between runs are more than luck: `cranfield.compare`, with its arguments and result.
+
+        Every measure is compared by one task, which holds its values of all runs and queries. What comes back are
+        the findings, and the ids of the queries once.
+        """
+        found = compared(
+            self._values, self.runs, self.measures, self._aggregates, self.plan.undefined, baseline, **terms
+        )
+        return found if audit is None else found.doubted(audit)
 
     def mean(self) -> Summed:
         """The means of every run, with what `cranfield.Scores` says of them."""
-        names, labels = sorted(self._summaries), tuple(column.label for column in self.plan.columns)
-        found = [self._summaries[name] for name in names]
-        shape = len(names), len(labels)
+        found = [self._summaries[name] for name in self.runs]
+        shape = len(self.runs), len(self.measures)
         return Summed(
-            tuple(names),
-            labels,
+            self.runs,
+            self.measures,
             (),
             np.zeros((*shape, 0)),
-            np.zeros((len(names), 0), bool),
-            tuple(totals.aggregate_of(column) for column in self.plan.columns),
+            np.zeros((len(self.runs), 0), bool),
+            self._aggregates,
             self.plan.undefined,
             self.notes,
             np.array([one.means(self.plan) for one in found]).reshape(shape),
@@ -230,7 +254,7 @@ class Scores:
             if column.part == "value" and names.count:
                 notes.append(f"{column.label} is undefined for {several(names)}, {POLICY[plan.undefined]}")
         notes += self.said
-        for name in sorted(found):
+        for name in self.runs:
             notes += written(name, found[name].figures(plan), plan.columns, plan.queries)
         return tuple(dict.fromkeys(notes))
 
@@ -242,6 +266,16 @@ class Scores:
         pairs = self.frame.where("value is null").select("measure", "query").distinct()
         merged = _merged(pairs.mapInArrow(totals.undefined_names, _FOUND))
         return [merged.get(column.label, Names(0, ())) for column in self.plan.columns]
+
+    @property
+    def _aggregates(self) -> tuple[Aggregate, ...]:
+        return tuple(totals.aggregate_of(column) for column in self.plan.columns)
+
+    @cached_property
+    def _values(self) -> Any:
+        """A row for each run, query that counts, and measure, which here is its place among the columns."""
+        counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[self.plan.queries]
+        return self._complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
 
     @cached_property
     def _overview(self) -> _Overview:
@@ -312,6 +346,8 @@ def _checked(scores: Scores) -> Scores:
         overview = scores._overview
         if not overview.runs:
             raise InputError(["runs: there is no row in it"])
+        if rowless := [run for run in scores.order if run not in overview.runs]:
+            raise InputError([f"{run}: there is no row in it" for run in rowless])
         for run, (answered, other, example) in overview.runs.items():
             if plan.queries != "run" and other and not answered:
                 raise InputError(

@@ -1,0 +1,54 @@
+"""Runs compared where their scores are: a task for each measure, and what it finds put together on the driver."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.comparing import Comparison, comparable, concluded, enough, paired
+from cranfield.engines.contests import Match, Verdict, verdicts
+from cranfield.errors import CranfieldError
+from cranfield.outcomes import Outcome, agreed
+from cranfield.scores import Aggregate, Undefined
+
+
+@dataclass(frozen=True)
+class _Verdicts:
+    match: Match
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        return verdicts(self.match, batches)
+
+
+def compared(
+    values: Any,
+    runs: Sequence[str],
+    measures: Sequence[str],
+    aggregates: Sequence[Aggregate],
+    undefined: Undefined,
+    baseline: str | None,
+    **terms: Any,
+) -> Comparison:
+    """`cranfield.compare` of a frame with columns measure (its place among ``measures``), query, run and value."""
+    asked = agreed(**terms)
+    match = Match(asked, tuple(runs), paired(runs, baseline), undefined)
+    comparable(measures, aggregates)
+    shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
+    rows = shards.mapInArrow(_Verdicts(match), "name string, found binary").collect()
+    by_measure: dict[int, Verdict] = {int(row["name"]): pickle.loads(bytes(row["found"])) for row in rows}
+    found = [by_measure[m] for m in range(len(measures))]
+    everything = list(found[0].queries)
+    masks = [np.unpackbits(one.used, count=one.count).astype(bool) for one in found]
+    queries = [tuple(name for name, used in zip(everything, mask, strict=True) if used) for mask in masks]
+    outcomes: list[Outcome] = []
+    for measure, used, one in zip(measures, queries, found, strict=True):
+        enough(measure, len(used), len(everything))
+        if isinstance(one.outcome, CranfieldError):
+            raise one.outcome
+        assert one.outcome is not None
+        outcomes.append(one.outcome)
+    return concluded(asked, runs, measures, baseline, everything, queries, outcomes)
