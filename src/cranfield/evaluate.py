@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -215,16 +216,27 @@ def named(run: Any, names: Sequence[str] | None = None) -> list[Run]:
     if names is not None and len(names) != len(given):
         raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
     runs = [formats.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
+    apart = told_apart([one.name for one in runs], [one.place for one in runs])
+    return [one if one.name == name else replace(one, name=name) for one, name in zip(runs, apart, strict=True)]
+
+
+def told_apart(names: Sequence[str], places: Sequence[str]) -> list[str]:
+    """A name of its own for each run: of two files of one name in different folders the path tells, else a number.
+
+    >>> told_apart(["bm25", "bm25 (3)", "bm25", "bm25"], ["a/bm25.run", "", "b/bm25.run", ""])
+    ['bm25', 'bm25 (3)', 'b/bm25.run', 'bm25 (4)']
+    """
     taken: dict[str, int] = {}
-    for i, one in enumerate(runs):
-        # Two files of one name in different folders: the path tells them apart; else a number does.
-        name = one.name
+    found = []
+    for plain, place in zip(names, places, strict=True):
+        name = plain
         if name in taken:
-            name = one.place if one.place and one.place not in taken else f"{name} ({taken[one.name] + 1})"
-            runs[i] = replace(one, name=name)
-        taken[one.name] = taken.get(one.name, 0) + 1
+            others = chain([place], (f"{plain} ({n})" for n in count(taken[plain] + 1)))
+            name = next(other for other in others if other and other not in taken)
+        taken[plain] = taken.get(plain, 0) + 1
         taken.setdefault(name, 1)
-    return runs
+        found.append(name)
+    return found
 
 
 def _cube(scored: Sequence[Scored], names: Sequence[str], plan: Plan) -> Scores:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -15,42 +13,26 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import spark_samples
 from pyspark import TaskContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from spark_samples import collected, framed
 
 import cranfield as cf
 from cranfield.comparing import Comparison
 from cranfield.engines import spark as engine
-from cranfield.engines.spark.session import session
 from cranfield.testing import engine_contract
 from cranfield.testing.engine_contract import MEASURES, Columns, EngineContract, Evaluated, collection
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark's own, of what it makes of pandas
 
-TYPES = {"score": pa.float64(), "grade": pa.float64(), "rank": pa.int64(), "row": pa.int64()}
 DATA = Path(__file__).parents[2] / "../shared/data"
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Two workers with a core and an executor process each."""
-    made = session(
-        "local-cluster[2,1,1024]",
-        **{
-            "spark.driver.memory": "1g",
-            "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": "4",
-            "spark.default.parallelism": "2",
-        },
-    )
-    made.sparkContext.addPyFile(__file__)  # the functions below run in workers
-    yield made
-    made.stop()
-
-
-def framed(spark: SparkSession, columns: Columns) -> DataFrame:
-    table = pa.table({name: pa.array(of, TYPES.get(name, pa.string())) for name, of in columns.items()})
-    return spark.createDataFrame(table)
+@pytest.fixture(autouse=True, scope="module")
+def _shipped(spark: SparkSession) -> None:
+    for file in (spark_samples.__file__, __file__):  # functions of this file run in workers
+        spark.sparkContext.addPyFile(file)
 
 
 def executor() -> int:
@@ -121,18 +103,6 @@ class OnSpark(EngineContract):
         yield runs
         assert self.marker.exists()
         self.marker = None
-
-
-def collected(scores: engine.Scores) -> Evaluated:
-    rows = scores.frame.toArrow().to_pydict()
-    means = scores.mean()
-    found = means.to_dict()["runs"]
-    values = zip(*(rows[name] for name in ("run", "query", "measure", "value")), strict=True)
-    return Evaluated(
-        {(run, query, measure): value for run, query, measure, value in values},
-        {(run, measure): one["mean"] for run, of in found.items() for measure, one in of.items()},
-        means.notes,
-    )
 
 
 class TestBroadcast(OnSpark):
@@ -225,7 +195,7 @@ def test_nothing_to_evaluate(spark: SparkSession) -> None:
 
 @pytest.mark.skipif(not (DATA / "dl19").exists(), reason="needs ../shared/data")
 def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
-    """All 37 runs of TREC Deep Learning 2019, to the last bit."""
+    """All 37 runs of TREC Deep Learning 2019, to the last bit; and some of them in every other view."""
     paths = sorted((DATA / "dl19/runs").iterdir())
     tables = []
     for path in paths:
@@ -253,6 +223,9 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
     cut = {"required": "@10", "recall": "@0.2"}
     names = [d.symbol + cut.get(d.cutoff, "") for d in plain]
     ends = [d.symbol + cut.get(d.cutoff, "") for d in plain if not d.terminal]
+    few = [str(path) for path in paths[::6]]
+    called = [cf.read_run(path).name for path in few]
+    some = runs.where(runs.run.isin(called)).persist()
     for measures, policies in (
         (names, {}),
         (names, {"ties": "expected"}),
@@ -263,8 +236,9 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
         (ends, {"terminal": True}),
         (ends, {"terminal": True, "condensed": True, "ties": "worst"}),
     ):
-        scores = engine.evaluate(runs, qrels, measures, **policies)
-        local = cf.evaluate([str(path) for path in paths], judged, measures, **policies)
+        given = some if policies else runs
+        scores = engine.evaluate(given, qrels, measures, **policies)
+        local = cf.evaluate(few if policies else [str(path) for path in paths], judged, measures, **policies)
         found = local.to_dict()["runs"]
         expected = Evaluated(
             {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
@@ -273,39 +247,3 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
         )
         engine_contract.same(collected(scores), expected)
         scores.records.unpersist()
-
-
-def test_the_command(tmp_path: Path) -> None:
-    """`cranfield eval --engine spark` prints what `cranfield eval` does, from text and from Parquet."""
-    runs, qrels = collection(2, queries=6, seed=13)
-    judged = tmp_path / "qrels.txt"
-    rows = zip(qrels["query"], qrels["document"], qrels["grade"], strict=True)
-    judged.write_text("".join(f"{query} 0 {document} {grade}\n" for query, document, grade in rows))
-    for run in ("run0", "run1"):
-        rows = [row for row in zip(*runs.values(), strict=True) if row[0] == run]
-        (tmp_path / f"{run}.run").write_text("".join(f"{q} Q0 {d} 1 {s!r} {run}\n" for _, q, d, s in rows))
-    command = [
-        sys.executable,
-        "-m",
-        "cranfield",
-        "eval",
-        str(judged),
-        str(tmp_path / "run0.run"),
-        str(tmp_path / "run1.run"),
-    ]
-    asked = ["-m", "AP nDCG@10", "--format", "csv"]
-    on_spark = ["--engine", "spark", "--master", "local[1]", "--scores", str(tmp_path / "scores")]
-    plain = subprocess.run([*command, *asked], capture_output=True, check=True, text=True)
-    found = subprocess.run([*command, *asked, *on_spark], capture_output=True, check=False, text=True)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout == plain.stdout
-    assert plain.stderr.splitlines()[0] in found.stderr
-    import pyarrow.parquet
-
-    assert pyarrow.parquet.read_table(tmp_path / "scores").num_rows == 2 * 6 * 2
-    (tmp_path / "run1.run").write_text("q0001 Q0 d1 1 x tag\n")
-    bad = subprocess.run([*command, *asked, *on_spark[:4]], capture_output=True, check=False, text=True)
-    assert bad.returncode == 1
-    assert "run1: query `q0001`, document `d1`: the score in column `score` is not a number" in bad.stderr
-    assert "Traceback" not in bad.stderr
-    assert len(bad.stderr.splitlines()) < 5, bad.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from cranfield.statistics.corrections import CORRECTIONS
 
 # What `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
+UNASKED = "what ties and unjudged documents could turn is not asked with --engine spark: `cranfield audit` knows"
 WORSE = 3  # the exit code where a run is worse than it may be
 
 testing = options.several(
@@ -63,6 +65,11 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
     return value
 
 
+def _against(baseline: str | None, called: Mapping[str, str], instead: str | None) -> str | None:
+    """The name of the run that others are compared with, which may be given by its path."""
+    return instead if baseline is None else called.get(baseline, baseline)
+
+
 guarding = options.several(
     click.option(
         "--fail-if-worse",
@@ -98,6 +105,7 @@ guarding = options.several(
 @options.corpus
 @options.policies
 @options.intents
+@options.engine
 @options.seed
 @options.digits
 @options.formats(FORMATS, "json and csv have full precision and every pair.")
@@ -119,6 +127,9 @@ def command(
     intents: str | None,
     corpus: str | None,
     seed: int,
+    engine: str,
+    master: str | None,
+    scores: str | None,
     **given: Any,
 ) -> None:
     """Compare RUNs with each other, or each with a baseline: differences with their intervals, sizes and p-values.
@@ -132,6 +143,7 @@ def command(
     cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01 --alpha 0.05
     """
     from cranfield import audit, compare, evaluate, read_qrels, read_run
+    from cranfield.cli import distributed
     from cranfield.errors import UsageError
     from cranfield.evaluate import planned
     from cranfield.located import opened
@@ -141,28 +153,35 @@ def command(
 
     if not guarded and (junit or by):
         raise UsageError("--by and --junit are about what --fail-if-worse guards", hint="name a measure with it")
+    distributed.accept(engine, master=master, scores=scores)
     results.drawable(figures)
     how = {name: given.pop(name) for name in TESTING}
-    judgments, told = options.weighted(read_qrels(qrels), intents)
+    judgments, told = (None, []) if engine == "spark" else options.weighted(read_qrels(qrels), intents)
     wanted, said = options.fitting(measures, judgments, terminal=given["terminal"])
     # A guarded measure that is shown anyhow, perhaps by another name, is not shown twice.
     columns = planned([*wanted, *guarded], **given).columns
     same = planned(guarded, **given).columns if guarded else ()
     labels = [next(column.label for column in columns if column.measure == one.measure) for one in same]
     names = list(dict.fromkeys([*(column.label for column in planned(wanted, **given).columns), *labels]))
-    loaded = [read_run(run) for run in runs]  # standard input can be read once
-    given["corpus"] = opened(corpus, judgments, loaded, [column.measure for column in columns])
-    scores = evaluate(loaded, judgments, names, seed=seed, **given)
-    if baseline in runs:
-        baseline = scores.runs[runs.index(baseline)]
-    if guarded and baseline is None:
-        baseline = scores.runs[0]
-    closely = None
-    if not no_audit:
-        with progress("looking closely") as step:
-            closely = audit(loaded, judgments, names, seed=seed, progress=step, **given)
-    with progress("comparing") as step:
-        found = compare(scores, baseline, audit=closely, seed=seed, progress=step, **how)
+    given["seed"] = seed
+    if judgments is None:
+        given |= {"intents": intents, "corpus": corpus}
+        with distributed.scored(qrels, runs, names, master, scores, given) as (there, called):
+            baseline = _against(baseline, called, there.runs[0] if guarded else None)
+            found = there.compare(baseline, seed=seed, **how)
+            told = [*there.said, *([] if no_audit else [UNASKED])]
+    else:
+        loaded = [read_run(run) for run in runs]  # standard input can be read once
+        given["corpus"] = opened(corpus, judgments, loaded, [column.measure for column in columns])
+        here = evaluate(loaded, judgments, names, **given)
+        called = dict(zip(reversed(runs), reversed(here.runs), strict=True))  # of a file given twice, the first
+        baseline = _against(baseline, called, here.runs[0] if guarded else None)
+        closely = None
+        if not no_audit:
+            with progress("looking closely") as step:
+                closely = audit(loaded, judgments, names, progress=step, **given)
+        with progress("comparing") as step:
+            found = compare(here, baseline, audit=closely, seed=seed, progress=step, **how)
     if format == "csv":
         text = report.csv(found)
     else:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from cranfield.errors import UsageError
-from cranfield.scores import Scores
+from cranfield.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from cranfield.engines.spark import Scores
 
 
-def accept(engine: str, *, per_query: bool, interval: bool, master: str | None, scores: str | None) -> None:
+def accept(
+    engine: str, *, master: str | None, scores: str | None, per_query: bool = False, interval: bool = False
+) -> None:
     """An error where what was asked for is the other engine's."""
     if engine == "spark" and per_query:
         raise UsageError(
@@ -21,19 +26,29 @@ def accept(engine: str, *, per_query: bool, interval: bool, master: str | None, 
         raise UsageError(f"{'--master' if master else '--scores'} is for --engine spark")
 
 
-def on_spark(
+@contextmanager
+def scored(
     qrels: str, runs: Sequence[str], measures: Sequence[str], master: str | None, keep: str | None, how: dict[str, Any]
-) -> Scores:
-    """The means of runs that Spark reads and scores; ``keep`` is where it writes the scores of queries."""
+) -> Iterator[tuple[Scores, Mapping[str, str]]]:
+    """Runs that Spark reads and scores, and what those are called that are a file each.
+
+    ``keep`` is where Spark writes the scores of queries.
+    """
     from cranfield.engines import spark
-    from cranfield.engines.spark.files import read_qrels, read_runs
+    from cranfield.engines.spark import files
     from cranfield.engines.spark.session import session
 
     made = session(master)
     try:
-        found = spark.evaluate(read_runs(made, runs), read_qrels(made, qrels), list(measures), **how)
+        frame, names = files.read_runs(made, runs)
+        judged = files.read_qrels(made, qrels)
+        how = {"columns": {"row": files.ROW}, "names": list(names.values()), **how}
+        try:
+            found = spark.evaluate(frame, judged, list(measures), **how)
+        except InputError as error:
+            raise files.explained(made, qrels, runs) or error from None
         if keep is not None:
             found.write.parquet(keep)
-        return found.mean()
+        yield found, names
     finally:
         made.stop()

@@ -11,7 +11,7 @@ from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 
 if TYPE_CHECKING:
-    from cranfield.scores import Interval
+    from cranfield.scores import Interval, Scores
 
 INTERVALS = {
     "bca": "95 % confidence intervals of the mean over queries: BCa bootstrap, 9,999 resamples, seed {seed}",
@@ -78,7 +78,8 @@ def command(
     wanted, said = options.fitting(measures, judged, terminal=how["terminal"])
     how |= {"residuals": residual, "bounds": bounds, "seed": seed}
     if engine == "spark":
-        found = distributed.on_spark(qrels, runs, wanted, master, scores, how)
+        with distributed.scored(qrels, runs, wanted, master, scores, how) as (there, _):
+            found: Scores = there.mean()
     else:
         with progress("scoring") as step:
             found = evaluate(list(runs), judged or qrels, wanted, progress=step, **how)

@@ -52,7 +52,7 @@ def _typed(frame: Any, columns: Mapping[str, str], name: str) -> None:
         if role in ("query", "document", "iteration", "run"):
             if not isinstance(kind, texts):
                 faults.append(f"{name}: column `{shown(column)}` is {kind.simpleString()}; an id must be text")
-        elif not isinstance(kind, types.NumericType):
+        elif not isinstance(kind, types.NumericType) and not (role == "row" and isinstance(kind, types.StructType)):
             faults.append(f"{name}: column `{shown(column)}` is {kind.simpleString()}; the {role} must be a number")
     if faults:
         raise InputError(faults, hint="cast the column before")
@@ -66,7 +66,9 @@ def rankings(frame: Any, columns: Mapping[str, str]) -> Any:
 
     run = column("run", "string") if "run" in columns else sql.lit(ALONE)
     score = column("score", "double") if "score" in columns else -column("rank", "double")
-    more = [column(role, kind).alias(role) for role, kind in (("rank", "double"), ("row", "long")) if role in columns]
+    more = [column("rank", "double").alias("rank")] if "rank" in columns else []
+    if "row" in columns:  # whatever has an order
+        more.append(sql.col(f"`{columns['row']}`").alias("row"))
     rows = frame.select(
         run.alias("run"),
         column("query", "string").alias("query"),
@@ -100,4 +102,4 @@ def sharded(rows: Any, partitions: int | None, *, by_query: bool) -> Any:
         raise UsageError(f"partitions must be a whole number of at least 1, not {partitions!r}")
     owner = sql.shiftrightunsigned("key", RUN_BITS) if by_query else sql.col("key")
     parts = rows.repartition(owner) if partitions is None else rows.repartition(partitions, owner)
-    return parts.sortWithinPartitions("key", *(["row"] if "row" in rows.columns else []))
+    return parts.sortWithinPartitions("key", *(["row"] if "row" in rows.columns else [])).drop("row")

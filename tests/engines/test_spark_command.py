@@ -1,0 +1,209 @@
+"""The commands that Spark carries out: files in, what the plain commands print out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from cranfield.cli.main import cli
+from cranfield.testing.engine_contract import Columns, collection
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+Call = Callable[..., Result]
+
+
+class Lent:
+    """A session that those who are given it do not stop."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.spark, name)
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def call(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Calls the command in this process, with the session that is there."""
+    monkeypatch.setattr("cranfield.engines.spark.session.session", lambda master: Lent(spark))
+
+    def run(*args: object) -> Result:
+        result = CliRunner().invoke(cli, list(map(str, args)), prog_name="cranfield")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Judgments and two runs, one of which is told first though it is the later by name."""
+    runs, qrels = collection(2, queries=6, seed=13)
+    return [write_qrels(tmp_path / "qrels.txt", qrels), *reversed(write_runs(tmp_path, runs))]
+
+
+def write_qrels(path: Path, qrels: Columns) -> str:
+    subtopics = qrels.get("subtopic", ["0"] * len(qrels["query"]))
+    rows = zip(qrels["query"], subtopics, qrels["document"], qrels["grade"], strict=True)
+    path.write_text("".join(f"{' '.join(map(str, row))}\n" for row in rows))
+    return str(path)
+
+
+def write_runs(folder: Path, runs: Columns) -> list[str]:
+    paths = []
+    for run in sorted(set(runs["run"])):
+        rows = [row for row in zip(*runs.values(), strict=True) if row[0] == run]
+        text = "".join(f"{query} Q0 {document} 1 {score!r} {run}\n" for _, query, document, score in rows)
+        (folder / f"{run}.run").write_text(text)
+        paths.append(str(folder / f"{run}.run"))
+    return paths
+
+
+def same(call: Call, *args: object) -> Result:
+    """Both engines print the same, and notes of the same first line."""
+    plain, found = call(*args), call(*args, "--engine", "spark")
+    assert found.exit_code == plain.exit_code == 0, found.stderr
+    assert found.stdout == plain.stdout
+    return found
+
+
+def lines(result: Result) -> Sequence[str]:
+    return result.stderr.splitlines()
+
+
+def test_the_command(files: list[str], tmp_path: Path) -> None:
+    """`cranfield eval --engine spark` prints what `cranfield eval` does, with a session of its own."""
+    command = [sys.executable, "-m", "cranfield", "eval", *files, "-m", "AP nDCG@10", "--format", "csv"]
+    on_spark = ["--engine", "spark", "--master", "local[1]", "--scores", str(tmp_path / "scores")]
+    plain = subprocess.run(command, capture_output=True, check=True, text=True)
+    brief = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    found = subprocess.run([*command, *on_spark], capture_output=True, check=False, text=True, env=brief)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == plain.stdout
+    assert plain.stderr.splitlines()[0] in found.stderr
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(tmp_path / "scores").num_rows == 2 * 6 * 2
+
+
+def test_comparing(call: Call, files: list[str]) -> None:
+    asked = ["compare", *files, "-m", "AP P@5", "--also", "all", "--samples", "200", "--baseline", files[2]]
+    found = same(call, *asked, "--no-audit", "--format", "json")
+    assert [pair["other"] for pair in json.loads(found.stdout)["pairs"]] == ["run0", "run0"]
+    guarded = call(
+        "compare",
+        files[0],
+        *reversed(files[1:]),
+        "--fail-if-worse",
+        "NumRet",
+        "--alpha",
+        "0.99",
+        "--test",
+        "t",
+        "--engine",
+        "spark",
+    )
+    assert guarded.exit_code == 3
+    assert "run1" in guarded.stderr
+    assert "what ties and unjudged documents could turn is not asked with --engine spark" in guarded.stderr
+
+
+def test_a_file_given_twice(call: Call, files: list[str], tmp_path: Path) -> None:
+    """Names are told apart as the plain engine does."""
+    (tmp_path / "more").mkdir()
+    other = shutil.copy(files[1], tmp_path / "more")
+    same(call, "eval", files[0], files[1], other, files[1], "-m", "AP", "--format", "csv")
+
+
+def test_the_order_of_a_file(call: Call, spark: SparkSession, files: list[str], tmp_path: Path) -> None:
+    """The order of rows is that of the file, however many splits it is read in; of tables, too."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    rows = [line.split() for line in Path(files[1]).read_text().splitlines()]
+    table = pa.table({"qid": [row[0] for row in rows], "docno": [row[2] for row in rows]})
+    table = table.append_column("sim", pa.array([float(row[4]) for row in rows]))
+    parquet.write_table(table, tmp_path / "p.parquet", row_group_size=20)
+    csv.write_csv(table, tmp_path / "c.csv")
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "700")
+    try:
+        given = [*files[1:], str(tmp_path / "p.parquet"), str(tmp_path / "c.csv")]
+        same(call, "eval", files[0], *given, "-m", "AP nDCG", "--ties", "input", "--format", "csv")
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", before)
+
+
+def test_ids_of_tables_are_text(call: Call, tmp_path: Path) -> None:
+    """What looks like a number is not made one."""
+    (tmp_path / "qrels.csv").write_text("query,doc_id,relevance\n007,010,1\n7,10,0\n")
+    (tmp_path / "a.tsv").write_text("qid\tdocno\trank\n007\t010\t1\n007\t10\t2\n7\t10\t 1 \n")
+    same(call, "eval", tmp_path / "qrels.csv", tmp_path / "a.tsv", "-m", "RR NumRel", "--format", "csv")
+
+
+def test_text_in_other_shapes(call: Call, files: list[str], tmp_path: Path) -> None:
+    """A byte order mark, tabs, blanks around, comments, line ends of Windows, numbers in all spellings."""
+    text = "\ufeff# a run\r\n\r\n\tq0000 Q0 d1 1 1e-3 t  \r\n q0000\t0 d2 x +.5 t\r\nq0000 0 d3 1 INF t\r\n#\r\nq0001 0 é 1 -2. t"
+    path = tmp_path / "odd.run"
+    path.write_bytes(text.encode())
+    same(call, "eval", files[0], path, "-m", "AP NumRet RR", "--format", "csv")
+
+
+def test_bad_lines_of_runs(call: Call, files: list[str]) -> None:
+    bad = ["q0001 Q0 d1 1 x tag", "q0001 Q0 d1 1 1.5d tag", "q0001 Q0 d1 1 nan tag", "q0001 Q0 d1 1.5"]
+    Path(files[1]).write_text("".join(f"{line}\n" for line in ("q0001 Q0 d2 1 1 tag", *bad, "q0001 Q0 d3 1 1 tag")))
+    found, plain = (call("eval", *files, "-m", "AP", *more) for more in (["--engine", "spark"], []))
+    assert found.exit_code == 1
+    assert 'run1.run:3: the score is not a number: "1.5d"' in found.stderr
+    assert found.stderr == plain.stderr
+
+
+def test_bad_lines_of_judgments(call: Call, files: list[str], tmp_path: Path) -> None:
+    """A folder of files is read as one; which of them is at fault is told."""
+    folder = tmp_path / "some judgments"
+    folder.mkdir()
+    shutil.copy(files[0], folder / "a.txt")
+    (folder / "b.txt").write_text("q0001 0 d99 1\nq0001 0 d98 inf\n")
+    found = call("eval", folder, *files[1:], "-m", "AP", "--engine", "spark")
+    assert found.exit_code == 1
+    assert f'{folder}/b.txt:2: the grade is not a finite number: "inf"' in found.stderr
+    assert len(lines(found)) < 5
+
+
+def test_files_out_of_reach_are_told_with_their_text() -> None:
+    from cranfield.engines.spark.files import _faults
+
+    assert str(_faults("s3://lake/a.run", "run", ["q1 Q0 d1 1 x t", "q1 d1"])) == (
+        's3://lake/a.run: the score is not a number: "x"\n'
+        's3://lake/a.run: expected 6 columns (query Q0 document rank score tag), found 2: "q1 d1"'
+    )
+
+
+def test_files_that_are_none(call: Call, files: list[str], tmp_path: Path) -> None:
+    on_spark = ["-m", "AP", "--engine", "spark"]
+    (tmp_path / "empty.run").write_text("# nothing\n")
+    found = call("eval", *files, tmp_path / "empty.run", *on_spark)
+    assert found.exit_code == 1
+    assert "empty: there is no row in it" in found.stderr
+    (tmp_path / "nested.json").write_text('{"q0001":\n{"d1": 1.0}}\n')
+    found = call("eval", files[0], tmp_path / "nested.json", *on_spark)
+    assert found.exit_code == 1
+    assert "nested.json: Spark reads JSON Lines" in found.stderr
+    found = call("eval", files[0], tmp_path / "absent.run", *on_spark)
+    assert found.exit_code == 1
+    assert "absent.run: there is no such file" in found.stderr
