@@ -13,7 +13,8 @@ from sphinx.application import Sphinx
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition
-from cranfield.measures.orders import EXACT, EXACT_EACH, SAMPLES, SAMPLES_EACH
+from cranfield.measures.orders import EXACT_EACH, SAMPLES_EACH
+from cranfield.measures.settled import EXACT, SAMPLES
 from cranfield.report import bibliography
 from cranfield.report.catalogue import CUTOFFS, MEANING, allowed
 

@@ -365,7 +365,8 @@ class Measure:
         arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
         if self.definition.orders == "closed" and self.views.depth is None and not self.views.terminal:
             return Estimate(function(settled(seen, self.views), **arguments))
-        from cranfield.measures.orders import over_cuts, over_each, over_orders
+        from cranfield.measures.cuts import over_cuts
+        from cranfield.measures.orders import over_each, over_orders
 
         def plain(b: Batch) -> Estimate:
             return Estimate(function(b, **arguments))
