@@ -481,3 +481,16 @@ def test_web_track() -> None:
         for m, peer in enumerate(NDEVAL):
             if peer not in UNDIVIDED and not np.isnan(scores.values[0, m, q]):
                 assert scores.values[0, m, q] == pytest.approx(theirs[query][peer], abs=1e-6), (query, peer)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ERR_IA(norm='paper', alpha=0.3)@5", "ERR_IA: alpha has no use with norm='paper'\n\nhint: leave alpha out"),
+        ("ERR_IA(max=4)@5", "ERR_IA: max has no use with norm='ndeval'\n\nhint: leave max out"),
+    ],
+)
+def test_parameters_that_would_change_nothing_are_refused(name: str, message: str) -> None:
+    with pytest.raises(cf.MeasureError) as caught:
+        cf.parse(name)
+    assert str(caught.value) == message

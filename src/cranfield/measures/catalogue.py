@@ -152,6 +152,7 @@ class Definition:
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # reads documents, and needs a corpus of them
     reach: Kernel | None = None  # documents that may move it, where the order of others need not be taken
+    idle: tuple[tuple[str, str, Any], ...] = ()  # a parameter that has no use where another one has this value
 
     # Signatures take long to read, and most measures are not asked for.
     @cached_property
@@ -214,6 +215,7 @@ def measure(
     subtopics: bool = False,
     content: bool = False,
     reach: Kernel | None = None,
+    idle: tuple[tuple[str, str, Any], ...] = (),
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -243,6 +245,7 @@ def measure(
             subtopics,
             content,
             reach,
+            idle,
         )
         return function
 
@@ -292,6 +295,11 @@ class Measure:
                 f"{self.symbol}: with rel a document is relevant or not, and a gain has no use",
                 hint="give one of the two",
             )
+        for name, other, value in self.definition.idle:
+            if name in given and self.chosen[other] == value:
+                raise MeasureError(
+                    f"{self.symbol}: {name} has no use with {other}={_literal(value)}", hint=f"leave {name} out"
+                )
         if self.definition.content and self.views.ties in ("best", "worst"):
             raise MeasureError(
                 f"{self.symbol}: what a document earns depends on all that is read before it, and nobody knows the "

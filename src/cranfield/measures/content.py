@@ -7,6 +7,7 @@ where no subtopic has a relevant document in the corpus.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -78,19 +79,22 @@ def earned(measure: Measure, b: Batch) -> Floats:
     return weighed(b, gain, chosen.get("theta"))
 
 
-SAYS_NOTHING = "a terminal document says nothing that could be read"
-
-
-@measure(
-    "ABSNB",
+# What all of these are.
+reading = partial(
+    measure,
     cite="hui2017",
-    formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)",
-    bounds=(0, inf),
     orders="each",
-    terminal=SAYS_NOTHING,
+    terminal="a terminal document says nothing that could be read",
     topward=False,
     judged=True,
     content=True,
+)
+
+
+@reading(
+    "ABSNB",
+    formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)",
+    bounds=(0, inf),
 )
 def absolute_gain_without_rank_bias(
     b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
@@ -105,19 +109,12 @@ def absolute_gain_without_rank_bias(
     >>> round(cf.evaluate(run, qrels, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     1.4863
     """
-    gain = absolute(b, k, mu, rel, whole)
-    return total(b, gain, None, mu, rel, whole)
+    return total(b, absolute(b, k, mu, rel, whole), None, mu, rel, whole)
 
 
-@measure(
+@reading(
     "ABSRB",
-    cite="hui2017",
     formula="ABSRB@k = (1-θ) Σ_{j≤k} θ^{j-1} max_i g(i,j)",
-    orders="each",
-    terminal=SAYS_NOTHING,
-    topward=False,
-    judged=True,
-    content=True,
 )
 def absolute_gain_with_rank_bias(
     b: Batch,
@@ -138,20 +135,13 @@ def absolute_gain_with_rank_bias(
     >>> round(cf.evaluate(run, qrels, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.2661
     """
-    gain = absolute(b, k, mu, rel, whole)
-    return total(b, gain, theta, mu, rel, whole)
+    return total(b, absolute(b, k, mu, rel, whole), theta, mu, rel, whole)
 
 
-@measure(
+@reading(
     "DELTANB",
-    cite="hui2017",
     formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))",
     bounds=(0, inf),
-    orders="each",
-    terminal=SAYS_NOTHING,
-    topward=False,
-    judged=True,
-    content=True,
 )
 def new_gain_without_rank_bias(
     b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
@@ -166,19 +156,12 @@ def new_gain_without_rank_bias(
     >>> round(cf.evaluate(run, qrels, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.7789
     """
-    gain = delta(b, k, mu, rel, whole)
-    return total(b, gain, None, mu, rel, whole)
+    return total(b, delta(b, k, mu, rel, whole), None, mu, rel, whole)
 
 
-@measure(
+@reading(
     "DELTARB",
-    cite="hui2017",
     formula="DELTARB@k = (1-θ) Σ_{j≤k} θ^{j-1} max(0, max_i (g(i,j) - g(i,j-1)))",
-    orders="each",
-    terminal=SAYS_NOTHING,
-    topward=False,
-    judged=True,
-    content=True,
 )
 def new_gain_with_rank_bias(
     b: Batch,
@@ -199,5 +182,4 @@ def new_gain_with_rank_bias(
     >>> round(cf.evaluate(run, qrels, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.1529
     """
-    gain = delta(b, k, mu, rel, whole)
-    return total(b, gain, theta, mu, rel, whole)
+    return total(b, delta(b, k, mu, rel, whole), theta, mu, rel, whole)

@@ -124,6 +124,7 @@ def alpha_normalised_discounted_cumulated_gain(
     cite="chapelle2011 clarke2011",
     formula="ERR-IA@k = Σ_{r≤k} (1/r) Σ_i p_i J_i(r) (1-α)^{C_i(r)} / Σ_{r≤k} (1/r) (1-α)^{r-1}",
     subtopics=True,
+    idle=(("alpha", "norm", "paper"), ("max", "norm", "ndeval")),
 )
 def intent_aware_expected_reciprocal_rank(
     b: Batch,
@@ -136,7 +137,7 @@ def intent_aware_expected_reciprocal_rank(
     """One over the rank at which a reader is satisfied, for readers who want one subtopic each.
 
     ``norm='paper'`` is the mean of ERR over subtopics: R = (2^grade - 1) / 2^max, not scaled further,
-    and without alpha.
+    and without alpha; ``max`` is for it alone.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
