@@ -486,8 +486,15 @@ def test_web_track() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ERR_IA(norm='paper', alpha=0.3)@5", "ERR_IA: alpha has no use with norm='paper'\n\nhint: leave alpha out"),
-        ("ERR_IA(max=4)@5", "ERR_IA: max has no use with norm='ndeval'\n\nhint: leave max out"),
+        (
+            "ERR_IA(norm='paper', alpha=0.3)@5",
+            "ERR_IA: alpha has no use with norm='paper'\n\nhint: leave alpha out, or choose another norm",
+        ),
+        ("ERR_IA(max=4)@5", "ERR_IA: max has no use with norm='ndeval'\n\nhint: leave max out, or choose another norm"),
+        (
+            "nDCG(base=10)@5",
+            "nDCG: base has no use with discount='log2'\n\nhint: leave base out, or choose another discount",
+        ),
     ],
 )
 def test_parameters_that_would_change_nothing_are_refused(name: str, message: str) -> None:

@@ -298,7 +298,8 @@ class Measure:
         for name, other, value in self.definition.idle:
             if name in given and self.chosen[other] == value:
                 raise MeasureError(
-                    f"{self.symbol}: {name} has no use with {other}={_literal(value)}", hint=f"leave {name} out"
+                    f"{self.symbol}: {name} has no use with {other}={_literal(value)}",
+                    hint=f"leave {name} out, or choose another {other}",
                 )
         if self.definition.content and self.views.ties in ("best", "worst"):
             raise MeasureError(

@@ -18,7 +18,7 @@ from cranfield.data import Floats
 from cranfield.measures.average_precision import average_precision
 from cranfield.measures.cascade import aspects, ideal_novelty, novelty, of_queries, perfect_novelty
 from cranfield.measures.catalogue import Positive, Probability, Rank, Share, measure
-from cranfield.measures.gain import Base, Discount, dcg, ideal_dcg
+from cranfield.measures.gain import NO_BASE, Base, Discount, dcg, ideal_dcg
 from cranfield.measures.precision import hits, success
 from cranfield.measures.ratio import ratio
 from cranfield.measures.user_model import cascade_of
@@ -284,6 +284,7 @@ def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
     formula="nDCG-IA@k = Σ_i p_i nDCG_i@k",
     gains="graded",
     subtopics=True,
+    idle=NO_BASE,
 )
 def intent_aware_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -306,6 +307,7 @@ def intent_aware_normalised_discounted_cumulated_gain(
     formula="D-nDCG@k = Σ_{r≤k} D(r) Σ_i p_i g_i(r) / that of all judged documents in descending order of Σ_i p_i g_i",
     gains="graded",
     subtopics=True,
+    idle=NO_BASE,
 )
 def diversified_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -327,6 +329,7 @@ def diversified_normalised_discounted_cumulated_gain(
     formula="D#-nDCG@k = γ StRecall@k + (1-γ) D-nDCG@k",
     gains="graded",
     subtopics=True,
+    idle=NO_BASE,
 )
 def diversified_gain_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, discount: Discount = "log2", base: Base = 2.0

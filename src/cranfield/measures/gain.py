@@ -16,6 +16,7 @@ from cranfield.measures.weights import geometric, log_discount, rank_biased_over
 
 Discount = Literal["log2", "jk"]
 Base = Annotated[float, Range(1, closed="(]")]
+NO_BASE = (("base", "discount", "log2"),)  # its logarithms are to the base 2 by name
 
 inf = float("inf")
 
@@ -58,6 +59,7 @@ def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     bounds=(0, inf),
     terminal=UNBOUNDED,
     local=True,
+    idle=NO_BASE,
 )
 def discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -77,6 +79,7 @@ def discounted_cumulated_gain(
     formula="nDCG@k = DCG@k / DCG@k of all judged documents in descending order of gain",
     gains="ideal",
     terminal=TERMINAL,
+    idle=NO_BASE,
 )
 def normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -99,6 +102,7 @@ def normalised_discounted_cumulated_gain(
     gains="scaled",
     terminal=FIXED,
     local=True,
+    idle=NO_BASE,
 )
 def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """How much of the discounted gain of k perfect documents the ranking reaches.
@@ -118,6 +122,7 @@ def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = 
     orders="cuts",
     local=True,
     topward=False,
+    idle=NO_BASE,
 )
 def self_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
