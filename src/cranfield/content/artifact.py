@@ -15,7 +15,6 @@ from cranfield.content.origin import Origin
 from cranfield.content.settings import Settings
 from cranfield.data import Strings
 from cranfield.errors import InputError, UsageError
-from cranfield.formats.faults import shown
 from cranfield.formats.optional import available, optional
 from cranfield.formats.tables import strings_of
 from cranfield.formats.writing import save as save_whole
@@ -70,9 +69,7 @@ def is_artifact(source: Any) -> bool:
         return False
 
 
-def load(
-    path: str, settings: Settings | None, wanted: Collection[str] | None, *, trust: bool
-) -> tuple[dict[str, Any], Settings, tuple[Origin, ...]]:
+def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str, Any], Settings, tuple[Origin, ...]]:
     """What `save` wrote; an error with the reason where it is not what was asked for."""
     described = _described(path)
     if described is None:
@@ -95,12 +92,6 @@ def load(
     changed = [] if trust else [origin.place for origin in origins if origin.changed()]
     if changed:
         message = f"{path}: {', '.join(changed)} has changed since the corpus was made of it"
-        raise InputError([message], hint=AGAIN.format(path))
-    # Of a collection that was kept whole, what is not there is in none of its documents.
-    some = len(columns["documents"]) + columns["repeated"] < columns["size"]
-    if wanted is not None and some and (absent := set(wanted).difference(columns["documents"], columns["missing"])):
-        few = ", ".join(f"`{shown(name)}`" for name in sorted(absent)[:5])
-        message = f"{path}: made without {len(absent):,} of the documents needed: {few}{', ...' * (len(absent) > 5)}"
         raise InputError([message], hint=AGAIN.format(path))
     return columns, found, origins
 

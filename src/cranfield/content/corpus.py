@@ -52,6 +52,16 @@ class Corpus:
         """Its words as models take them."""
         return models.Words.of(self)
 
+    @cached_property
+    def _looked_for(self) -> frozenset[str]:
+        return frozenset(self.missing)
+
+    def lacking(self, wanted: Iterable[str]) -> set[str]:
+        """Those of these documents that nobody asked for when this was made, so that it cannot tell what they say."""
+        # Of a collection that was kept whole, what is not there is in none of its documents.
+        whole = len(self.documents) + self.repeated >= self.size
+        return set() if whole else set(wanted).difference(self.place, self._looked_for)
+
     @classmethod
     def of(
         cls, texts: Mapping[str, str], wanted: Iterable[str] | None = None, settings: Settings | None = None
@@ -115,9 +125,14 @@ class Corpus:
         An error where it was made with other ``settings``, without documents that are ``wanted``, or of a source
         that has changed since; ``trust`` leaves the source alone.
         """
-        kept = None if wanted is None else frozenset(wanted)
-        found, settings, origins = artifact.load(os.fsdecode(path), settings, kept, trust=trust)
-        return cls(**found, settings=settings, origins=origins)
+        path = os.fsdecode(path)
+        found, settings, origins = artifact.load(path, settings, trust=trust)
+        corpus = cls(**found, settings=settings, origins=origins)
+        if wanted is not None and (absent := corpus.lacking(wanted)):
+            few = ", ".join(f"`{shown(name)}`" for name in sorted(absent)[:5])
+            many = f"{len(absent):,} of the documents needed: {few}{', ...' * (len(absent) > 5)}"
+            raise InputError([f"{path}: made without {many}"], hint=artifact.AGAIN.format(path))
+        return corpus
 
     @classmethod
     def open(cls, source: Any, *, settings: Settings | None = None, wanted: Iterable[str] | None = None) -> Corpus:

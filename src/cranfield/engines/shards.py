@@ -7,7 +7,8 @@ engine would try the task again, and would bury the message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,15 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.batch import Aligner, Booleans
+from cranfield.content.artifact import AGAIN
+from cranfield.content.judged import Reading
 from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluate import Plan
 from cranfield.formats.faults import Place, shown
 from cranfield.formats.optional import optional
 from cranfield.formats.tables import ArrowFrame, qrels_table, run_table
+from cranfield.located import located, seen
 from cranfield.nil import with_nil
-from cranfield.notes import depths_of, holds, judged_above, open_to_ties, tie_limits
-from cranfield.scored import Scored, align, score
+from cranfield.notes import depths_of, documents_read, holds, judged_above, open_to_ties, tie_limits
+from cranfield.scored import Aligners, Column, Scored, align, score
 
 # Rows that are scored together: enough to make calls of Python few, and few enough to hold.
 ROWS = 1 << 19
@@ -48,6 +52,8 @@ RECORD = {
     "best": "numbers",
     "error": "numbers",  # of sampled tie orders, where there are any
     "seen": "numbers",  # judged documents down to each depth
+    "read": "numbers",  # by column that reads: `documents_read`
+    "learnt": "numbers",  # the same without a run: `Reading.learnt`
     "loose": "flags",  # by column: no bounds (lowest), or open to ties nobody knows how far (value); where any is
     "fault": "texts",
     "faults": "count",
@@ -66,13 +72,42 @@ class Job:
     subtopics: bool  # whether iterations are that
     run_columns: Mapping[str, str] = field(default_factory=dict)
     qrels_columns: Mapping[str, str] = field(default_factory=dict)
+    corpus: Any = None  # for measures that read: its ``value`` is a `Corpus`
+    corpus_from: str = ""  # the file that it is, which may have been made without documents that are needed
 
-    def aligner(self, judgments: Judgments) -> Aligner:
-        """Judgments of a shard, ready to meet its rankings."""
-        rows = None
-        if self.plan.nil is not None:
-            judgments, rows = with_nil(judgments, self.plan.nil, self.top)
-        return Aligner(judgments, self.plan.negative, rows, top=self.top)
+    def aligners(self, judgments: Judgments, seen: Mapping[str, set[str]]) -> Aligners:
+        """Judgments of a shard, ready to meet its rankings; ``seen`` is what is read of these, by query."""
+        made: Aligners = {}
+        if len(self.plan.reading) < len(self.plan.columns):
+            plain, rows = judgments, None
+            if self.plan.nil is not None:
+                plain, rows = with_nil(judgments, self.plan.nil, self.top)
+            made[False] = Aligner(plain, self.plan.negative, rows, top=self.top)
+        if self.plan.reading:
+            more = located(judgments, seen, self.plan.negative)
+            made[True] = Aligner(more, reading=Reading(more, self.corpus.value), top=self.top)
+        return made
+
+    def run(self, name: str | None, rows: Any) -> Run:
+        """The rows of a run that are in a shard."""
+        if name is None:
+            raise _nameless(self, rows)
+        place = Place(shown(name), "run", "entry", self.run_columns.get("score", ""))
+        columns = RANKED if "rank" in rows.schema.names else ROLES
+        return Run(name, run_table(ArrowFrame(rows.select(list(columns))), columns, place), place.name)
+
+    def told(self, place: str, documents: Mapping[str, Iterable[str]]) -> None:
+        """An error where the corpus was made without some of these documents, given by query."""
+        if not self.corpus_from:
+            return
+        lacking = {query: self.corpus.value.lacking(names) for query, names in documents.items()}
+        faults = [
+            f"{place}: query `{shown(query)}`, document `{shown(name)}`: {self.corpus_from} was made without it"
+            for query, names in lacking.items()
+            for name in sorted(names)
+        ]
+        if faults:
+            raise InputError(faults, hint=AGAIN.format(self.corpus_from))
 
     def judgments(self, rows: Any) -> Judgments:
         """Judgments from rows of a shard."""
@@ -130,7 +165,7 @@ def with_own_judgments(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
             if fresh.num_rows:
                 yield from silence(job, judgments if carried is None else job.judgments(fresh))
         except CranfieldError as error:
-            yield _fault(error)
+            yield fault(error)
             carried = None
             continue
         # Most often all of a shard that is cut inside a query are rankings, and then they are not copied.
@@ -169,20 +204,33 @@ def some_of(judgments: Judgments, queries: Integers) -> Judgments:
 
 def answers(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
     """A record for every ranking among the rows of a shard, run by run."""
-    aligner = None
-    for name, part in _by_run(rows):
+    runs = list(by_run(rows))
+    read = _read(job, judgments, runs) if job.plan.reading else {}
+    together: dict[str, set[str]] = {}
+    for of_run in read.values():
+        for query, documents in of_run.items():
+            together.setdefault(query, set()).update(documents)
+    aligners: Aligners = {}
+    for name, part in runs:
         try:
-            if name is None:
-                raise _nameless(job, part)
-            aligner = aligner or job.aligner(judgments)
-            place = Place(shown(name), "run", "entry", job.run_columns.get("score", ""))
-            columns = RANKED if "rank" in part.schema.names else ROLES
-            table = run_table(ArrowFrame(part.select(list(columns))), columns, place)
-            run = Run(name, table, place.name)
-            found = score(run, align(run, {False: aligner}, job.plan.columns), job.plan.columns, job.plan.seed)
+            run = job.run(name, part)
+            job.told(run.place, read.get(run.name, {}))
+            aligners = aligners or job.aligners(judgments, together)
+            found = score(run, align(run, aligners, job.plan.columns), job.plan.columns, job.plan.seed)
             yield _records(job.plan, name, found, np.flatnonzero(found.length >= 0))
         except CranfieldError as error:
-            yield _fault(error)
+            yield fault(error)
+
+
+def _read(job: Job, judgments: Judgments, runs: Sequence[tuple[str | None, Any]]) -> dict[str, dict[str, set[str]]]:
+    """What the measures at hand read of each run, by judged query; nothing of a run that cannot be read itself."""
+    judged, asked = set(judgments.queries), [column.measure for column in job.plan.reading]
+    found = {}
+    for name, part in runs:
+        with suppress(CranfieldError):
+            run = job.run(name, part)
+            found[run.name] = {query: names for query, names in seen(run, asked).items() if query in judged}
+    return found
 
 
 def silence(job: Job, judgments: Judgments) -> Iterator[Any]:
@@ -190,14 +238,17 @@ def silence(job: Job, judgments: Judgments) -> Iterator[Any]:
     nothing = Strings.of([])
     run = Run("", Table(nothing, nothing, np.zeros(0)))
     try:
-        aligner = job.aligner(judgments)
-        found = score(run, align(run, {False: aligner}, job.plan.columns), job.plan.columns, job.plan.seed)
+        if job.plan.reading:
+            begin, names = judgments.begin.tolist(), list(judgments.documents)
+            job.told(job.name, {query: names[begin[q] : begin[q + 1]] for q, query in enumerate(judgments.queries)})
+        aligners = job.aligners(judgments, {})
+        found = score(run, align(run, aligners, job.plan.columns), job.plan.columns, job.plan.seed)
         yield _records(job.plan, None, found, np.arange(len(judgments.queries)))
     except CranfieldError as error:
-        yield _fault(error)
+        yield fault(error)
 
 
-def _by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
+def by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
     """The rows of each run, in the order in which they came."""
     if not rows.num_rows:
         return
@@ -241,7 +292,7 @@ def _records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> A
             loose[m] = ~holds(found, column)
         elif column.part == "value":
             loose[m] = open_to_ties(found, column)
-    seen = judged_above(found, depths_of(columns))
+    above = judged_above(found, depths_of(columns))
     names = next(iter(found.alignments.values())).aligner.judgments.queries.take(chosen)
     alone = np.zeros(other, bool)
 
@@ -255,6 +306,11 @@ def _records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> A
         return np.concatenate([table[:, chosen].T, np.zeros((other, len(table)), table.dtype)])
 
     every_one = np.ones(len(every), bool)
+    more: dict[str, Any] = {}
+    if plan.reading:
+        kind, count = ("learnt", _learnt) if name is None else ("read", documents_read)
+        counts = np.concatenate([count(found, column) for column in plan.reading], axis=1)
+        more[kind] = numbers(below(counts.T.astype(np.float64)), every_one)
     sampled = np.asarray((found.errors[:, every] > 0).any(axis=0))
     touched = np.concatenate([moved[chosen], alone])
     lengths = next(iter(found.alignments.values())).other_length
@@ -268,12 +324,21 @@ def _records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> A
         worst=numbers(below(limits[0]), touched),
         best=numbers(below(limits[1]), touched),
         error=numbers(found.errors[:, every].T, sampled),
-        seen=numbers(below(seen), every_one),
+        seen=numbers(below(above), every_one),
+        **more,
         loose=numbers(below(loose), np.concatenate([loose[:, chosen].any(axis=0), alone])),
     )
 
 
-def _fault(error: CranfieldError) -> Any:
+def _learnt(found: Scored, column: Column) -> Integers:
+    """`Reading.learnt` for what a column asks."""
+    reading, chosen = found.alignments[column.slot].aligner.reading, column.measure.chosen
+    assert reading is not None
+    return reading.learnt((chosen["rel"], chosen["whole"]), chosen["mu"])
+
+
+def fault(error: CranfieldError) -> Any:
+    """An error as a record."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     faults = list(error.faults) if isinstance(error, InputError) else [error.message]
     total = error.total if isinstance(error, InputError) else 1

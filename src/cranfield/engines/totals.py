@@ -78,6 +78,7 @@ class Summary:
     sampled: Floats  # (2, column): queries, and the sum of squared errors
     seen: Floats  # (2, depth): judged documents, and all
     loose: tuple[bool, ...]
+    read: Floats  # (column that reads, 2): documents read that the corpus does not have, and all
 
     def __add__(self, other: Summary) -> Summary:
         return Summary(
@@ -89,6 +90,7 @@ class Summary:
             self.sampled + other.sampled,
             self.seen + other.seen,
             tuple(a or b for a, b in zip(self.loose, other.loose, strict=True)),
+            self.read + other.read,
         )
 
     def means(self, plan: Plan, which: int = 0) -> list[float]:
@@ -168,6 +170,7 @@ def summary(plan: Plan, records: Any) -> Summary:
         np.stack([(error > 0).sum(axis=0), np.nansum(error**2, axis=0)]),
         np.stack([np.nansum(seen[there], axis=0), [float(many[there].sum()) for many in inside]]),
         tuple(map(bool, np.any(_numbers(records, "loose", len(plan.columns)) > 0, axis=0))),
+        np.nansum(_numbers(records, "read", 2 * len(plan.reading))[counted], axis=0).reshape(-1, 2),
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.comparing import Comparison
+from cranfield.content import Corpus
 from cranfield.errors import CranfieldError, InputError
 from cranfield.outcomes import TESTS
 
@@ -193,6 +194,14 @@ class EngineContract:
         self.check(pieces(runs, 3), qrels, DIVERSITY)
         self.check(pieces(runs, 3), qrels, [f"{name}[ties=expected]" for name in DIVERSITY])
 
+    def test_contents(self) -> None:
+        """Measures that read documents, some of which the corpus does not have."""
+        runs, qrels = collection(2, queries=9, seed=14, subtopics=3)
+        corpus = Corpus.of(texts(55))
+        asked = ("DELTARB@5", "ABSNB[depth=9]", "DELTANB(whole=True)@20", "ABSRB@3[ties=expected]")
+        self.check(pieces(runs, 3), qrels, (*asked, "AP"), corpus=corpus)
+        self.check(pieces(shuffled(runs, 1), 2), qrels, asked, corpus=corpus, queries="run", negative="nonrel")
+
     def test_empty_pieces(self) -> None:
         runs, qrels = collection(2, queries=5, seed=5)
         self.check([EMPTY, runs, EMPTY], qrels, MEASURES)
@@ -339,6 +348,13 @@ def collection(runs: int, *, queries: int, seed: int = 0, subtopics: int = 0) ->
                 if subtopics:
                     judged["subtopic"].append(f"s{s}")
     return rows, judged
+
+
+def texts(documents: int, *, seed: int = 0) -> dict[str, str]:
+    """What documents of a `collection` say."""
+    rng = np.random.default_rng(seed)
+    words = [f"w{i}" for i in range(80)]
+    return {f"d{i}": " ".join(rng.choice(words, int(rng.integers(0, 30)))) for i in range(documents)}
 
 
 def joined(first: Columns, second: Columns) -> Columns:

@@ -14,17 +14,19 @@ from pyspark.sql import functions as sql
 from cranfield import errors
 from cranfield.auditing import Audit
 from cranfield.comparing import Comparison
+from cranfield.data import Integers
 from cranfield.engines import totals
 from cranfield.engines.shards import RECORD, Job, silence, with_all_judgments, with_own_judgments
-from cranfield.engines.spark import frames
+from cranfield.engines.spark import frames, reading
 from cranfield.engines.spark.comparing import compared
+from cranfield.engines.spark.session import everywhere
 from cranfield.engines.totals import Summary
-from cranfield.errors import CranfieldError, InputError, MeasureError, UsageError
+from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluate import Plan, planned
 from cranfield.formats.judging import NO_SUBTOPIC
 from cranfield.intents import with_intents
 from cranfield.measures import Measure
-from cranfield.notes import COUNTED, POLICY, Names, about_subtopics, by_subtopic, several, written
+from cranfield.notes import COUNTED, POLICY, Names, about_subtopics, by_subtopic, several, unread, written
 from cranfield.scores import Aggregate, Summed
 
 BROADCAST = 64 << 20  # bytes of judgments up to which every task is given all of them
@@ -61,22 +63,21 @@ def evaluate(
     the document and the score; ``qrels`` one for each judgment. ``columns`` and ``qrels_columns`` say which is which,
     where their names do not. All policies of `cranfield.evaluate` mean the same here: ``ties``, ``depth``,
     ``condensed``, ``terminal``, ``queries``, ``undefined``, ``negative``, ``residuals``, ``bounds``, ``nil``,
-    ``full_length``, ``intents``, ``seed``. Judgments of up to ``broadcast`` bytes go to every task whole; larger ones
-    are brought together with the rows of their queries. ``partitions`` is how many tasks there are to be. ``names`` are
-    runs that are told first, in this order; others follow by name.
+    ``full_length``, ``intents``, ``seed``. ``corpus``, for measures that read documents, is a file that `corpus` or
+    ``cranfield corpus`` made, a `Corpus` or ``{document: text}``; every task is given all of it.
+    Judgments of up to ``broadcast`` bytes go to every task whole; larger ones are brought together with the rows of
+    their queries. ``partitions`` is how many tasks there are to be. ``names`` are runs that are told first, in this
+    order; others follow by name.
 
     The work is done here and its result kept by Spark, so that bad input is an error now, and not later.
     """
     plan = planned(measures, **policies)
-    if corpus is not None:
-        raise UsageError("a corpus is for measures that read documents, which the engine for Spark does not")
-    for column in plan.columns:
-        if column.measure.definition.content:
-            raise MeasureError(f"{column.measure} reads documents, which the engine for Spark does not")
     named, judged = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     judgments = frames.judgments(qrels, judged)
     known = _known(judgments)
     job = Job(plan, "qrels", known["top"], known["subtopics"], named, judged)
+    if plan.reading:
+        job = reading.with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, named)
     notes: list[str] = []
     if known["bytes"] <= broadcast:
@@ -85,7 +86,7 @@ def evaluate(
         if intents is not None:
             whole, said = with_intents(whole, intents)
             notes += said
-        given = runs.sparkSession.sparkContext.broadcast(whole)
+        given = everywhere(runs.sparkSession, whole)
         shards = frames.sharded(rows, partitions, by_query=False)
         records = shards.mapInArrow(_Everywhere(job, given), _RECORDS)
         silent = judgments.sparkSession.range(1).mapInArrow(_Silence(job, given), _RECORDS)
@@ -101,7 +102,7 @@ def evaluate(
         both = rows.unionByName(judgments, allowMissingColumns=True)
         shards = frames.sharded(both, partitions, by_query=True)
         records = shards.mapInArrow(_Apart(job), _RECORDS)
-    return _checked(Scores(plan, _kept(records), tuple(notes), tuple(names)))
+    return _checked(Scores(plan, _kept(records), tuple(notes), tuple(names)), judgments)
 
 
 def _kept(records: Any) -> Any:
@@ -256,6 +257,8 @@ class Scores:
         notes += self.said
         for name in self.runs:
             notes += written(name, found[name].figures(plan), plan.columns, plan.queries)
+            notes += reading.notes(self._learnt)
+            notes += unread(name, found[name].read.astype(int).tolist(), plan.reading)
         return tuple(dict.fromkeys(notes))
 
     def _undefined(self) -> list[Names]:
@@ -276,6 +279,10 @@ class Scores:
         """A row for each run, query that counts, and measure, which here is its place among the columns."""
         counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[self.plan.queries]
         return self._complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
+
+    @cached_property
+    def _learnt(self) -> Integers:
+        return reading.learnt(self.plan, self.records)
 
     @cached_property
     def _overview(self) -> _Overview:
@@ -339,7 +346,7 @@ def _faulty(records: Any, total: int) -> CranfieldError:
     return InputError(sorted({fault for row in found for fault in row["fault"]}), total=total, hint=hint)
 
 
-def _checked(scores: Scores) -> Scores:
+def _checked(scores: Scores, judgments: Any) -> Scores:
     """The scores, once the work is done and nothing is wrong with it."""
     plan = scores.plan
     try:
@@ -354,6 +361,7 @@ def _checked(scores: Scores) -> Scores:
                     [f"{run}: none of its queries is judged (for example `{example}`)"],
                     hint=f"the judgments are for queries such as `{overview.example}`; do the two belong together?",
                 )
+        reading.check(plan, scores._learnt, judgments)
         if plan.undefined == "error":
             _all_defined(scores)
     except CranfieldError:

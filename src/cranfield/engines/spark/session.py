@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,19 @@ def session(master: str | None = None, **config: str) -> Any:
     for name, value in config.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that travels with every task, in the way of a broadcast."""
+
+    value: Any
+
+
+def everywhere(spark: Any, value: Any) -> Any:
+    """Something with this as its ``value`` in every task: sent once to each machine where Spark lets us broadcast."""
+    context = getattr(spark, "sparkContext", None)  # a client of Spark Connect has none
+    return Held(value) if context is None else context.broadcast(value)
 
 
 def find_java() -> None:
