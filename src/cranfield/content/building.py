@@ -26,10 +26,7 @@ def build(
 ) -> Corpus:
     """A corpus with the words of all judged documents, and of those that may be among the first ``depth`` of a run."""
     if qrels is None and not runs:
-        raise UsageError(
-            "neither judgments nor runs: nobody knows which documents matter",
-            hint="say --qrels QRELS, --run RUN or both; what they name is kept word by word",
-        )
+        raise nothing_asked()
     judgments = None if qrels is None else read_qrels(qrels)
     names = wanted(judgments, [read_run(run) for run in runs], depth)
     corpus = Corpus.read(
@@ -37,11 +34,25 @@ def build(
     )
     found = set(corpus.documents)
     if judgments is not None and found.isdisjoint(judgments.documents):
-        many, example = len(set(judgments.documents)), shown(judgments.documents[0])
-        raise InputError(
-            [f"none of the {many:,} judged documents is in the collection, such as `{example}`"],
-            hint="do the two belong together, and is the id the field that the judgments speak of? See --id",
-        )
+        raise strangers(len(set(judgments.documents)), judgments.documents[0])
     if not found:
-        raise InputError(["none of the documents retrieved is in the collection"], hint="do the two belong together?")
+        raise strangers()
     return corpus
+
+
+def nothing_asked() -> UsageError:
+    """What to say where nobody said which documents are needed."""
+    return UsageError(
+        "neither judgments nor runs: nobody knows which documents matter",
+        hint="say --qrels QRELS, --run RUN or both; what they name is kept word by word",
+    )
+
+
+def strangers(judged: int = 0, example: str = "") -> InputError:
+    """What to say where a collection has none of the judged documents, or of those retrieved."""
+    if not judged:
+        return InputError(["none of the documents retrieved is in the collection"], hint="do the two belong together?")
+    return InputError(
+        [f"none of the {judged:,} judged documents is in the collection, such as `{shown(example)}`"],
+        hint="do the two belong together, and is the id the field that the judgments speak of? See --id",
+    )

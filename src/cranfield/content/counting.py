@@ -40,9 +40,14 @@ class Words:
         self.core = core.Words(kinds(settings.split), settings.lower)
 
     def count(self, documents: Documents, wanted: Collection[str] | None) -> Kept:
-        """Some more documents."""
+        """Some more documents, of which those wanted are kept."""
+        return self.keep(
+            documents, [row for row, name in enumerate(documents.names) if wanted is None or name in wanted]
+        )
+
+    def keep(self, documents: Documents, rows: Sequence[int] | Integers) -> Kept:
+        """The same, where it is known which rows to keep."""
         names = documents.names
-        rows = [row for row, name in enumerate(names) if wanted is None or name in wanted]
         found = self.core.add((documents.offsets, documents.data), np.array(rows, np.int64))
         bounds, data = documents.offsets, documents.data.data
         return Kept(
@@ -81,31 +86,38 @@ def columns(parts: Sequence[Part], wanted: Iterable[str] | None, settings: Setti
     # Only terms of kept documents have a place; all others count towards the total alone.
     seen, raw = np.unique(raw, return_inverse=True)
     spelled = settings.terms(vocabulary.take(seen))
-    terms = _sorted(set(spelled) - {""})
+    terms = in_order(set(spelled) - {""})
     place = {term: row for row, term in enumerate(terms)}
     term = np.array([place.get(text, -1) for text in spelled], np.int64)[raw]
     document, term, count = (column[term >= 0] for column in (document, term, count))
     frequency, total = _frequencies(vocabulary, counts, place, settings)
 
-    order = _sorted(names)
-    rank = {name: row for row, name in enumerate(order)}
-    document = np.array([rank[name] for name in names], np.int64)[document]
-    # Different words of one document may be the same term.
-    width = max(len(terms), 1)
-    pairs, code = np.unique(document * width + term, return_inverse=True)
-    lengths = np.bincount(pairs // width, minlength=len(order))
     return {
         "terms": Strings.of(terms),
         "frequency": frequency,
         "total": total,
+        **vectors(names, document, term, count, len(terms)),
+        "size": sum(p.kept.size for p in parts),
+        "empty": sum(p.kept.empty for p in parts),
+        "missing": Strings.of(in_order(set(wanted or ()) - set(names))),
+        "repeated": sum(int((fresh_of < 0).sum()) for _, fresh_of in fresh),
+    }
+
+
+def vectors(names: Sequence[str], document: Integers, term: Integers, count: Integers, terms: int) -> dict[str, Any]:
+    """Documents in the order of their ids, and what each has of which term, from rows in whatever order."""
+    order = in_order(names)
+    rank = {name: row for row, name in enumerate(order)}
+    document = np.array([rank[name] for name in names], np.int64)[document]
+    # Different words of one document may be the same term.
+    width = max(terms, 1)
+    pairs, code = np.unique(document * width + term, return_inverse=True)
+    lengths = np.bincount(pairs // width, minlength=len(order))
+    return {
         "documents": Strings.of(order),
         "begin": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         "term": pairs % width,
         "count": np.bincount(code, count, len(pairs)).astype(np.int64),
-        "size": sum(p.kept.size for p in parts),
-        "empty": sum(p.kept.empty for p in parts),
-        "missing": Strings.of(_sorted(set(wanted or ()) - set(names))),
-        "repeated": sum(int((fresh_of < 0).sum()) for _, fresh_of in fresh),
     }
 
 
@@ -161,7 +173,8 @@ def _chunks(vocabulary: Strings, settings: Settings) -> Iterator[tuple[int, list
         yield begin, settings.terms(some)
 
 
-def _sorted(names: Iterable[str]) -> list[str]:
+def in_order(names: Iterable[str]) -> list[str]:
+    """Ids or terms by their bytes."""
     return sorted(names, key=lambda name: name.encode("utf-8", "surrogateescape"))
 
 

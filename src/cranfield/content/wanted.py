@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from cranfield.data import Judgments, Run
 from cranfield.formats.joining import check
@@ -22,13 +22,15 @@ def wanted(judgments: Judgments | None, runs: Iterable[Run] = (), depth: int | N
     found = set(judgments.documents if judgments else ())
     queries = None if judgments is None else frozenset(judgments.queries)
     for run in runs:
-        found.update(_top(run, queries, depth))
+        for query, names in top(run, depth).items():
+            if queries is None or query in queries:
+                found |= names
     return frozenset(found)
 
 
-def _top(run: Run, queries: frozenset[str] | None, depth: int | None) -> Iterator[str]:
+def top(run: Run, depth: int | None = DEPTH) -> dict[str, set[str]]:
+    """For each query the documents that any order of ties may put among the first ``depth``."""
     if error := check(run):
         raise error
     # Scores that are the same in 32 bits are tied for some, so that more documents may be near the top.
-    found = firsts(run, First(depth, "score32", "nothing"))
-    return (name for query, names in found.items() if queries is None or query in queries for name in names)
+    return firsts(run, First(depth, "score32", "nothing"))

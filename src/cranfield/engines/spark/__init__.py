@@ -4,6 +4,7 @@ from cranfield.formats.optional import optional
 
 optional("pyspark", "evaluation on Spark", "spark")
 
+from cranfield.engines.spark.collecting import corpus  # noqa: E402 - not without PySpark
 from cranfield.engines.spark.evaluating import BROADCAST, Scores, evaluate  # noqa: E402 - not without PySpark
 
-__all__ = ["BROADCAST", "Scores", "evaluate"]
+__all__ = ["BROADCAST", "Scores", "corpus", "evaluate"]

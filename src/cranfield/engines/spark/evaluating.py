@@ -329,12 +329,12 @@ def _overview(records: Any) -> _Overview:
     by_run = {row["run"]: row for row in found.collect()}
     nobody = by_run.pop(None)
     if nobody["faults"]:
-        raise _faulty(records, nobody["faults"])
+        raise faulty(records, nobody["faults"])
     runs = {run: (row["judged"], row["other"], row["example"]) for run, row in by_run.items()}
     return _Overview(nobody["judged"], nobody["query"], runs)
 
 
-def _faulty(records: Any, total: int) -> CranfieldError:
+def faulty(records: Any, total: int) -> CranfieldError:
     """The faults that shards found, as one error."""
     rows = records.where("fault is not null").select("fault", "hint", "kind").orderBy("fault").limit(InputError.SHOWN)
     found = rows.collect()
