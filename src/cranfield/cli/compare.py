@@ -106,6 +106,7 @@ guarding = options.several(
 @options.policies
 @options.intents
 @options.engine
+@options.scores
 @options.seed
 @options.digits
 @options.formats(FORMATS, "json and csv have full precision and every pair.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from cranfield.cli import options
@@ -35,6 +37,7 @@ from cranfield.report.pages import FORMATS
 )
 @click.option("--id", metavar="FIELD", help="The field that holds the id, where its name does not tell.")
 @click.option("--text", metavar="FIELD", multiple=True, help="A field that holds text; may be repeated.")
+@options.engine
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Keep the corpus in this Parquet file.")
 @options.formats(FORMATS, "How to print what was found.")
 def command(
@@ -48,6 +51,8 @@ def command(
     split: str,
     id: str | None,
     text: tuple[str, ...],
+    engine: str,
+    master: str | None,
     output: str | None,
     format: str,
 ) -> None:
@@ -59,23 +64,28 @@ def command(
     \b
     cranfield corpus corpus.jsonl.gz --qrels qrels.txt --run bm25.run --run dense.run -o corpus.parquet
     cranfield corpus ambient --qrels ambient --stemmer porter --stop english
+    cranfield corpus lake/docs.parquet --qrels lake/qrels.parquet --engine spark --master yarn -o corpus.parquet
     """
     from typing import get_args
 
+    from cranfield.cli import distributed
     from cranfield.content.building import build
     from cranfield.content.settings import Settings, Split, stop_words
     from cranfield.formats.optional import optional
     from cranfield.report import corpus as report
     from cranfield.report import pages
 
+    distributed.accept(engine, master=master)
     if output is not None:
         optional("pyarrow", "keeping a corpus in a file", "arrow")  # better said before the pass than after it
     chosen: Split = next(name for name in get_args(Split) if name == split)
     settings = Settings(chosen, not keep_case, stop_words(stop), stemmer)
-    with progress("counting words", octets=True) as step:
-        corpus = build(
-            *sources, qrels=qrels, runs=runs, depth=depth, settings=settings, id=id, text=text, progress=step
-        )
+    how: dict[str, Any] = {"depth": depth, "settings": settings, "id": id, "text": text}
+    if engine == "spark":
+        corpus = distributed.counted(sources, qrels, runs, master, how)
+    else:
+        with progress("counting words", octets=True) as step:
+            corpus = build(*sources, qrels=qrels, runs=runs, progress=step, **how)
     if output is not None:
         corpus.save(output)
     emit(pages.write([report.page(corpus)], report.summary(corpus), format, width=width(), colour=colour()))

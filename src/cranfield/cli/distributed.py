@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from cranfield.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from cranfield.content import Corpus
     from cranfield.engines.spark import Scores
 
 
 def accept(
-    engine: str, *, master: str | None, scores: str | None, per_query: bool = False, interval: bool = False
+    engine: str, *, master: str | None, scores: str | None = None, per_query: bool = False, interval: bool = False
 ) -> None:
     """An error where what was asked for is the other engine's."""
     if engine == "spark" and per_query:
@@ -36,10 +37,8 @@ def scored(
     """
     from cranfield.engines import spark
     from cranfield.engines.spark import files
-    from cranfield.engines.spark.session import session
 
-    made = session(master)
-    try:
+    with _session(master) as made:
         frame, names = files.read_runs(made, runs)
         judged = files.read_qrels(made, qrels)
         how = {"columns": {"row": files.ROW}, "names": list(names.values()), **how}
@@ -50,5 +49,33 @@ def scored(
         if keep is not None:
             found.write.parquet(keep)
         yield found, names
+
+
+def counted(
+    sources: Sequence[str], qrels: str | None, runs: Sequence[str], master: str | None, how: dict[str, Any]
+) -> Corpus:
+    """The corpus of a collection that Spark reads and counts."""
+    from cranfield.content.origin import Origin
+    from cranfield.engines import spark
+    from cranfield.engines.spark import files
+
+    origins = [Origin.of(source) for source in sources]
+    with _session(master) as made:
+        texts = files.read_texts(made, sources)
+        judged = None if qrels is None else files.read_qrels(made, qrels)
+        frame = files.read_runs(made, runs)[0] if runs else None
+        try:
+            return spark.corpus(texts, qrels=judged, runs=frame, origins=origins, **how)
+        except InputError as error:
+            raise files.explained(made, qrels, runs) or error from None
+
+
+@contextmanager
+def _session(master: str | None) -> Iterator[Any]:
+    from cranfield.engines.spark.session import session
+
+    made = session(master)
+    try:
+        yield made
     finally:
         made.stop()

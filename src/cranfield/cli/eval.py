@@ -39,6 +39,7 @@ INTERVALS = {
     help="95 % confidence intervals of means: bootstrap (bca) or Student's t.",
 )
 @options.engine
+@options.scores
 @options.writing
 @options.seed
 def command(

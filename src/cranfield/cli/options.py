@@ -201,8 +201,9 @@ engine = several(
         help="Where to compute: in this process, or on Apache Spark.",
     ),
     click.option("--master", metavar="URL", help="Spark's master; else the session's or spark-submit's own."),
-    click.option("--scores", metavar="DIR", help="With Spark: write every query's scores here, as Parquet."),
 )
+
+scores = click.option("--scores", metavar="DIR", help="With Spark: write every query's scores here, as Parquet.")
 
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where random steps begin."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -53,14 +53,34 @@ def read_qrels(spark: Any, path: str) -> Any:
     return _read(spark, path, "qrels")
 
 
-def explained(spark: Any, qrels: str, runs: Sequence[str]) -> InputError | None:
+def read_texts(spark: Any, paths: Sequence[str]) -> Any:
+    """The documents of files, or of folders of files, that name their columns."""
+    frame = None
+    for path in paths:
+        if _kind(path) == "text":
+            raise InputError(
+                [
+                    f"{path}: Spark reads collections from Parquet, JSON Lines, and lines of tab- or comma-separated columns"
+                ],
+                hint="their names end in .parquet, .jsonl, .tsv or .csv; all else is read without --engine spark",
+            )
+        tabs = _plain(path).lower().endswith("tsv")
+        # Between tabs there are no quotes: what looks like one is text.
+        quote = "" if tabs else '"'
+        rows = _loaded(spark, path, {"quote": quote, "escape": quote, "multiLine": not tabs})
+        frame = rows if frame is None else frame.unionByName(rows, allowMissingColumns=True)
+    return frame
+
+
+def explained(spark: Any, qrels: str | None, runs: Sequence[str]) -> InputError | None:
     """What is wrong with lines of TREC text, with file and line where the file can be opened here; None if nothing.
 
     It reads everything again, which only those do who know that something is wrong.
     """
     faults: list[str] = []
     hints, total = set(), 0
-    sources: list[tuple[str, What]] = [(qrels, "qrels"), *((path, "run") for path in dict.fromkeys(runs))]
+    sources: list[tuple[str, What]] = [] if qrels is None else [(qrels, "qrels")]
+    sources += [(path, "run") for path in dict.fromkeys(runs)]
     for path, what in sources:
         if _kind(path) != "text":
             continue
@@ -106,13 +126,9 @@ def _plain(path: str) -> str:
 
 def _read(spark: Any, path: str, what: What) -> Any:
     """Columns by role: those that there are."""
-    if path == "-":
-        raise InputError(["Spark cannot read standard input"], hint="give a path that every worker can open")
     if _kind(path) == "text":
         return _lines(spark, path, what).drop("value", "sound")
     rows = _loaded(spark, path)
-    if "_corrupt_record" in rows.columns:
-        raise InputError([f"{path}: Spark reads JSON Lines, an object in each line, and there is something else"])
     found = chosen(rows.columns, COLUMNS[what], None, Place(path, what, "row"))
     plain = _kind(path) == "csv"
     cells = {role: _cell(rows[f"`{name}`"], role, plain=plain) for role, name in found.items()}
@@ -133,19 +149,24 @@ def _number(text: Any) -> Any:
     return sql.when(text.rlike(rf"^\s*(?i:{NUMBER})\s*$"), text.try_cast("double"))
 
 
-def _loaded(spark: Any, path: str) -> Any:
-    """The rows of a file, or its lines."""
+def _loaded(spark: Any, path: str, how: Mapping[str, Any] | None = None) -> Any:
+    """The rows of a file, or its lines; ``how`` is for columns apart by commas or tabs."""
+    if path == "-":
+        raise InputError(["Spark cannot read standard input"], hint="give a path that every worker can open")
     kind, reader = _kind(path), spark.read
     if kind == "csv":
-        reader = reader.options(header=True, sep="\t" if _plain(path).lower().endswith("tsv") else ",")
+        reader = reader.options(header=True, sep="\t" if _plain(path).lower().endswith("tsv") else ",", **(how or {}))
     if kind == "text":
         reader = reader.options(lineSep="\n")
     try:
-        return reader.format(kind).load(path)
+        rows = reader.format(kind).load(path)
     except AnalysisException as error:
         if "PATH_NOT_FOUND" in (error.getCondition() or ""):
             raise InputError([f"{path}: there is no such file"]) from None
         raise InputError([f"{path}: Spark cannot read this as {kind}"]) from None
+    if "_corrupt_record" in rows.columns:
+        raise InputError([f"{path}: Spark reads JSON Lines, an object in each line, and there is something else"])
+    return rows
 
 
 def _place() -> Any:
