@@ -179,7 +179,7 @@ def _numbers(records: Any, name: str, width: int, instead: Floats | None = None)
     column = records.column(name).combine_chunks()
     found = np.full((len(column), width), np.nan) if instead is None else instead.copy()
     there = column.is_valid().to_numpy(zero_copy_only=False)
-    found[there] = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    found[there] = column.flatten().to_numpy(zero_copy_only=False).reshape(int(there.sum()), width)
     return found
 
 
