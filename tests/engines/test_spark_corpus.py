@@ -194,7 +194,7 @@ def test_the_commands(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.M
         (
             ["docs.sgml", "--qrels", "qrels.txt", "--engine", "spark"],
             1,
-            "docs.sgml: Spark reads collections from Parquet",
+            "docs.sgml: Spark reads collections that are Parquet",
         ),
         (["docs.jsonl", "--qrels", "qrels.txt", "--master", "local"], 2, "--master is for --engine spark"),
     ):

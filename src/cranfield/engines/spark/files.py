@@ -59,9 +59,7 @@ def read_texts(spark: Any, paths: Sequence[str]) -> Any:
     for path in paths:
         if _kind(path) == "text":
             raise InputError(
-                [
-                    f"{path}: Spark reads collections from Parquet, JSON Lines, and lines of tab- or comma-separated columns"
-                ],
+                [f"{path}: Spark reads collections that are Parquet, JSON Lines, or columns apart by tabs or commas"],
                 hint="their names end in .parquet, .jsonl, .tsv or .csv; all else is read without --engine spark",
             )
         tabs = _plain(path).lower().endswith("tsv")
