@@ -14,7 +14,7 @@ import numpy as np
 
 from cranfield import formats
 from cranfield.arguments import one_of
-from cranfield.batch import Aligner, Alignment, Booleans, summed
+from cranfield.batch import Aligner, Alignment, Booleans
 from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Run
 from cranfield.errors import UsageError
@@ -23,6 +23,7 @@ from cranfield.located import opened, reader
 from cranfield.measures import Measure, parse
 from cranfield.measures.weights import count
 from cranfield.nil import with_nil
+from cranfield.rows import summed
 from cranfield.scored import Aligners
 from cranfield.scores import Interval, Scores, Undefined, number
 from cranfield.views import Ties

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cranfield import core, formats
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
+from cranfield.rows import cells, ordered, picked, running, scattered
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
@@ -122,21 +123,21 @@ class Batch:
         new[:, 1:] = self.start[:, 1:] != self.start[:, :-1]
         last = np.ones_like(new)
         last[:, :-1] = new[:, 1:]
-        head = np.maximum.accumulate(np.where(new, columns, 0), axis=1)
-        tail = np.minimum.accumulate(np.where(last, columns, columns[-1])[:, ::-1], axis=1)[:, ::-1]
+        head = running(np.where(new, columns, 0), np.maximum)
+        tail = running(np.where(last, columns, columns[-1])[:, ::-1], np.minimum)[:, ::-1]
         return head, tail
 
     def above(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents ranked strictly above each document's span."""
         if not self.tied.any():
-            return (np.cumsum(x, axis=1) - x).astype(np.float64)
-        return np.take_along_axis(np.cumsum(x, axis=1) - x, self._edges[0], axis=1).astype(np.float64)
+            return (running(x) - x).astype(np.float64)
+        return ordered(running(x) - x, self._edges[0]).astype(np.float64)
 
     def within(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents that share each document's span, itself included."""
         if not self.tied.any():
             return x.astype(np.float64)
-        return np.take_along_axis(np.cumsum(x, axis=1), self._edges[1], axis=1) - self.above(x)
+        return ordered(running(x), self._edges[1]) - self.above(x)
 
     @cached_property
     def order(self) -> Integers:
@@ -166,13 +167,14 @@ class Batch:
         for name in COLUMNS:
             values = getattr(self, name)
             if values.strides[1]:  # else all of a row are the same
-                moved[name] = np.take_along_axis(values, order, axis=1)
+                moved[name] = ordered(values, order)
         return replace(self, **moved)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
         alone = "length", "pool", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
-        return replace(self, pooled={}, **{name: getattr(self, name)[chosen] for name in (*COLUMNS, *alone)})
+        some: dict[str, Any] = {name: picked(getattr(self, name), chosen) for name in (*COLUMNS, *alone)}
+        return replace(self, pooled={}, **some)
 
     def compact(self, keep: Booleans) -> Batch:
         """The batch with some of its documents only, and no wider than they need."""
@@ -186,13 +188,13 @@ class Batch:
         idle = set() if self.tied.any() else {"size", "by_id", "by_input"}
         idle |= {name for name in ("gain", "nil") if not getattr(self, name).any()}
         idle |= {"document"} if self.anonymous else set()
-        old, new = row * keep.shape[1] + column, row * width + place
+        shape = len(counts), width
+        at = cells(row, place, shape)
         fields: dict[str, Any] = {}
         for name, empty in COLUMNS.items():
             values = getattr(self, name)
-            fields[name] = np.full((len(counts), width), empty, values.dtype)
-            if name not in idle:
-                fields[name].reshape(-1)[new] = values.reshape(-1)[old]
+            moved = values[:0, 0] if name in idle else values[row, column]
+            fields[name] = scattered(moved, at[: len(moved)], shape, empty)
         return replace(self, **fields)
 
 
@@ -237,8 +239,10 @@ class Aligner:
             return known[1], known[2]
         judged = self.judged[queries]
         row, place = ragged(judged)
-        grade = np.full((len(queries), max(int(judged.max(initial=0)), 1)), np.nan)
-        grade[row, place] = self.grade[self.judgments.begin[queries][row] + place]
+        shape = len(queries), max(int(judged.max(initial=0)), 1)
+        grade = scattered(
+            self.grade[self.judgments.begin[queries][row] + place], cells(row, place, shape), shape, np.nan
+        )
         self.pools[len(queries)] = queries, grade, {}
         return grade, self.pools[len(queries)][2]
 
@@ -308,12 +312,10 @@ class Alignment:
             row = row_of[row[chosen]]
         counts = np.bincount(row, minlength=len(queries))
         shape = len(queries), max(int(counts.max(initial=0)), 1)
-        cell = row * shape[1] + ragged(counts)[1]
+        at = cells(row, ragged(counts)[1], shape)
 
         def laid(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-            table = np.full(shape, empty, values.dtype)
-            table.reshape(-1)[cell] = values
-            return table
+            return scattered(values, at, shape, empty)
 
         document, size = rows["document"][chosen], rows["size"][chosen]
         tied = bool((size > 1).any())
@@ -345,23 +347,6 @@ def ragged(counts: Integers) -> tuple[Integers, Integers]:
     """Row and column of every cell of a table whose rows have these lengths."""
     row = np.repeat(np.arange(len(counts)), counts)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-
-
-def summed(x: Floats) -> Floats:
-    """The sum of each row, to the last bit the same however wide padding makes the table.
-
-    NumPy adds up to 128 columns in eight lanes, which zeros behind the last of a multiple of eight do not change;
-    neither do blocks of zeros.
-    """
-    height, width = x.shape
-    if width > 3 and width % 8:
-        wider = np.zeros((height, width + -width % 8))
-        wider[:, :width] = x
-        x = wider
-    if width <= 128:
-        return np.ascontiguousarray(x).sum(axis=1)
-    blocks = [x[:, i : i + 128].sum(axis=1) for i in range(0, width, 128)]
-    return np.cumsum(blocks, axis=0)[-1]
 
 
 def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Batch:

@@ -12,9 +12,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.batch import COLUMNS, Batch, Booleans, Key, summed
+from cranfield.batch import COLUMNS, Batch, Booleans, Key
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
+from cranfield.rows import summed
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
 TIES: tuple[str, ...] = get_args(Ties)

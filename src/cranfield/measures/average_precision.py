@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, ragged, summed
+from cranfield.batch import Batch, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
 from cranfield.measures.places import mean_at
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import harmonic
+from cranfield.rows import running, summed
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
 
@@ -125,7 +126,7 @@ def inferred_average_precision(b: Batch) -> Floats:
     relevant, judged = stands[5:7]
     value = summed(np.where(b.relevant & (judged == 1), _inferred(stands, 0, b.mean_over(harmonic)), 0))
     # Of several judged documents of a tie, a relevant one is as likely below any number of the others.
-    first = b.relevant & (judged > 1) & (np.cumsum(b.relevant, axis=1) == stands[2] + 1)
+    first = b.relevant & (judged > 1) & (running(b.relevant) == stands[2] + 1)
     if first.any():
         row, column = np.nonzero(first)
         many = judged[first].astype(np.int64)

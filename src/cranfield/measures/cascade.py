@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.batch import Batch, Weights, summed
+from cranfield.batch import Batch, Weights
 from cranfield.data import Floats, Integers
+from cranfield.rows import summed
 from cranfield.subtopics import Aspects
 
 

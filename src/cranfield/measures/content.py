@@ -12,10 +12,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from cranfield.batch import Batch, summed
+from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.catalogue import Measure, Probability, Range, Rank, measure
+from cranfield.rows import summed
 
 Level = Annotated[float, Range(0, closed="(]")]
 Smoothing = Annotated[float, Range(1e-9, 1e6)]  # with next to none, what is not yet read is infinitely far away

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, Weights, summed
+from cranfield.batch import Batch, Weights
 from cranfield.data import Floats
 from cranfield.measures.average_precision import average_precision
 from cranfield.measures.cascade import aspects, ideal_novelty, novelty, of_queries, perfect_novelty
@@ -23,6 +23,7 @@ from cranfield.measures.precision import hits, success
 from cranfield.measures.ratio import ratio
 from cranfield.measures.user_model import cascade_of
 from cranfield.measures.weights import harmonic, log_discount
+from cranfield.rows import summed
 
 Ideal = Literal["greedy", "exact"]
 

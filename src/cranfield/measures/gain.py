@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, summed
+from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.places import mean_at
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
+from cranfield.rows import summed
 
 Discount = Literal["log2", "jk"]
 Base = Annotated[float, Range(1, closed="(]")]

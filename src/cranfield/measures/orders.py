@@ -17,6 +17,7 @@ from cranfield.batch import CELLS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.estimate import Estimate
 from cranfield.measures.settled import EXACT, SAMPLES, Scorer, Settled, expected, generator, groups, kinds, once
+from cranfield.rows import running
 
 # The same where no two documents are alike, so that every order is to be read anew.
 EXACT_EACH, SAMPLES_EACH = 1_000, 500
@@ -129,7 +130,7 @@ def _runs(same: Booleans) -> tuple[Integers, Integers]:
     last = np.pad(~same, ((0, 0), (0, 1)), constant_values=True)
     columns = np.arange(first.shape[1])
     until = np.where(last, columns, columns[-1])[:, ::-1]
-    return np.maximum.accumulate(np.where(first, columns, 0), axis=1), np.minimum.accumulate(until, axis=1)[:, ::-1]
+    return running(np.where(first, columns, 0), np.maximum), running(until, np.minimum)[:, ::-1]
 
 
 def _every(ties: Ties, query: Integers, many: int) -> Settled:

@@ -73,12 +73,12 @@ def _factors(many: int) -> npt.NDArray[np.uint64]:
 
 def alike(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
     """A number for each row, the same for rows that are equal in all tables; and one row for each number."""
-    raw = np.concatenate([t.reshape(len(t), -1).astype(np.float64) for t in tables], axis=1).view(np.uint64)
-    raw = raw[:, (raw != raw[:1]).any(axis=0)]
-    mixed = ((raw ^ (raw >> np.uint64(29))) * _factors(raw.shape[1])).sum(axis=1)
+    raw = np.concatenate([t.reshape(len(t), -1).T.astype(np.float64) for t in tables]).view(np.uint64)
+    raw = raw[(raw != raw[:, :1]).any(axis=1)]
+    mixed = ((raw ^ (raw >> np.uint64(29))) * _factors(len(raw))[:, None]).sum(axis=0)
     _, one, number = np.unique(mixed, return_index=True, return_inverse=True)
-    if (raw != raw[one[number]]).any():  # some that differ are mixed to the same
-        _, one, number = np.unique(raw, axis=0, return_index=True, return_inverse=True)
+    if (raw != raw[:, one[number]]).any():  # some that differ are mixed to the same
+        _, one, number = np.unique(raw, axis=1, return_index=True, return_inverse=True)
     return number, one
 
 

@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, summed
+from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import count, harmonic
+from cranfield.rows import running, summed
 
 inf = float("inf")
 
@@ -74,7 +75,7 @@ def success(b: Batch, *, k: Rank) -> Floats:
     0.25
     """
     # All r relevant of a group of n miss its m slots with chance C(n-m, r) / C(n, r): one factor for each.
-    before = np.cumsum(b.relevant, axis=1) - b.relevant - b.above(b.relevant)
+    before = running(b.relevant) - b.relevant - b.above(b.relevant)
     missed = np.maximum(b.size - b.seen(k) - before, 0) / np.maximum(b.size - before, 1)
     return 1 - np.where(b.relevant, missed, 1).prod(axis=1)
 
@@ -101,7 +102,7 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
     # In the one span that k cuts, the best of m drawn is document i = 0, 1, .. with chance
     # C(n-i-1, m-1) / C(n, m): all better ones were missed and this one was not.
     cut = (m > 0) & (m < n)
-    missed = np.cumprod(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), axis=1)
+    missed = running(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), np.multiply)
     missed = np.concatenate([np.ones_like(missed[:, :1]), missed[:, :-1]], axis=1)
     chance = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
     return sure + summed(chance * np.maximum(b.gain - sure[:, None], 0))
@@ -149,9 +150,9 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> 
 
 def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]:
     """Interpolated precision at some levels of recall, of rankings with one open place at most."""
-    found: Integers = np.cumsum(b.relevant, axis=1)
+    found: Integers = running(b.relevant)
     at = np.where(b.relevant & (b.size == 1), found / (b.start + 1), 0)
-    best = np.maximum.accumulate(at[:, ::-1], axis=1)[:, ::-1]
+    best = running(at[:, ::-1], np.maximum)[:, ::-1]
     query, column = np.nonzero(b.relevant & (b.size > 1))
     if len(query):
         i, t, n = (x[query, column][:, None] for x in (found, b.start, b.size))

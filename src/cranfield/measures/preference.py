@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import Batch, summed
+from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.weights import harmonic
+from cranfield.rows import summed
 from cranfield.views import condense
 
 

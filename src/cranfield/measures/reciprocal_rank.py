@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, summed
+from cranfield.batch import CELLS, Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.weights import harmonic
+from cranfield.rows import summed
 
 
 @measure(

@@ -20,6 +20,7 @@ from cranfield.batch import COLUMNS, Batch, Booleans
 from cranfield.data import Floats, Integers
 from cranfield.measures.estimate import Estimate
 from cranfield.measures.places import alike, shared, sums
+from cranfield.rows import picked
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken
 SAMPLES = 2_000  # how many are drawn beyond that
@@ -83,9 +84,9 @@ def expected(kernel: Scorer, batch: Batch, parts: Sequence[Settled], *, local: b
         for i in range(0, len(same), step := max(1, AT_ONCE // columns)):
             cell = same[i : i + step]
             one = row[cell]
-            start = np.take(settled.start[:, :columns], one, axis=0)
+            start = picked(settled.start[:, :columns], one)
             start[np.arange(len(one)), settled.column[one]] = place[cell]
-            size = np.take(settled.size[:, :columns], one, axis=0) if spans else np.broadcast_to(1, start.shape)
+            size = picked(settled.size[:, :columns], one) if spans else np.broadcast_to(1, start.shape)
             found = kernel(_laid(batch, query[one], start, size, local))
             scores[cell] = found.value
             if found.error is not None:
@@ -142,12 +143,12 @@ def _laid(batch: Batch, query: Integers, start: Integers, size: Integers, local:
     fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.anonymous else {}
     fields |= {"pool": np.broadcast_to(np.nan, (len(query), 1)), "pooled": {}}
     for name in COLUMNS.keys() - fields.keys():
-        fields[name] = np.take(getattr(batch, name)[:, : start.shape[1]], query, axis=0)
+        fields[name] = picked(getattr(batch, name)[:, : start.shape[1]], query)
     unseen = ("ideal", "R", "N", "mass", "nil_grade", "query")
     fields |= {name: np.broadcast_to(np.nan, (len(query), 1)[: getattr(batch, name).ndim]) for name in unseen if local}
     for name in ("length", "tail", *unseen):
         if name not in fields:
-            fields[name] = np.take(getattr(batch, name), query, axis=0)
+            fields[name] = picked(getattr(batch, name), query)
     rows = replace(batch, **fields)
     inside = np.isnan(rows.grade) | (start < rows.length[:, None])
     return rows.sorted() if inside.all() else rows.only(~np.isnan(rows.grade) & inside)

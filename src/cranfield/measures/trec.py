@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.batch import Batch, Weights, summed
+from cranfield.batch import Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
@@ -19,6 +19,7 @@ from cranfield.measures.preference import binary_preference
 from cranfield.measures.ratio import ratio
 from cranfield.measures.user_model import unseen
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
+from cranfield.rows import running, summed
 
 inf = float("inf")
 
@@ -157,7 +158,7 @@ def yet_another_average_precision(b: Batch) -> Floats:
     >>> round(cf.parse("yaAP")([1, 0, 1]), 6)
     0.693147
     """
-    nth = np.cumsum(b.relevant, axis=1)
+    nth = running(b.relevant)
     found = summed(np.where(b.relevant & (b.size == 1), nth / (b.start + 1), 0))
     above, below = 1 + found, 1 + b.R - found
     value = np.log(above / below)
@@ -220,7 +221,7 @@ def normalised_gain(b: Batch) -> Floats:
     """
     cost = np.cumsum(np.maximum(b.ideal, 1), axis=1)
     depth = cost.shape[1]
-    gained = np.cumsum(b.gain, axis=1)
+    gained = running(b.gain)
 
     def discount(query: Integers, rank: Integers, gained: Floats) -> Floats:
         paid = cost[query, np.minimum(rank, depth) - 1] + np.maximum(rank - depth, 0)

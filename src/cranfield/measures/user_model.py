@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, Weights, summed
+from cranfield.batch import CELLS, Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
+from cranfield.rows import running, summed
 from cranfield.views import fill
 
 
@@ -131,9 +132,9 @@ def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Flo
     shift = 2 * target
     counts = b.relevant if horizon is None else b.relevant & (b.start < horizon)
     gain = np.where(counts, b.gain, 0)
-    met = np.cumsum(gain, axis=1)
+    met = running(gain)
     x = np.where(counts, b.start + (shift - met + gain), 1)
-    after = shift**2 * np.cumprod(((x - gain) / x) ** 2, axis=1)
+    after = shift**2 * running(((x - gain) / x) ** 2, np.multiply)
     before = np.concatenate([np.full((len(x), 1), shift**2), after[:, :-1]], axis=1)
     turned = after * hurwitz(x + 1 - gain) - before * hurwitz(x + 1)
     left = 0 if horizon is None else after[:, -1] * hurwitz(shift - met[:, -1] + horizon)
@@ -195,26 +196,26 @@ def bejeweled_player_model(
     >>> round(cf.parse("BPM(T=2)@10")([1, 0, 1]), 6)
     0.666667
     """
-    met = np.cumsum(b.gain, axis=1)
+    met = running(b.gain)
     rank = np.where(b.relevant, b.start + 1, k)
     stop = np.minimum(np.where(b.relevant & (met >= T - ROUNDING), rank, k).min(axis=1), k)
     return summed(np.where(b.start < stop[:, None], b.gain, 0)) / stop
 
 
-def nearly(b: Batch, running: Weights, end: int | None) -> Floats:
+def nearly(b: Batch, weights: Weights, end: int | None) -> Floats:
     """Gain per document of a reader who stops at each with its gain as the chance, else goes on as weights say.
 
-    ``running`` sums the weights that ranks have where nothing was found; below ``end`` they are 0.
+    ``weights`` are those that ranks have where nothing was found; below ``end`` they are 0.
     """
     last = NEVER if end is None else end
     counts = b.relevant & (b.start < last)
     gain = np.where(counts, b.gain, 0)
-    left = np.cumprod(np.pad(1 - gain, ((0, 0), (1, 0)), constant_values=1), axis=1)
-    rank = np.maximum.accumulate(np.pad(np.where(counts, b.start + 1, 0), ((0, 0), (1, 0))), axis=1)
+    left = running(np.pad(1 - gain, ((0, 0), (1, 0)), constant_values=1), np.multiply)
+    rank = running(np.pad(np.where(counts, b.start + 1, 0), ((0, 0), (1, 0))), np.maximum)
     # Up to each document, and after the last one, all ranks share what the documents above have left.
-    until = running(rank)
-    whole = summed(left[:, :-1] * np.diff(until, axis=1)) + left[:, -1] * (running(np.array(last)) - until[:, -1])
-    own = running.at(np.maximum(rank[:, 1:], 1))
+    until = weights(rank)
+    whole = summed(left[:, :-1] * np.diff(until, axis=1)) + left[:, -1] * (weights(np.array(last)) - until[:, -1])
+    own = weights.at(np.maximum(rank[:, 1:], 1))
     return summed(gain * left[:, :-1] * own) / whole
 
 
@@ -328,7 +329,7 @@ def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive |
 
 def cascade_of(b: Batch, stop: Floats, k: int | None) -> Floats:
     """One over the rank at which a reader stops, who stops at each document with its own chance."""
-    left = np.cumprod(1 - stop, axis=1)
+    left = running(1 - stop, np.multiply)
     left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
     reach = np.take_along_axis(left, np.arange(left.shape[1]) - b.order, axis=1)
     m = b.seen(k)

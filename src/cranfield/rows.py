@@ -1,0 +1,73 @@
+"""Arithmetic along the rows of tables, quick for those of a few columns too.
+
+NumPy takes a step of its own for every row that it adds up; most tables here have thousands of rows and two or three
+columns. These are kept column by column, and taken so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.data import Floats, Integers
+
+NARROW = 8  # columns up to which a table is kept column by column
+
+
+def cells(row: Integers, column: Integers, shape: tuple[int, int]) -> Integers:
+    """Where `scattered` keeps what stands in these rows and columns."""
+    return column * shape[0] + row if shape[1] <= NARROW else row * shape[1] + column
+
+
+def scattered(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], empty: float) -> npt.NDArray[Any]:
+    """A table with values in some of its `cells`."""
+    flat = np.full(shape[0] * shape[1], empty, values.dtype)
+    flat[at] = values
+    return flat.reshape(shape, order="F" if shape[1] <= NARROW else "C")
+
+
+def picked(x: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Some rows of a table, or some of them several times; or some of a column."""
+    return x[rows] if x.ndim == 1 or x.shape[1] > NARROW else x.T[:, rows].T
+
+
+def ordered(x: npt.NDArray[Any], order: Integers) -> npt.NDArray[Any]:
+    """Each row in an order of its own."""
+    moved = np.take_along_axis(x, order, axis=1)
+    return np.asfortranarray(moved) if x.shape[1] <= NARROW else moved
+
+
+def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
+    """Each row's running sums, or products, or whatever a step makes of two numbers."""
+    x = x.astype(np.int64) if x.dtype == bool else x
+    if x.shape[1] > NARROW:
+        return np.asarray(step.accumulate(x, axis=1))
+    found = np.array(x, order="F")
+    for i in range(1, x.shape[1]):
+        step(found[:, i - 1], found[:, i], out=found[:, i])
+    return found
+
+
+def summed(x: Floats) -> Floats:
+    """The sum of each row, to the last bit the same however wide padding makes the table.
+
+    NumPy adds up to 128 columns in eight lanes, which zeros behind the last of a multiple of eight do not change;
+    neither do blocks of zeros. Eight columns and fewer are added as it adds its lanes.
+    """
+    height, width = x.shape
+    if width <= NARROW:
+        columns = [x[:, i] for i in range(width)] or [np.zeros(height)]
+        while len(columns) > 1:
+            pairs = zip(columns[::2], columns[1::2], strict=False)
+            columns = [a + b for a, b in pairs] + columns[len(columns) - len(columns) % 2 :]
+        return np.array(columns[0], np.float64)
+    if width % 8:
+        wider = np.zeros((height, width + -width % 8))
+        wider[:, :width] = x
+        x = wider
+    if width <= 128:
+        return np.ascontiguousarray(x).sum(axis=1)
+    blocks = [x[:, i : i + 128].sum(axis=1) for i in range(0, width, 128)]
+    return np.cumsum(blocks, axis=0)[-1]
