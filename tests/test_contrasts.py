@@ -86,3 +86,13 @@ def test_what_is_undefined_counts_as_the_policy_says() -> None:
     assert found.queries == ("q1", "q2", "q3", "q4")
     assert found.values[:, 3].tolist() == [1, 1]
     assert found.left_out == 0
+
+
+def test_an_order_that_there_is_not() -> None:
+    scores = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "RR")
+    with pytest.raises(
+        CranfieldError, match="order must be one of difference, hardest, disagreement, query; not 'best'"
+    ):
+        contrasts.by_query(scores, 0, "best")  # type: ignore[arg-type]
+    with pytest.raises(CranfieldError, match="page must be a whole number of at least 1, not 0"):
+        contrasts.documents({"q": {"a": 1}}, {"q": {"a": 1}}, {"q": {"a": 1}}, "q", page=0)

@@ -43,11 +43,11 @@ def share(name: str, value: object) -> float:
     return float(value)
 
 
-def one_of(name: str, value: object, known: Sequence[str]) -> None:
-    """An error where a name is none of those known."""
+def one_of(name: str, value: object, known: Sequence[str | None]) -> None:
+    """An error where a name is none of those known; None is known where nothing need be said."""
     if value not in known:
-        raise UsageError(f"{name} must be one of {', '.join(known)}; not {value!r}")
+        raise UsageError(f"{name} must be one of {', '.join(filter(None, known))}; not {value!r}")
 
 
 def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else repr(value)
+    return repr(float(value) if isinstance(value, float) else value)  # NumPy's numbers as numbers

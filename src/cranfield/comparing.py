@@ -17,6 +17,7 @@ from cranfield.outcomes import RESAMPLING, Family, Outcome, Terms, Test, agreed,
 from cranfield.scores import Aggregate, Scores, number
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
+from cranfield.wording import few, plural
 
 # What could turn a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
@@ -205,8 +206,7 @@ def paired(runs: Sequence[str], baseline: str | None) -> Integers:
     if baseline is None:
         return np.array(list(combinations(range(len(runs)), 2)))
     if baseline not in runs:
-        shown = ", ".join(runs[:10]) + (", ..." if len(runs) > 10 else "")
-        raise UsageError(f"the baseline `{baseline}` is none of the runs", hint=f"one of {shown}")
+        raise UsageError(f"the baseline `{baseline}` is none of the runs", hint=f"one of {few(runs, 10)}")
     at = runs.index(baseline)
     return np.array([(r, at) for r in range(len(runs)) if r != at])
 
@@ -253,8 +253,7 @@ def concluded(
     p: dict[Test, Floats] = {one: np.array([found.p[one] for found in outcomes]) for one in terms.tests}
     apart = [name for name in Outcome._fields if name not in ("p", "anova")]
     arrays: dict[str, Any] = {name: np.array([getattr(found, name) for found in outcomes]) for name in apart}
-    many = "s" if len(pairs) > 1 else ""
-    against = f"{len(pairs)} pair{many}" if baseline is None else f"{len(pairs)} run{many} against {baseline}"
+    against = plural(len(pairs), "pair") if baseline is None else f"{plural(len(pairs), 'run')} against {baseline}"
     together = terms.family == "all"
     return Comparison(
         runs=tuple(runs),

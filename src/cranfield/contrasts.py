@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from cranfield import formats
+from cranfield.arguments import one_of, whole
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
 from cranfield.rankings import rankings
@@ -85,6 +86,7 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Co
     names = tuple(scores.queries[q] for q in both)
     left_out = int(scores.counted.any(axis=0).sum()) - len(both)
     found = Contrast(scores.measures[measure], scores.runs, names, values, left_out)
+    one_of("order", order, (*ORDERS, None))
     order = order or ("difference" if len(scores.runs) == 2 else "hardest")
     if order == "difference" and len(scores.runs) != 2:
         raise UsageError(
@@ -119,6 +121,7 @@ def documents(run: Any, other: Any, qrels: Any, query: str, page: int = 10, ties
     """
     judgments = formats.read_qrels(qrels)
     runs = [formats.read_run(one) for one in (run, other)]
+    page = whole("page", page)
     pages = [rankings(one, [query], page, ties).get(query) for one in runs]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])

@@ -20,6 +20,7 @@ from cranfield.measures.content import earned, ranking
 from cranfield.notes import read_of
 from cranfield.scores import number
 from cranfield.views import Ties, Views, settled
+from cranfield.wording import few
 
 
 @dataclass(frozen=True)
@@ -147,8 +148,7 @@ def _query(judgments: Judgments, query: str | None) -> int:
         return 0
     if query not in names:
         what = "which query?" if query is None else f"{judgments.name}: there is no query `{query}` in it"
-        some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        raise UsageError(what, hint=f"there are {some}")
+        raise UsageError(what, hint=f"there are {few(names)}")
     return names.index(query)
 
 

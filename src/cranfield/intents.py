@@ -15,8 +15,7 @@ from cranfield.data import Intents, Judgments
 from cranfield.errors import InputError
 from cranfield.formats.faults import shown
 from cranfield.formats.weighing import read_weights
-
-SHOWN = 5
+from cranfield.wording import few, plural
 
 
 def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str]]:
@@ -49,7 +48,7 @@ def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str
     if faults:
         example = next(iter(sorted(weighed)), 0)
         names = [labels.names[s] for q, s in sorted(known) if q == example]
-        raise InputError(faults, hint=f"query `{judgments.queries[example]}`, say, has subtopics {_some(names)}")
+        raise InputError(faults, hint=f"query `{judgments.queries[example]}`, say, has subtopics {few(names)}")
     if weights and not judged:
         raise InputError(
             [f"{name}: none of its queries is judged (for example `{shown(weights[0].query)}`)"],
@@ -68,16 +67,12 @@ def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str
         positive = {pair for pair, w in found.items() if w.value > 0}
         left = [pair for pair in sorted(wanted) if pair[0] in weighed and pair not in positive]
         if left:
-            pairs = _some([f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left])
-            many = f"{len(left)} subtopic{'s' * (len(left) > 1)}"
+            pairs = few([f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left])
+            many = plural(len(left), "subtopic")
             yield f"{name} gives no weight to {many} with relevant documents ({pairs}): not counted"
 
     return replace(judgments, intents=intents), list(notes())
 
 
 def _queries(names: Sequence[str]) -> str:
-    return f"{len(names)} quer{'y' if len(names) == 1 else 'ies'} ({_some(names)})"
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
+    return f"{plural(len(names), 'query')} ({few(names)})"

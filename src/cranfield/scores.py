@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, MissingDependency, UsageError
+from cranfield.wording import few
 
 if TYPE_CHECKING:
     import pandas
@@ -70,10 +71,9 @@ class Scores:
             return values
         if self.undefined == "error":
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
-            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             what = f"{self.measures[measure]} of {self.runs[run]}"
             raise CranfieldError(
-                f"{what} is undefined for {len(names)} of {len(values)} queries: {shown}",
+                f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}",
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
         if self.undefined == "skip":

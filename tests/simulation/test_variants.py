@@ -43,7 +43,7 @@ def test_better_ones_score_higher() -> None:
 
 @pytest.mark.parametrize("number", [0, -1])
 def test_wrong_number(number: int) -> None:
-    with pytest.raises(cf.CranfieldError, match="must be at least 1"):
+    with pytest.raises(cf.CranfieldError, match=f"number must be a whole number of at least 1, not {number}"):
         variants(RUN, QRELS, number)
 
 

@@ -17,7 +17,8 @@ def command(ctx: click.Context, qrels: str, runs: tuple[str, ...]) -> None:
     Warnings: queries that only one side has, scores that tie, documents that nobody judged, queries without relevant
     documents. Exit 1 if there is any fault; warnings are no faults.
     """
-    from cranfield.cli.inspection import inspect, plural
+    from cranfield.cli.inspection import inspect
+    from cranfield.wording import plural
 
     findings = inspect(qrels, runs)
     emit("".join(f"{line}\n" for found in findings for line in found.lines()))

@@ -12,6 +12,7 @@ from cranfield.batch import Aligner, Alignment
 from cranfield.data import Judgments
 from cranfield.errors import InputError
 from cranfield.formats import check_run, read_qrels, read_run
+from cranfield.wording import plural
 
 SHOWN = 5
 TOP = 10
@@ -92,12 +93,6 @@ def of_alignment(alignment: Alignment) -> Iterator[str]:
     judged = float((np.clip(TOP - rows["start"], 0, rows["size"]) / rows["size"]).sum())
     if shown and judged < shown - 0.5:
         yield f"{1 - judged / shown:.0%} of the first {TOP} documents not judged"
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 query``, ``2 queries``."""
-    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else many}"
 
 
 def named(names: Sequence[str]) -> str:

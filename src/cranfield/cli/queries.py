@@ -61,6 +61,7 @@ def command(
     from cranfield.errors import UsageError
     from cranfield.report import contrasts as report
     from cranfield.report.figures import contrasts as drawing
+    from cranfield.wording import plural
 
     results.drawable(figures)
     judgments, told = options.weighted(read_qrels(qrels), intents)
@@ -83,8 +84,7 @@ def command(
         pages = [report.queries(found, digits, most=most, bars=format == "table")]
         draw = lambda folder: drawing.figures(found, folder)  # noqa: E731
         if found.left_out:
-            left = f"{found.left_out} {'query' if found.left_out == 1 else 'queries'}"
-            told = [*told, f"{left} left out, for which some run has no value"]
+            told = [*told, f"{plural(found.left_out, 'query')} left out, for which some run has no value"]
         if told:
             plain["notes"] = told
     results.deliver(pages, plain, draw, format=format, output=output, figures=figures)

@@ -16,6 +16,7 @@ from cranfield.report.markup import markdown, piped
 from cranfield.report.numbers import UNDEFINED
 from cranfield.report.sheet import Cell, Look, Row, Sheet
 from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, widths
+from cranfield.wording import plural
 
 FORMATS = ("table", "markdown", "json")
 HEADING = "What could change the order of the runs"
@@ -156,8 +157,8 @@ def lists(audit: Audit, run: int) -> str:
             name for m, name in enumerate(audit.measures) if (audit.nil[run, m], audit.silent[run, m]) == (nil, silent)
         ]
         if nil:
-            many = f"{nil} quer{'y' if nil == 1 else 'ies'} with nothing relevant"
-            parts.append(f"{many}, {silent} answered by silence" + (f" ({', '.join(who)})" if len(told) > 1 else ""))
+            whose = f" ({', '.join(who)})" if len(told) > 1 else ""
+            parts.append(f"{plural(nil, 'query')} with nothing relevant, {silent} answered by silence{whose}")
     return "; ".join(parts)
 
 

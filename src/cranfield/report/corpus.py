@@ -5,6 +5,7 @@ from __future__ import annotations
 from cranfield.content import Corpus
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
+from cranfield.wording import few, plural
 
 
 def summary(corpus: Corpus) -> dict[str, int]:
@@ -29,8 +30,7 @@ def notes(corpus: Corpus) -> list[str]:
     """What a reader of scores has to know of it."""
     said = []
     if missing := len(corpus.missing):
-        few = ", ".join(corpus.missing[i] for i in range(min(missing, 5))) + (", ..." if missing > 5 else "")
-        said.append(f"{_documents(missing, 'asked for')} not in the collection: {few}")
+        said.append(f"{_documents(missing, 'asked for')} not in the collection: {few(list(corpus.missing))}")
     if corpus.empty:
         said.append(f"no words in {corpus.empty:,} of {corpus.size:,} documents")
     if corpus.repeated:
@@ -39,5 +39,4 @@ def notes(corpus: Corpus) -> list[str]:
 
 
 def _documents(many: int, which: str = "") -> str:
-    noun, verb = ("document", "is") if many == 1 else ("documents", "are")
-    return " ".join(filter(None, (f"{many:,}", noun, which, verb)))
+    return " ".join(filter(None, (plural(many, "document"), which, "is" if many == 1 else "are")))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.arguments import whole
 from cranfield.data import Floats, Integers, Judgments, Labels, Run, Strings, Table
 from cranfield.errors import UsageError
 from cranfield.simulation.systems import System, rankings
@@ -150,8 +151,8 @@ def _check(given: Settings) -> None:
             high = MOST_NOISE if name == "noise" else 1
             if not number or not 0 <= value <= high:
                 raise UsageError(f"{name} must be a number from 0 to {high}, not {value!r}")
-        elif isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < (name != "seed"):
-            raise UsageError(f"{name} must be a whole number of at least {int(name != 'seed')}, not {value!r}")
+        else:
+            whole(name, value, int(name != "seed"))
 
 
 def _pooled(found: Integers, ends: Integers, depth: int) -> Integers:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from cranfield.arguments import whole
 from cranfield.data import Floats, Judgments, Run, Strings, Table
 from cranfield.errors import UsageError
 from cranfield.formats import load
@@ -31,9 +32,7 @@ def variants(
     >>> [one.name for one in made], sorted(round(one.quality, 2) for one in systems)
     (['v1', 'v2', 'v3'], [0.17, 0.5, 0.83])
     """
-    if number < 1:
-        raise UsageError(f"the number of variants must be at least 1, not {number}")
-    made = systems(number, spread, 0.0, 0.0, seed)
+    made = systems(whole("number", number), spread, 0.0, 0.0, seed)
     table = load(run)
     names, query = codes_of(table.query)
     order = np.argsort(query, kind="stable")

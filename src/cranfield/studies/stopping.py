@@ -7,7 +7,7 @@ lists at one depth; all lists at one score; and that score chosen on one half of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from cranfield import formats
 from cranfield.arguments import whole
 from cranfield.batch import Aligner, Booleans
 from cranfield.data import Floats, Integers
-from cranfield.errors import InputError, MeasureError, UsageError
-from cranfield.measures import Measure, parse
+from cranfield.errors import MeasureError, UsageError
+from cranfield.evaluate import columns_of, named
+from cranfield.measures import Measure
+from cranfield.scored import in_common
 from cranfield.statistics.correlation import SAME
 from cranfield.studies import saving
 from cranfield.studies.cutting import Lists, Walk
@@ -160,20 +162,14 @@ def stopping(
     where a measure is undefined are left out; a judged query without an answer has an empty list.
     """
     repeats, seed = whole("repeats", repeats), whole("seed", seed, 0)
-    wanted = [_checked(parse(one)) for one in ([measures] if isinstance(measures, (str, Measure)) else measures)]
-    wanted = list(dict.fromkeys(wanted))
-    given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
-    judgments = formats.read_qrels(qrels)
+    wanted = list(dict.fromkeys(_checked(column.measure) for column in columns_of(measures)))
+    given, judgments = named(runs), formats.read_qrels(qrels)
     aligner = Aligner(judgments)
     outcomes: list[Outcome] = []
     notes: dict[str, None] = {}
-    for i, run in enumerate(given):
-        one = formats.read_run(run)
-        if any(known.run == one.name for known in outcomes):
-            one = replace(one, name=one.place or f"{one.name} ({i + 1})")
+    for i, one in enumerate(given):
         lists = Lists.of(one, aligner)
-        if len(lists.alignment.other) and (lists.alignment.length < 0).all():
-            raise InputError([f"{one.place or one.name}: none of its queries is judged"])
+        in_common(one, lists.alignment)
         for measure in wanted:
             table = lists.by_depth(measure)
             defined = np.any(~np.isnan(table), axis=1)

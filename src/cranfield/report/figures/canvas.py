@@ -13,6 +13,7 @@ from cranfield.drafts import draft
 from cranfield.formats.optional import optional
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which stay apart for the colour-blind; signs differ in shape or fill besides.
@@ -122,6 +123,15 @@ def across(names: Sequence[str], wide: float, most: int, size: float = 7) -> int
 def room(names: Sequence[str], size: float = 7) -> float:
     """The inches that the longest of several names takes in a legend, with its sign: letters are 0.6 wide by far."""
     return (0.6 * max(map(len, names)) + 5) * size / 72
+
+
+def one_scale(figure: Figure, axes: Sequence[Axes], top: float, most: int) -> None:
+    """Puts panels of agreement on one scale, and one legend below them, so many names side by side."""
+    low = min(axis.get_ylim()[0] for axis in axes)
+    for axis in axes:
+        axis.set_ylim(low, top)
+    lines, labels = axes[0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=min(most, len(labels)), frameon=False)
 
 
 def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:

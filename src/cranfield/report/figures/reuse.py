@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.report.figures.canvas import GREY, panels, save
+from cranfield.report.figures.canvas import GREY, one_scale, panels, save
 from cranfield.report.figures.sampling import looks
 from cranfield.report.studies.reuse import HIGH
 from cranfield.studies.coefficients import coefficient
@@ -31,11 +31,7 @@ def draw(result: Reuse) -> Figure:
     figure.set_figheight(figure.get_figheight() + 0.5)
     for t, axis in enumerate(axes):
         panel(result, t, axis)
-    low = min(axis.get_ylim()[0] for axis in axes)
-    for axis in axes:
-        axis.set_ylim(low, 1.04)
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=min(3, len(labels)), frameon=False)
+    one_scale(figure, axes, 1.04, 3)
     return figure
 
 

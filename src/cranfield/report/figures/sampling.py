@@ -7,7 +7,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, panels, save
+from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, one_scale, panels, save
 from cranfield.studies.coefficients import coefficient
 from cranfield.studies.rivals import LISTS
 from cranfield.studies.sampling import HIGH, Sampling
@@ -29,11 +29,7 @@ def draw(result: Sampling) -> Figure:
     figure, axes = panels(len(result.truths), 3, 2.5)
     for t, axis in enumerate(axes):
         panel(result, t, axis)
-    low = min(axis.get_ylim()[0] for axis in axes)
-    for axis in axes:
-        axis.set_ylim(low, 1.02)
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
+    one_scale(figure, axes, 1.02, 4)
     return figure
 
 

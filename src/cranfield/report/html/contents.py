@@ -24,6 +24,7 @@ from cranfield.scores import Scores, number
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import bca
 from cranfield.views import Ties
+from cranfield.wording import plural
 
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -245,5 +246,5 @@ def _turned(closely: Audit, measure: str) -> list[str]:
 
 
 def _about(scores: Scores, judgments: Judgments) -> str:
-    runs = f"{len(scores.runs)} run{'s' if len(scores.runs) != 1 else ''}"
-    return f"{runs}, {len(scores.queries)} queries, judgments of {judgments.name}; Cranfield {__version__}"
+    many = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
+    return f"{many}, judgments of {judgments.name}; Cranfield {__version__}"
