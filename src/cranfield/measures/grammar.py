@@ -9,7 +9,8 @@ from typing import Any
 
 from cranfield.errors import MeasureError
 from cranfield.measures.aliases import CUTOFF_KEYWORDS, KEYWORDS, NAMES, respell, translate
-from cranfield.measures.catalogue import CATALOGUE, Definition, Measure, Parameter, Range
+from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
+from cranfield.measures.parameters import Parameter, Range
 from cranfield.views import TIES, Views
 
 SHAPE = re.compile(

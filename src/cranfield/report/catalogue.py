@@ -14,7 +14,8 @@ from typing import Any
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluate import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
-from cranfield.measures.catalogue import Definition, GainParameter, Measure, Parameter
+from cranfield.measures.catalogue import Definition, Measure
+from cranfield.measures.parameters import GainParameter, Parameter
 from cranfield.report import bibliography
 from cranfield.report.table import BOLD, PLAIN
 

@@ -1,0 +1,113 @@
+"""Parameters of measures: what values they take, and which of them measures of a kind share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from cranfield.errors import MeasureError
+
+GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """The values that a parameter may take, as part of its type: ``Annotated[float, Range(0, 1)]``."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    closed: str = "[]"
+
+    def __contains__(self, value: float) -> bool:
+        above = value >= self.low if self.closed[0] == "[" else value > self.low
+        below = value <= self.high if self.closed[1] == "]" else value < self.high
+        return above and below
+
+    def __str__(self) -> str:
+        low = "(-inf" if self.low == -math.inf else f"{self.closed[0]}{self.low:g}"
+        high = "inf)" if self.high == math.inf else f"{self.high:g}{self.closed[1]}"
+        return f"in {low}, {high}"
+
+
+Rank = Annotated[int, Range(1, 10_000_000)]  # weights are kept for every rank down to the cut-off
+Probability = Annotated[float, Range(0, 1, "()")]
+Positive = Annotated[float, Range(0, 1e6, closed="(]")]
+Share = Annotated[float, Range(0, 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One parameter of a measure, as its function's signature declares it."""
+
+    name: str
+    kind: Any
+    default: Any
+    range: Range | None = None
+    choices: tuple[Any, ...] = ()
+    optional: bool = False  # may be None
+
+    def check(self, value: Any, where: str) -> Any:
+        """The value in the parameter's type, or an error that says what it may be."""
+        if value is None and self.optional:
+            return None
+        if self.choices:
+            if value in self.choices:
+                return value
+            expected = "one of " + ", ".join(map(repr, self.choices))
+        elif self.kind is bool:
+            if isinstance(value, bool):
+                return value
+            expected = "True or False"
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            expected = "a number"
+        elif self.kind is int and value != int(value):
+            expected = "a whole number"
+        elif self.range is not None and value not in self.range:
+            expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
+        else:
+            return self.kind(value)
+        raise MeasureError(f"{where}: {self.name} must be {expected}, not {literal(value)}")
+
+
+class GainParameter(Parameter):
+    """``gain=``: how a grade becomes a gain, by name or by a map ``{grade: gain}``."""
+
+    def check(self, value: Any, where: str) -> Any:
+        if isinstance(value, dict):
+            value = tuple(sorted(value.items()))
+        if isinstance(value, tuple) and value:
+            flat = [number for pair in value for number in pair]
+            numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
+            if numbers and min(gain for _, gain in value) < 0:
+                raise MeasureError(f"{where}: a gain cannot be negative")
+            if numbers:
+                return tuple((float(grade), float(gain)) for grade, gain in value)
+        elif value in self.choices:
+            return value
+        names = ", ".join(map(repr, self.choices))
+        raise MeasureError(f"{where}: gain must be one of {names} or a map like {{1: 0.5, 2: 1}}, not {value!r}")
+
+
+# Parameters that every measure of a kind shares; the functions that need their value read it off the batch.
+REL = Parameter("rel", float, 1.0, Range(0, closed="(]"))
+GRADED_REL = Parameter("rel", float, None, Range(0, closed="(]"), optional=True)
+GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
+MAX = Parameter("max", float, None, Range(0, closed="()"), optional=True)
+MIN = Parameter("min", float, 0.0, Range(0, closed="[)"))
+IDEAL = Parameter("ideal", str, "paper", choices=("paper", "bounded"))
+SHARED: dict[GainKind, tuple[Parameter, ...]] = {
+    "binary": (REL,),
+    "graded": (GAIN, GRADED_REL),
+    "grades": (GRADED_REL,),  # grades themselves, which the measure maps as it will
+    "scaled": (GAIN, GRADED_REL, MAX, MIN),
+    "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
+    "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True is asked for
+}
+
+
+def literal(value: Any) -> str:
+    """A value as it is written in a measure's name."""
+    if isinstance(value, tuple):
+        return "{" + ", ".join(f"{literal(a)}: {literal(b)}" for a, b in value) + "}"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
