@@ -26,6 +26,7 @@ from cranfield.nil import with_nil
 from cranfield.rows import summed
 from cranfield.scored import Aligners
 from cranfield.scores import Interval, Scores, Undefined, number
+from cranfield.statistics.correlation import SAME, levels
 from cranfield.views import Ties
 
 Cause = Literal["ties", "unjudged", "condensed", "terminal", "queries"]
@@ -34,8 +35,6 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 # One of everything: the whole ranking, its first page, its first useful document, a user who may stop anywhere.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 LEVEL = 0.95
-# Scores nearer to each other than this are the same: sums in another order differ by as much.
-SAME = 1e-12
 ORDERS: tuple[Ties, ...] = ("worst", "expected", "best")
 
 
@@ -355,10 +354,9 @@ def _notes(scores: Scores) -> Iterator[str]:
 
 def _levels(score: Floats) -> Integers:
     """The rank of each score from the lowest, equal ones together; -1 where there is none."""
-    levels = np.full(len(score), -1)
-    order = np.argsort(score, kind="stable")[: int((~np.isnan(score)).sum())]
-    levels[order] = np.cumsum(np.diff(score[order], prepend=score[order][:1]) > SAME)
-    return levels
+    there, found = ~np.isnan(score), np.full(len(score), -1)
+    found[there] = levels(score[there])
+    return found
 
 
 def _swaps(found: Audit) -> Iterator[Swap]:

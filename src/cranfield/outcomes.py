@@ -13,6 +13,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.statistics.anova import Anova, anova, tukey
 from cranfield.statistics.corrections import CORRECTIONS, Correction
+from cranfield.statistics.correlation import SAME
 from cranfield.statistics.intervals import bca, effect_size
 from cranfield.statistics.paired import t_test, wilcoxon
 from cranfield.statistics.resampling import discriminate
@@ -24,8 +25,6 @@ JOINT: tuple[Test, ...] = ("tukey", "randomised-tukey")
 RESAMPLING: tuple[Test, ...] = ("randomisation", "bootstrap", "randomised-tukey")
 Family = Literal["measure", "all"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
-# Scores of a query nearer to each other than this are the same: sums in another order differ by as much.
-SAME = 1e-12
 
 
 @dataclass(frozen=True)

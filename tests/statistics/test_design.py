@@ -67,7 +67,7 @@ def test_what_cannot_be_had() -> None:
     ("how", "message"),
     [
         ({"variance": 1, "difference": 0}, "a variance of 1 or a difference of 0 makes no sense"),
-        ({"variance": 1, "difference": 1, "power": 1.0}, "power must be between 0 and 1, not 1"),
+        ({"variance": 1, "difference": 1, "power": 1.0}, "power must be between 0 and 1, not 1.0"),
     ],
 )
 def test_bad_input(how: dict, message: str) -> None:
@@ -79,3 +79,9 @@ def test_bad_input(how: dict, message: str) -> None:
 def test_one_topic_tells_nothing() -> None:
     with pytest.raises(cf.CranfieldError, match="at least two topics, not 1"):
         detectable(1, 1)
+
+
+@pytest.mark.parametrize("how", [{"power": 1.0}, {"power": 0.0}, {"alpha": 0.0}])
+def test_what_no_number_of_topics_gives(how: dict) -> None:
+    with pytest.raises(cf.CranfieldError, match=f"{next(iter(how))} must be between 0 and 1"):
+        detectable(0.04, 34, **how)

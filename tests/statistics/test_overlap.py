@@ -116,7 +116,7 @@ def test_scores_of_the_same_systems() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (([1, 2], [1, 2], 1.0), "p must be between 0 and 1, not 1"),
+        (([1, 2], [1, 2], 1.0), "p must be between 0 and 1, not 1.0"),
         (([1, 2], [1, 2], 0.9, "c"), "ties must be one of a, b, w; not 'c'"),
         (([1, 2], [1]), "two orders of different items: 2 scores against 1"),
         (([1, 2], {"a": 1}), "overlap needs two rankings of one kind"),

@@ -245,7 +245,7 @@ def test_tukey_is_the_most_careful() -> None:
         ([[1, 2]], {}, "a test needs the scores of at least two systems: an array of systems by topics"),
         ([[1], [2]], {}, "a test needs at least two topics, and there is one"),
         ([[1, np.nan], [1, 2]], {}, "1 of the scores to test is undefined"),
-        ([[1, 2], [2, 1]], {"alpha": 1.0}, "alpha must be between 0 and 1, not 1"),
+        ([[1, 2], [2, 1]], {"alpha": 1.0}, "alpha must be between 0 and 1, not 1.0"),
         ([[1, 2], [2, 1]], {"b": 0}, "b must be a whole number of at least 1, not 0"),
         ([[1, 2], [2, 1]], {"test": "t"}, "test must be one of bootstrap, randomisation, tukey; not 't'"),
     ],

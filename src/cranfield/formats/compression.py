@@ -10,7 +10,6 @@ from cranfield.errors import InputError
 from cranfield.formats.optional import available, optional
 
 CHUNK = 1 << 17
-SNIFFED = 10
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",

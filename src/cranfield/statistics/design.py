@@ -77,6 +77,7 @@ def detectable(variance: float, topics: int, *, alpha: float = 0.05, power: floa
     """
     if topics < 2:
         raise UsageError(f"a test needs at least two topics, not {topics}")
+    alpha, power = share("alpha", alpha), share("power", power)
     low, high = 0.0, 1.0
     while power_of_t(topics, high, alpha) < power:
         high *= 2

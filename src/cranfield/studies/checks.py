@@ -13,6 +13,7 @@ from cranfield.batch import Batch, Booleans
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.measures import Measure
+from cranfield.statistics.correlation import SAME
 from cranfield.studies import saving, worlds
 from cranfield.studies.worlds import UNJUDGED, Kind, Worlds
 
@@ -20,7 +21,6 @@ SEVEN = ("bounded", "monotone", "convergent", "top-weighted", "localized", "comp
 MORE = ("truncatable", "stable", "neutral")
 PROPERTIES = (*SEVEN, *MORE)
 
-SAME = 1e-12  # scores that differ by less are the same
 LONG = 2000  # documents of the rankings that tell a large score from one without bound
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000, LONG)
 PAIRED, PAIRS = 6, 6_000  # documents, and rankings, of the worlds in which rankings are compared with each other
