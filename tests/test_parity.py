@@ -9,6 +9,7 @@ import pytest
 import pytrec_eval
 
 import cranfield as cf
+from awkward import random_input
 
 TREC = {
     "map": "AP",
@@ -38,31 +39,11 @@ ASKED = {
 }
 
 
-def random_input(rng: random.Random) -> tuple[dict, dict]:
-    """A run and judgments with all that is awkward; scores are often equal, and equal only in 32 bits."""
-    documents = [f"d{i}" for i in range(rng.choice([3, 8, 30]))]
-    levels = rng.choice([[0, 1], [-1, 0, 1, 2, 3], [0], [-2, 0, 1], [1, 2]])
-    queries = [f"q{i}" for i in range(4)]
-    qrels = {q: {d: rng.choice(levels) for d in documents if rng.random() < 0.6} for q in queries}
-    for judged in qrels.values():
-        # A query with negative grades alone makes trec_eval 9 read memory of the query before, and crash.
-        if max(judged.values(), default=-1) < 0:
-            judged[documents[0]] = 0
-    scores = rng.choice([[1.0, 2.0], [i / 7 for i in range(50)], [0.3, 0.30000001, 0.2, -1e-9, 0.0, 1e30]])
-    run = {
-        q: {d: rng.choice(scores) for d in rng.sample(documents, rng.randint(1, len(documents)))}
-        for q in rng.sample([*queries, "nobody judged this"], 3)
-    }
-    if not set(run) & set(queries):
-        run["q0"] = {documents[0]: 1.0}
-    return run, qrels
-
-
 @pytest.mark.parametrize("part", range(10))
 def test_pytrec_eval(part: int) -> None:
     rng = random.Random(part)
     for _ in range(100):
-        run, qrels = random_input(rng)
+        run, qrels = random_input(rng, 4)
         theirs = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run)
         ours = cf.evaluate(run, qrels, list(TREC.values()), ties="trec9", undefined="zero", queries="both")
         assert {score.query for score in ours} == set(theirs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,26 +17,6 @@ Trec = Callable[..., Result]
 
 WHOLE = {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"}
 SUMMARY = {"runid", "num_q", "gm_map", "gm_bpref"}
-
-
-def random_input(rng: random.Random) -> tuple[dict, dict]:
-    """A run and judgments with ties, negative grades, missing queries, and scores that differ only in 64 bits."""
-    documents = [f"d{i}" for i in range(rng.choice([3, 8, 30, 60]))]
-    levels = rng.choice([[0, 1], [-1, 0, 1, 2, 3], [0, 0, 0, 1, 2], [0], [-2, 0, 1], [1, 2]])
-    queries = [f"q{i}" for i in range(12)]
-    qrels = {q: {d: rng.choice(levels) for d in documents if rng.random() < 0.6} for q in queries}
-    for judged in qrels.values():
-        # A query with negative grades alone makes trec_eval 9 read memory of the query before, and crash.
-        if max(judged.values(), default=-1) < 0:
-            judged[documents[0]] = 0
-    scores = rng.choice([[1.0, 2.0], [i / 7 for i in range(50)], [0.3, 0.30000001, 0.2, -1e-9, 0.0, 1e30]])
-    run = {
-        q: {d: rng.choice(scores) for d in rng.sample(documents, rng.randint(1, len(documents)))}
-        for q in rng.sample([*queries, "nobody judged this".replace(" ", "_")], rng.choice([4, 9, 12]))
-    }
-    if not set(run) & set(queries):
-        run["q0"] = {documents[0]: 1.0}
-    return run, qrels
 
 
 def ranked(documents: dict[str, float]) -> list[str]:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval as theirs
-from peer import random_input
 
 import cranfield as cf
 import cranfield.compat.pytrec_eval as ours
+from awkward import random_input
 from cranfield.errors import UsageError
 
 OTHERS = {

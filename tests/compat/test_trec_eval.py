@@ -8,7 +8,9 @@ import random
 from pathlib import Path
 
 import pytest
-from peer import Trec, caller, printed, random_input, values, written
+from peer import Trec, caller, printed, values, written
+
+from awkward import random_input
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q10": {"a": 1}, "q2": {"a": 0, "b": 1}}
 RUN = {"q2": {"a": 3.0, "b": 2.0}, "q1": {"c": 3.0, "x": 2.0, "a": 1.0}, "q10": {"b": 2.0, "a": 1.0}}

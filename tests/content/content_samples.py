@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from content_texts import TEXTS as TEXTS
 from hypothesis import strategies as st
 
 from cranfield.content import Corpus
@@ -14,19 +16,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from dense import Dense, scores
 
 NAMES = ("ABSNB", "ABSRB", "DELTANB", "DELTARB")
-TEXTS = {
-    "D1": "apple pie apple tart",
-    "D2": "apple phone chip",
-    "D3": "phone chip phone screen",
-    "D4": "banana pie recipe",
-    "D5": "the the of apple",
-    "D6": "chip fab wafer the",
-}
 QRELS = {"q": {"D1": {"1": 1}, "D4": {"1": 1, "2": 0}, "D3": {"2": 1}, "D5": {"2": 0}}}
 
 
 def table(corpus: Corpus) -> Dense:
-    counts = __import__("numpy").zeros((len(corpus.documents), len(corpus.terms)))
+    counts = np.zeros((len(corpus.documents), len(corpus.terms)))
     for d in range(len(counts)):
         rows = slice(corpus.begin[d], corpus.begin[d + 1])
         counts[d, corpus.term[rows]] = corpus.count[rows]

@@ -1,8 +1,17 @@
-"""Ways to look at a corpus that tests share."""
+"""A small collection that tests share, and ways to look at one."""
 
 from __future__ import annotations
 
 from cranfield.content import Corpus
+
+TEXTS = {
+    "D1": "apple pie apple tart",
+    "D2": "apple phone chip",
+    "D3": "phone chip phone screen",
+    "D4": "banana pie recipe",
+    "D5": "the the of apple",
+    "D6": "chip fab wafer the",
+}
 
 
 def vectors(corpus: Corpus) -> dict[str, dict[str, int]]:

@@ -7,25 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from content_texts import frequencies, vectors
+from content_texts import TEXTS, frequencies, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.content import Corpus, Settings
 from cranfield.errors import CranfieldError, InputError
 
-D2 = {
-    "D1": "apple pie apple tart",
-    "D2": "apple phone chip",
-    "D3": "phone chip phone screen",
-    "D4": "banana pie recipe",
-    "D5": "the the of apple",
-    "D6": "chip fab wafer the",
-}
-
 
 def test_worked_example() -> None:
-    corpus = Corpus.of(D2)
+    corpus = Corpus.of(TEXTS)
     assert vectors(corpus)["D1"] == {"apple": 2, "pie": 1, "tart": 1}
     expected = {"apple": 4, "pie": 2, "tart": 1, "phone": 3, "chip": 3, "screen": 1}
     expected |= {"banana": 1, "recipe": 1, "the": 3, "of": 1, "fab": 1, "wafer": 1}
@@ -34,7 +25,7 @@ def test_worked_example() -> None:
 
 
 def test_words_of_others_count_but_are_not_kept() -> None:
-    corpus = Corpus.of(D2, wanted=["D3", "D9", "D1", "D3"])
+    corpus = Corpus.of(TEXTS, wanted=["D3", "D9", "D1", "D3"])
     assert list(corpus.documents) == ["D1", "D3"]
     assert list(corpus.missing) == ["D9"]
     assert frequencies(corpus) == {"apple": 4, "pie": 2, "tart": 1, "phone": 3, "chip": 3, "screen": 1}
@@ -82,7 +73,7 @@ def test_split_at_spaces_only() -> None:
 
 
 def test_stop_words_are_left_out_of_everything() -> None:
-    corpus = Corpus.of(D2, settings=Settings(stop=frozenset(["the", "of"])))
+    corpus = Corpus.of(TEXTS, settings=Settings(stop=frozenset(["the", "of"])))
     assert corpus.total == 18
     assert vectors(corpus)["D5"] == {"apple": 1}
     assert corpus.empty == 0

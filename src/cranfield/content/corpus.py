@@ -18,6 +18,7 @@ from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.formats.faults import shown
 from cranfield.formats.opening import is_stream
+from cranfield.wording import few
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +130,9 @@ class Corpus:
         found, settings, origins = artifact.load(path, settings, trust=trust)
         corpus = cls(**found, settings=settings, origins=origins)
         if wanted is not None and (absent := corpus.lacking(wanted)):
-            few = ", ".join(f"`{shown(name)}`" for name in sorted(absent)[:5])
-            many = f"{len(absent):,} of the documents needed: {few}{', ...' * (len(absent) > 5)}"
-            raise InputError([f"{path}: made without {many}"], hint=artifact.AGAIN.format(path))
+            names = few([f"`{shown(name)}`" for name in sorted(absent)])
+            message = f"{path}: made without {len(absent):,} of the documents needed: {names}"
+            raise InputError([message], hint=artifact.AGAIN.format(path))
         return corpus
 
     @classmethod

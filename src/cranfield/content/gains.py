@@ -68,16 +68,21 @@ def shares(models: Models, documents: Integers) -> Iterator[slice]:
 
 
 def _nearness(models: Models, query: Integers, documents: Integers, mu: float, distance: Floats) -> Floats:
-    words, cells = models.words, documents.size
+    cell, rise, at, background = met(models, query, documents, mu)
+    counts = [sums(cell, rise * models.count[at, s], documents.size) for s in range(distance.shape[1])]
+    told = np.stack(counts, axis=1) + background[:, None]
+    return approached(told, models.words.length[documents], models.length[query], mu, distance)
+
+
+def met(models: Models, query: Integers, documents: Integers, mu: float) -> tuple[Integers, Floats, Integers, Floats]:
+    """The terms read that a model of the query has, too: cell, rise, and row of the models; and, of each cell, what all
+    its terms tell by smoothing alone."""
     read = steps(models, documents, mu)
-    term = words.term[read.row]
-    background = sums(read.cell, read.rise * (mu * words.share[term]), cells)
+    term = models.words.term[read.row]
+    background = sums(read.cell, read.rise * (mu * models.words.share[term]), documents.size)
     at = models.at(query[read.cell // documents.shape[1]], term)
     known = at >= 0
-    cell, rise, at = read.cell[known], read.rise[known], at[known]
-    own = np.stack([sums(cell, rise * models.count[at, s], cells) for s in range(distance.shape[1])], axis=1)
-    length = words.length[documents]
-    return approached(own + background[:, None], length, models.length[query], mu, distance)
+    return read.cell[known], read.rise[known], at[known], background
 
 
 def approached(told: Floats, read: Floats, learnt: Floats, mu: float, distance: Floats) -> Floats:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.content.gains import approached, shares, steps
+from cranfield.content.gains import approached, met, shares
 from cranfield.content.judged import Reading, Relevant, View
-from cranfield.content.models import Models, sums
+from cranfield.content.models import Models
 from cranfield.data import Floats, Integers
 
 Booleans = npt.NDArray[np.bool_]
@@ -117,11 +117,5 @@ def _by_query(models: Models, query: Integers, documents: Integers) -> Any:
 def _told(models: Models, query: Integers, documents: Integers, mu: float, counts: Any) -> tuple[Any, Floats]:
     from scipy.sparse import coo_array
 
-    words, cells = models.words, documents.size
-    read = steps(models, documents, mu)
-    term = words.term[read.row]
-    background = sums(read.cell, read.rise * (mu * words.share[term]), cells)
-    at = models.at(query[read.cell // documents.shape[1]], term)
-    known = at >= 0
-    rise = coo_array((read.rise[known], (read.cell[known], at[known])), shape=(cells, len(models.key))).tocsr()
-    return rise @ counts, background
+    cell, rise, at, background = met(models, query, documents, mu)
+    return coo_array((rise, (cell, at)), shape=(documents.size, len(models.key))).tocsr() @ counts, background
