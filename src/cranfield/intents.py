@@ -7,25 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield.data import Intents, Judgments
 from cranfield.errors import InputError
 from cranfield.formats.faults import shown
-from cranfield.formats.weighing import read_weights
+from cranfield.formats.weighing import Weight, read_weights
 from cranfield.wording import few, plural
+
+
+class Others(NamedTuple):
+    """Judged queries that are not here, and that there are no weights for: how many, and the first of them."""
+
+    many: int = 0
+    first: Sequence[str] = ()
+
+
+NOBODY = Others()
 
 
 def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str]]:
     """The judgments with weights for their subtopics; and notes on queries and subtopics that go without."""
+    return weighed(judgments, *read_weights(source))
+
+
+def weighed(
+    judgments: Judgments, name: str, weights: Sequence[Weight], others: Others = NOBODY
+) -> tuple[Judgments, list[str]]:
+    """`with_intents` of weights that were read, for judgments of all queries but the ``others``."""
     if judgments.labels is None:
         raise InputError(
             [f"{judgments.name}: weights of intents need judgments by subtopic, and these have none"],
             hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
         )
-    name, weights = read_weights(source)
     labels = judgments.labels
     of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
     relevant = labels.grade > 0
@@ -52,27 +69,28 @@ def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str
     if weights and not judged:
         raise InputError(
             [f"{name}: none of its queries is judged (for example `{shown(weights[0].query)}`)"],
-            hint=f"the judgments are for queries such as `{judgments.queries[0]}`; do the two belong together?",
+            hint=f"the judgments are for queries such as `{next(chain(judgments.queries, others.first))}`; "
+            "do the two belong together?",
         )
     rows = np.array(list(found), np.int64).reshape(-1, 2)
     intents = Intents(rows[:, 0], rows[:, 1], np.array([w.value for w in found.values()], np.float64))
 
     def notes() -> Iterator[str]:
         plain = [judgments.queries[q] for q in range(len(judgments.queries)) if q not in weighed]
-        if plain:
-            yield f"{name} has no weights for {_queries(plain)}: all subtopics alike"
+        if many := len(plain) + others.many:
+            yield f"{name} has no weights for {_queries([*plain, *others.first], many)}: all subtopics alike"
         other = list(dict.fromkeys(w.query for w in weights if w.query not in queries))
         if other:
-            yield f"{name} has weights for {_queries(other)} that nobody judged: not used"
+            yield f"{name} has weights for {_queries(other, len(other))} that nobody judged: not used"
         positive = {pair for pair, w in found.items() if w.value > 0}
         left = [pair for pair in sorted(wanted) if pair[0] in weighed and pair not in positive]
         if left:
             pairs = few([f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left])
-            many = plural(len(left), "subtopic")
-            yield f"{name} gives no weight to {many} with relevant documents ({pairs}): not counted"
+            these = plural(len(left), "subtopic")
+            yield f"{name} gives no weight to {these} with relevant documents ({pairs}): not counted"
 
     return replace(judgments, intents=intents), list(notes())
 
 
-def _queries(names: Sequence[str]) -> str:
-    return f"{plural(len(names), 'query')} ({few(names)})"
+def _queries(names: Sequence[str], many: int) -> str:
+    return f"{plural(many, 'query')} ({few(names)})"

@@ -62,6 +62,9 @@ RECORD = {
 }
 
 
+Weights = Mapping[str, Mapping[str, float]]  # of subtopics, by query
+
+
 @dataclass(frozen=True)
 class Job:
     """What every shard is told: the plan, what only all judgments together tell, and what columns are called."""
@@ -74,6 +77,7 @@ class Job:
     qrels_columns: Mapping[str, str] = field(default_factory=dict)
     corpus: Any = None  # for measures that read: its ``value`` is a `Corpus`
     corpus_from: str = ""  # the file that it is, which may have been made without documents that are needed
+    weights: Weights = field(default_factory=dict)  # where judgments do not come with theirs
 
     def aligners(self, judgments: Judgments, seen: Mapping[str, set[str]]) -> Aligners:
         """Judgments of a shard, ready to meet its rankings; ``seen`` is what is read of these, by query."""
@@ -117,7 +121,20 @@ class Job:
             return Judgments(self.name, nothing, np.zeros(1, np.int64), nothing, np.zeros(0))
         columns = JUDGED if self.subtopics else {r: c for r, c in JUDGED.items() if r != "iteration"}
         frame = ArrowFrame(rows.select(list(columns.values())))
-        return qrels_table(frame, columns, self.name, place, subtopics=self.subtopics)
+        found = qrels_table(frame, columns, self.name, place, subtopics=self.subtopics)
+        return replace(found, intents=self._intents(found)) if self.weights else found
+
+    def _intents(self, judgments: Judgments) -> Intents | None:
+        if judgments.labels is None:
+            return None
+        place = {subtopic: code for code, subtopic in enumerate(judgments.labels.names)}
+        found = [
+            (row, place[subtopic], weight)
+            for row, query in enumerate(judgments.queries)
+            for subtopic, weight in self.weights.get(query, {}).items()
+        ]
+        query, subtopic, weight = (np.array(part) for part in zip(*found, strict=True)) if found else [np.zeros(0)] * 3
+        return Intents(query.astype(np.int64), subtopic.astype(np.int64), weight)
 
 
 def whole(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:

@@ -202,6 +202,24 @@ class EngineContract:
         self.check(pieces(runs, 3), qrels, (*asked, "AP"), corpus=corpus)
         self.check(pieces(shuffled(runs, 1), 2), qrels, asked, corpus=corpus, queries="run", negative="nonrel")
 
+    def test_weights_of_subtopics(self) -> None:
+        """Of some queries, of some that nobody judged, and of one that leaves a subtopic out."""
+        runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
+        weights = {f"q{q:04d}": {f"s{s}": 1 + (q + s) % 3 for s in range(4 if q else 2)} for q in range(3)}
+        found = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"s0": 1}})
+        alike = self.evaluate([runs], qrels, DIVERSITY)
+        assert {
+            query for run, query, name in found.rows if found.rows[run, query, name] != alike.rows[run, query, name]
+        }
+        for wrong, words in (
+            ({"q0000": {"s9": 1}}, "nobody judged a document for subtopic `s9` of query `q0000`"),
+            ({"q0000": {"s0": 0}}, "all weights of query `q0000` are 0"),
+            ({"nobody": {"s0": 1}}, "none of its queries is judged"),
+        ):
+            self.refused([runs], qrels, words, intents=wrong)
+        plain = {name: of[::4] for name, of in qrels.items() if name != "subtopic"}
+        self.refused([runs], plain, "need judgments by subtopic", intents=weights)
+
     def test_empty_pieces(self) -> None:
         runs, qrels = collection(2, queries=5, seed=5)
         self.check([EMPTY, runs, EMPTY], qrels, MEASURES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from cranfield.engines.shards import RECORD, Job, silence, with_all_judgments, w
 from cranfield.engines.spark import frames, reading
 from cranfield.engines.spark.comparing import compared
 from cranfield.engines.spark.session import everywhere
+from cranfield.engines.spark.weights import weights_of
 from cranfield.engines.totals import Summary
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluate import Plan, planned
@@ -92,13 +93,12 @@ def evaluate(
         silent = judgments.sparkSession.range(1).mapInArrow(_Silence(job, given), _RECORDS)
         records = records.unionByName(silent)
     else:
-        if intents is not None:
-            raise UsageError(
-                "weights of intents need judgments that every task can have whole",
-                hint=f"these have {known['bytes']:,} bytes; raise broadcast= above that",
-            )
         if known["subtopics"] and _diverse(judgments):
             notes += about_subtopics("qrels", plan.columns)
+        if intents is not None:
+            weights, said = weights_of(judgments, intents, subtopics=known["subtopics"])
+            job = replace(job, weights=weights)
+            notes += said
         both = rows.unionByName(judgments, allowMissingColumns=True)
         shards = frames.sharded(both, partitions, by_query=True)
         records = shards.mapInArrow(_Apart(job), _RECORDS)
