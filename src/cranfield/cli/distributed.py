@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import CranfieldError, InputError, UsageError
 
 if TYPE_CHECKING:
     from cranfield.content import Corpus
@@ -35,6 +35,8 @@ def scored(
 
     ``keep`` is where Spark writes the scores of queries.
     """
+    from pyspark.errors import PySparkException
+
     from cranfield.engines import spark
     from cranfield.engines.spark import files
 
@@ -46,6 +48,8 @@ def scored(
             found = spark.evaluate(frame, judged, list(measures), **how)
         except InputError as error:
             raise files.explained(made, qrels, runs) or error from None
+        except PySparkException as error:  # a file that breaks off, say, or a worker that cannot open it
+            raise CranfieldError(f"Spark gave up: {str(error).partition(chr(10))[0]}") from None
         if keep is not None:
             found.write.parquet(keep)
         yield found, names

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
-from cranfield.engines.totals import packed
+from cranfield.engines.totals import packed, texts
 from cranfield.errors import CranfieldError
 from cranfield.formats.optional import optional
 from cranfield.outcomes import Outcome, Terms, contested
@@ -93,7 +93,7 @@ def _table(runs: Sequence[str], rows: list[Any]) -> tuple[list[str], Floats, npt
     new = np.ones(len(query), bool)
     new[1:] = compute.not_equal(query.slice(1), query.slice(0, len(query) - 1)).to_numpy(zero_copy_only=False)
     of_query = np.cumsum(new) - 1
-    names = query.filter(pyarrow.array(new)).to_pylist()
+    names = texts(query.filter(pyarrow.array(new)))
     known = pyarrow.array(runs, pyarrow.string())
     of_run = compute.index_in(table.column("run"), value_set=known).to_numpy()
     values = np.full((len(runs), len(names)), np.nan)

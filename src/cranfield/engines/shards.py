@@ -96,9 +96,12 @@ class Job:
         """The rows of a run that are in a shard."""
         if name is None:
             raise _nameless(self, rows)
-        place = Place(shown(name), "run", "entry", self.run_columns.get("score", ""))
-        columns = RANKED if "rank" in rows.schema.names else ROLES
-        return Run(name, run_table(ArrowFrame(rows.select(list(columns))), columns, place), place.name)
+        scored_by = self.run_columns.get("score", self.run_columns.get("rank", ""))
+        place = Place(shown(name), "run", "entry", scored_by)
+        if "row" in rows.schema.names:
+            _in_order(self, place, rows)
+        frame, told = _called(rows, RANKED if "rank" in rows.schema.names else ROLES, self.run_columns)
+        return Run(name, run_table(frame, told, place), place.name)
 
     def told(self, place: str, documents: Mapping[str, Iterable[str]]) -> None:
         """An error where the corpus was made without some of these documents, given by query."""
@@ -120,8 +123,8 @@ class Job:
             nothing = Strings.of([])
             return Judgments(self.name, nothing, np.zeros(1, np.int64), nothing, np.zeros(0))
         columns = JUDGED if self.subtopics else {r: c for r, c in JUDGED.items() if r != "iteration"}
-        frame = ArrowFrame(rows.select(list(columns.values())))
-        found = qrels_table(frame, columns, self.name, place, subtopics=self.subtopics)
+        frame, told = _called(rows, columns, self.qrels_columns)
+        found = qrels_table(frame, told, self.name, place, subtopics=self.subtopics)
         return replace(found, intents=self._intents(found)) if self.weights else found
 
     def _intents(self, judgments: Judgments) -> Intents | None:
@@ -281,6 +284,37 @@ def by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
     for name, begin, end in zip([*names, None], [0, *ends[:-1]], ends, strict=True):
         if end > begin:
             yield name, taken.slice(begin, end - begin)
+
+
+def _called(rows: Any, columns: Mapping[str, str], names: Mapping[str, str]) -> tuple[ArrowFrame, Mapping[str, str]]:
+    """The columns by the names that somebody gave them, so that messages have these."""
+    told = {role: names.get(role, role) for role in columns}
+    if len(set(told.values())) < len(told):  # one column for two roles, or for one and none
+        told = {role: role for role in columns}
+    return ArrowFrame(rows.select(list(columns.values())).rename_columns(list(told.values()))), told
+
+
+def _in_order(job: Job, place: Place, rows: Any) -> None:
+    """An error where numbers that are to order documents do not: ``rows`` are sorted by them within a query."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    compute = optional("pyarrow.compute", "an engine", "arrow")
+    row, query = rows.column("row").combine_chunks(), rows.column("query").combine_chunks()
+    void = compute.is_null(row, nan_is_null=True).to_numpy(zero_copy_only=False)
+    again = np.zeros(len(row), bool)
+    if len(row) > 1:
+        same = (compute.equal(column.slice(1), column.slice(0, len(row) - 1)) for column in (row, query))
+        again[1:] = compute.and_(*(compute.fill_null(one, False) for one in same)).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(void | again)
+    if not len(wrong):
+        return
+    first = rows.select(["query", "document", "row"]).take(pyarrow.array(wrong[: InputError.SHOWN])).to_pylist()
+    column = shown(job.run_columns.get("row", "row"))
+    sentences = []
+    for at, one in zip(wrong, first, strict=False):
+        where = ", ".join(f"{role} `{shown(one[role])}`" for role in ("query", "document") if one[role] is not None)
+        what = "is no number" if void[at] else f"is {one['row']}, as that of another document"
+        sentences.append(f"{place.name}: {where}: the row in column `{column}` {what}")
+    raise InputError(sentences, total=len(wrong), hint="it is to say in which order documents were given")
 
 
 def _nameless(job: Job, rows: Any) -> InputError:

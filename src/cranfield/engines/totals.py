@@ -135,7 +135,13 @@ def names_of(queries: Any) -> Names:
     """Ids in an Arrow array: how many, and the first."""
     compute = optional("pyarrow.compute", "an engine", "arrow")
     first = compute.array_sort_indices(queries).slice(0, FIRST)
-    return Names(len(queries), queries.take(first).to_pylist())
+    return Names(len(queries), texts(queries.take(first)))
+
+
+def texts(ids: Any) -> list[str]:
+    """Ids in an Arrow array, which may hold bytes that are no text."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    return [one.decode("utf-8", "surrogateescape") for one in ids.cast(pyarrow.large_binary()).to_pylist()]
 
 
 def summary(plan: Plan, records: Any) -> Summary:

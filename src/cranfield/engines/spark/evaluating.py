@@ -364,7 +364,7 @@ def _checked(scores: Scores, judgments: Any) -> Scores:
         reading.check(plan, scores._learnt, judgments)
         if plan.undefined == "error":
             _all_defined(scores)
-    except CranfieldError:
+    except BaseException:
         scores.records.unpersist()
         raise
     return scores

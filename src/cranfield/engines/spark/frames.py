@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import functions as sql
@@ -19,7 +19,7 @@ ALONE = "run"  # what the only run is called where there is no column of runs
 
 def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> dict[str, str]:
     """Which column of a frame of runs has what, for those columns that the plan needs."""
-    found = chosen(frame.columns, (*RUN_COLUMNS, "run", "row"), columns, Place("runs", "run", "row"))
+    found = _columns(frame, (*RUN_COLUMNS, "run", "row"), columns, Place("runs", "run", "row"))
     ranked = any(column.measure.views.key == "rank" for column in plan.columns)
     given = any(column.measure.views.ties == "input" for column in plan.columns)
     if "row" not in found and (given or (ranked and "rank" not in found)):
@@ -38,8 +38,23 @@ def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> di
 
 def qrels_columns(frame: Any, columns: Mapping[str, str] | None) -> dict[str, str]:
     """Which column of a frame of judgments has what."""
-    found = chosen(frame.columns, QRELS_COLUMNS, columns, Place("qrels", "qrels", "row"))
+    found = _columns(frame, QRELS_COLUMNS, columns, Place("qrels", "qrels", "row"))
     _typed(frame, found, "qrels")
+    return found
+
+
+def _columns(frame: Any, wanted: Sequence[str], columns: Mapping[str, str] | None, place: Place) -> dict[str, str]:
+    """Which column of a frame has what, where there is one such column."""
+    if not hasattr(frame, "sparkSession"):
+        raise UsageError(f"{place.name} must be a Spark DataFrame, not {type(frame).__name__}")
+    found = chosen(frame.columns, wanted, columns, place)
+    many = [
+        f"{place.name}: there are several columns called `{shown(name)}`"
+        for name in dict.fromkeys(found.values())
+        if frame.columns.count(name) > 1
+    ]
+    if many:
+        raise InputError(many, hint="drop all but one, or give them other names")
     return found
 
 
@@ -48,7 +63,7 @@ def _typed(frame: Any, columns: Mapping[str, str], name: str) -> None:
     texts = types.StringType, types.VarcharType, types.CharType, types.BinaryType, types.IntegralType
     faults = []
     for role, column in columns.items():
-        kind = frame.schema[column].dataType
+        kind = frame.schema.fields[frame.columns.index(column)].dataType
         if role in ("query", "document", "iteration", "run"):
             if not isinstance(kind, texts):
                 faults.append(f"{name}: column `{shown(column)}` is {kind.simpleString()}; an id must be text")
@@ -60,19 +75,16 @@ def _typed(frame: Any, columns: Mapping[str, str], name: str) -> None:
 
 def rankings(frame: Any, columns: Mapping[str, str]) -> Any:
     """The rows of runs by role, with their key."""
-
-    def column(role: str, kind: str) -> Any:
-        return sql.col(f"`{columns[role]}`").cast(kind)
-
-    run = column("run", "string") if "run" in columns else sql.lit(ALONE)
-    score = column("score", "double") if "score" in columns else -column("rank", "double")
-    more = [column("rank", "double").alias("rank")] if "rank" in columns else []
-    if "row" in columns:  # whatever has an order
-        more.append(sql.col(f"`{columns['row']}`").alias("row"))
-    rows = frame.select(
+    given, of = _by_place(frame, columns)
+    run = of["run"].cast("string") if "run" in of else sql.lit(ALONE)
+    score = of["score"].cast("double") if "score" in of else -of["rank"].cast("double")
+    more = [of["rank"].cast("double").alias("rank")] if "rank" in of else []
+    if "row" in of:  # whatever has an order
+        more.append(of["row"].alias("row"))
+    rows = given.select(
         run.alias("run"),
-        column("query", "string").alias("query"),
-        column("document", "string").alias("document"),
+        of["query"].cast("string").alias("query"),
+        of["document"].cast("string").alias("document"),
         score.alias("score"),
         *more,
     )
@@ -82,14 +94,25 @@ def rankings(frame: Any, columns: Mapping[str, str]) -> Any:
 
 def judgments(frame: Any, columns: Mapping[str, str]) -> Any:
     """The rows of judgments by role, with their key."""
-    iteration = sql.col(f"`{columns['iteration']}`").cast("string") if "iteration" in columns else sql.lit("0")
-    rows = frame.select(
-        sql.col(f"`{columns['query']}`").cast("string").alias("query"),
-        sql.col(f"`{columns['document']}`").cast("string").alias("document"),
-        sql.col(f"`{columns['grade']}`").cast("double").alias("score"),
+    given, of = _by_place(frame, columns)
+    iteration = of["iteration"].cast("string") if "iteration" in of else sql.lit("0")
+    rows = given.select(
+        of["query"].cast("string").alias("query"),
+        of["document"].cast("string").alias("document"),
+        of["grade"].cast("double").alias("score"),
         iteration.alias("iteration"),
     )
     return rows.withColumn("key", _query_key())
+
+
+def _by_place(frame: Any, columns: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:
+    """The frame with columns called by their place, and by role those that have one.
+
+    To Spark names are the same that differ in their letters' case, and backticks and dots mean something.
+    """
+    names = [f"column {i}" for i in range(len(frame.columns))]
+    places = {role: frame.columns.index(column) for role, column in columns.items()}
+    return frame.toDF(*names), {role: sql.col(f"`{names[place]}`") for role, place in places.items()}
 
 
 def _query_key() -> Any:
@@ -102,4 +125,8 @@ def sharded(rows: Any, partitions: int | None, *, by_query: bool) -> Any:
         raise UsageError(f"partitions must be a whole number of at least 1, not {partitions!r}")
     owner = sql.shiftrightunsigned("key", RUN_BITS) if by_query else sql.col("key")
     parts = rows.repartition(owner) if partitions is None else rows.repartition(partitions, owner)
-    return parts.sortWithinPartitions("key", *(["row"] if "row" in rows.columns else [])).drop("row")
+    if "row" not in rows.columns:
+        return parts.sortWithinPartitions("key")
+    shards = parts.sortWithinPartitions("key", "row")
+    # Numbers are looked at once more where they are used; places in files, which are none, are known to be sound.
+    return shards if isinstance(rows.schema["row"].dataType, types.NumericType) else shards.drop("row")
