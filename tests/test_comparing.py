@@ -14,6 +14,7 @@ import cranfield as cf
 from cranfield.errors import CranfieldError
 from cranfield.outcomes import TESTS
 from cranfield.scores import Scores
+from cranfield.testing.engine_contract import alike
 
 
 def scores(x: np.ndarray, measures: tuple[str, ...] = ("AP",), **more: object) -> Scores:
@@ -222,3 +223,11 @@ def test_more_queries_than_a_float_has_powers_of_two() -> None:
     values = np.random.default_rng(6).random((2, 1, 1100))
     found = cf.compare(scores(values), samples=50)
     assert found.notes[0].startswith("compared on 1100 queries")
+
+
+def test_pieces_make_no_difference(x: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few pairs, draws and signs are held at a time."""
+    whole = cf.compare(scores(np.tile(x, 3)), tests=TESTS, samples=300).to_dict()
+    for place in ("outcomes.CELLS", "statistics.intervals.DRAWN", "statistics.resampling.HELD"):
+        monkeypatch.setattr(f"cranfield.{place}", 30)
+    alike(cf.compare(scores(np.tile(x, 3)), tests=TESTS, samples=300).to_dict(), whole)

@@ -25,6 +25,7 @@ JOINT: tuple[Test, ...] = ("tukey", "randomised-tukey")
 RESAMPLING: tuple[Test, ...] = ("randomisation", "bootstrap", "randomised-tukey")
 Family = Literal["measure", "all"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
+CELLS = 1 << 21  # differences of pairs by query that are held at a time
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,15 @@ def agreed(
 def contested(x: Floats, pairs: Integers, terms: Terms) -> Outcome:
     """One measure compared, from its values (run, query), all of them defined."""
     x = np.ascontiguousarray(x)  # the same to the last bit, however it came to be
-    difference = x[pairs[:, 0]] - x[pairs[:, 1]]
+    step = max(1, CELLS // x.shape[1])
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     place = low * len(x) - low * (low + 1) // 2 + high - low - 1  # among all pairs (0, 1), (0, 2), ..., (1, 2), ...
+
+    def each(look: Callable[[Floats], Any]) -> Any:
+        """What a look at the differences (pair, query) tells of each pair, for some pairs at a time."""
+        some = (pairs[i : i + step].T for i in range(0, len(pairs), step))
+        return np.concatenate([look(x[a] - x[b]) for a, b in some])
+
     samples = terms.samples
     how: dict[str, Any] = {"b": samples, "seed": terms.seed}
     by_test: dict[Test, Callable[[], Floats]] = {
@@ -95,19 +102,19 @@ def contested(x: Floats, pairs: Integers, terms: Terms) -> Outcome:
         # As in the others the data themselves count as a draw: no number of draws makes a p-value 0.
         "bootstrap": lambda: (samples * discriminate(x, "bootstrap", **how).p[place] + 1) / (samples + 1),
         "randomised-tukey": lambda: discriminate(x, "tukey", **how).p[place],
-        "t": lambda: t_test(difference),
-        "wilcoxon": lambda: wilcoxon(difference),
+        "t": lambda: each(t_test),
+        "wilcoxon": lambda: each(wilcoxon),
         "tukey": lambda: tukey(x, pairs),
     }
     limits = bca(x, pairs, level=terms.level, seed=terms.seed)
     return Outcome(
         x.mean(axis=1),
-        difference.mean(axis=1),
+        each(lambda differences: differences.mean(axis=1)),
         limits[:, 0],
         limits[:, 1],
-        effect_size(difference, level=terms.level),
-        (difference > SAME).sum(axis=1),
-        (difference < -SAME).sum(axis=1),
+        each(lambda differences: effect_size(differences, level=terms.level)),
+        each(lambda differences: (differences > SAME).sum(axis=1)),
+        each(lambda differences: (differences < -SAME).sum(axis=1)),
         {test: by_test[test]() for test in terms.tests},
         anova(x),
     )

@@ -9,10 +9,11 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.statistics.correlation import SAME
-from cranfield.statistics.resampling import begun
+from cranfield.statistics.resampling import begun, counts
 from cranfield.statistics.rounding import settled
 
 CELLS = 1 << 22  # resampled differences held at a time
+DRAWN = 1 << 20  # topics drawn at a time
 STEEP = 1000  # from this t on its own noise is nothing beside that of the standard deviation
 
 
@@ -26,10 +27,10 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
 
     topics = x.shape[1]
     # Means of resampled topics for every system at once: a pair's difference is the difference of two columns.
-    drawn = begun(seed).integers(0, topics, (resamples, topics))
-    counts = np.zeros((resamples, topics))
-    np.add.at(counts, (np.arange(resamples)[:, None], drawn), 1)
-    means = (counts @ x.T / topics).T
+    rng, means = begun(seed), np.empty((len(x), resamples))
+    for i in range(0, resamples, step := max(1, DRAWN // topics)):
+        drawn = rng.integers(0, topics, (min(step, resamples - i), topics))
+        means[:, i : i + step] = x @ counts(drawn) / topics
     limits = np.empty((len(pairs), 2))
     for i in range(0, len(pairs), step := max(1, CELLS // resamples)):
         a, b = pairs[i : i + step].T

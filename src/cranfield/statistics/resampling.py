@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ NEAR = 1e-9  # statistics closer than this, in proportion, are equal: sums in an
 CANCELLED = 1e-6  # what is left of a sum of squares, in proportion, below which it is summed again, exactly
 ALONE = 2**18  # multiplications up to which OpenBLAS does a product in one thread
 WIDTH = 1024  # resamplings in a piece of a product
+HELD = 2**24  # signs that are held as floats, all of them at once
 GLANCE = 512  # resamplings looked at to guess where the largest are
 
 
@@ -84,8 +85,10 @@ def draw_signs(topics: int, b: int, seed: int = 0) -> Signs:
     if topics < 63 and 2**topics <= whole("b", b):
         bits = np.arange(2**topics)[:, None] >> np.arange(topics) & 1
         return Signs((1 - 2 * bits).astype(np.int8), exact=True)
-    flips = begun(seed).integers(0, 2, (b, topics), np.int8)
-    return Signs((1 - 2 * flips).astype(np.int8), exact=False)
+    values = begun(seed).integers(0, 2, (b, topics), np.int8)
+    values *= -2
+    values += 1
+    return Signs(values, exact=False)
 
 
 def discriminate(
@@ -117,11 +120,11 @@ def bootstrap(scores: npt.ArrayLike, topics: Integers, alpha: float = 0.05) -> T
     b, n = topics.shape
     if n != x.shape[1]:
         raise UsageError(f"topics were drawn from {n}, and there are scores for {x.shape[1]}")
-    counts = _counts(topics)
+    drawn = counts(topics)
     rank = math.ceil(b * alpha)
     p, required = [], []
     for z in _differences(x, b):
-        t = _squared_t(z, counts, topics)
+        t = _squared_t(z, drawn, topics)
         p.append((t >= _own_squared_t(z)[:, None] * (1 - NEAR)).mean(axis=1))
         there = topics[_place(t, rank)]
         shift = np.abs(np.take_along_axis(z, there, axis=1).mean(axis=1) - z.mean(axis=1))
@@ -140,18 +143,18 @@ def power(scores: npt.ArrayLike, topics: Integers, alpha: float = 0.05) -> float
     b, n = topics.shape
     if n != x.shape[1]:
         raise UsageError(f"topics were drawn from {n}, and there are scores for {x.shape[1]}")
-    counts = _counts(topics)
+    drawn = counts(topics)
     found = 0
     for z in _differences(x, b):
         own = _own_squared_t(z)[:, None] * (1 - NEAR)
-        both = _product(np.concatenate([z, n * z**2]), counts)
+        both = _product(np.concatenate([z, n * z**2]), drawn)
         total, squares = both[: len(z)], both[len(z) :]
         spread = squares - total**2
         doubtful = np.flatnonzero(((spread <= CANCELLED * squares) & (squares > 0)).any(axis=1))
         total -= z.sum(axis=1, keepdims=True)
         p = (total**2 >= np.where(np.isinf(own), 0, own) * spread).mean(axis=1)  # the infinite are doubtful
         if len(doubtful):
-            p[doubtful] = (_squared_t(z[doubtful], counts, topics) >= own[doubtful]).mean(axis=1)
+            p[doubtful] = (_squared_t(z[doubtful], drawn, topics) >= own[doubtful]).mean(axis=1)
         found += int((p < alpha).sum())
     return found / len(pairs(len(x))[0])
 
@@ -166,7 +169,9 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> T
     b, n = signs.values.shape
     if n != x.shape[1]:
         raise UsageError(f"signs were drawn for {n} topics, and there are scores for {x.shape[1]}")
-    tossed = np.ascontiguousarray(signs.values.T, np.float64)
+    tossed: npt.NDArray[Any] = signs.values.T
+    if tossed.size <= HELD:
+        tossed = np.ascontiguousarray(tossed, np.float64)
     own = 0 if signs.exact else 1
     p, required = [], []
     for z in _differences(x, b):
@@ -222,27 +227,31 @@ def begun(seed: int) -> np.random.Generator:
     return np.random.default_rng(whole("seed", seed, 0))
 
 
-def _counts(topics: Integers) -> Floats:
+def counts(topics: Integers) -> Floats:
     """How often each topic is drawn in each draw: (topic, draw)."""
     b, n = topics.shape
     drawn = np.bincount((np.arange(b)[:, None] * n + topics).ravel(), minlength=b * n).reshape(b, n)
     return np.ascontiguousarray(drawn.T, np.float64)
 
 
-def _product(rows: Floats, columns: Floats) -> Floats:
-    """The product of two matrices, in pieces too small to be shared among threads.
+def _product(rows: Floats, columns: npt.NDArray[Any]) -> Floats:
+    """The product of two matrices, in pieces too small to be shared among threads; signs become floats by piece.
 
     BLAS shares larger ones, and its threads then wait for each other: on a busy machine for longer than they work.
     """
     n, b = columns.shape
     height = ALONE // (n * min(b, WIDTH))
-    if height < 1:  # large enough to be worth the wait
+    large = height < 1  # enough to be worth the wait
+    if large and columns.dtype == np.float64:
         return rows @ columns
     found = np.empty((len(rows), b))
+    height = len(rows) if large else height
     count = len(rows) // height
     whole = count * height
     for begin in range(0, b, WIDTH):
         part = columns[:, begin : begin + WIDTH]
+        if part.dtype != np.float64:
+            part = np.ascontiguousarray(part, np.float64)
         pieces = rows[:whole].reshape(count, height, n) @ part
         found[:whole, begin : begin + WIDTH] = pieces.reshape(whole, part.shape[1])
         found[whole:, begin : begin + WIDTH] = rows[whole:] @ part
@@ -276,7 +285,7 @@ def _commonest(z: Floats) -> Floats:
     return np.take_along_axis(ordered, best[:, None], axis=1)
 
 
-def _squared_t(z: Floats, counts: Floats, topics: Integers) -> Floats:
+def _squared_t(z: Floats, drawn: Floats, topics: Integers) -> Floats:
     """Of every pair and draw, t² / (n - 1) of the differences moved to a mean of 0: (pair, draw).
 
     With y the differences less one of them, S = Σ y and Q = Σ y² over a draw, it is (S - Σ_all y)² / (nQ - S²). The one
@@ -284,7 +293,7 @@ def _squared_t(z: Floats, counts: Floats, topics: Integers) -> Floats:
     """
     n = z.shape[1]
     y = z - _commonest(z)
-    both = _product(np.concatenate([y, n * y**2]), counts)
+    both = _product(np.concatenate([y, n * y**2]), drawn)
     total, squares = both[: len(y)], both[len(y) :]
     spread = squares - total**2
     total -= y.sum(axis=1, keepdims=True)

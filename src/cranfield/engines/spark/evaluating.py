@@ -22,7 +22,7 @@ from cranfield.engines.spark.comparing import compared
 from cranfield.engines.spark.session import everywhere
 from cranfield.engines.spark.weights import weights_of
 from cranfield.engines.totals import Summary
-from cranfield.errors import CranfieldError, InputError, UsageError
+from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluate import Plan, planned
 from cranfield.formats.judging import NO_SUBTOPIC
 from cranfield.intents import with_intents
