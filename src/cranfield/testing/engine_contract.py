@@ -6,6 +6,10 @@ An engine passes if a subclass that says how it evaluates does, run by pytest or
         def evaluate(self, runs, qrels, measures, **policies):
             ...
             return Evaluated(rows, means, notes)
+
+        def compare(self, runs, qrels, measures, terms, **policies):
+            ...
+            return comparison
 """
 
 from __future__ import annotations
