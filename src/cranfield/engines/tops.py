@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.content.wanted import top
-from cranfield.engines.shards import Job, by_run, fault, whole
+from cranfield.engines.records import fault
+from cranfield.engines.shards import Job, by_run, whole
 from cranfield.errors import CranfieldError
 from cranfield.formats.optional import optional
 

@@ -16,7 +16,8 @@ from cranfield.auditing import Audit
 from cranfield.comparing import Comparison
 from cranfield.data import Integers
 from cranfield.engines import totals
-from cranfield.engines.shards import RECORD, Job, silence, with_all_judgments, with_own_judgments
+from cranfield.engines.records import RECORD
+from cranfield.engines.shards import Job, silence, with_all_judgments, with_own_judgments
 from cranfield.engines.spark import frames, reading
 from cranfield.engines.spark.comparing import compared
 from cranfield.engines.spark.session import everywhere

@@ -1,0 +1,139 @@
+"""One record for every ranking: the values of all columns, and what notes are written from; or a fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.batch import Booleans
+from cranfield.data import Integers, Strings
+from cranfield.errors import CranfieldError, InputError
+from cranfield.evaluate import Plan
+from cranfield.formats.optional import optional
+from cranfield.notes import depths_of, documents_read, holds, judged_above, open_to_ties, tie_limits
+from cranfield.scored import Column, Scored
+
+# The columns of records, by kind; see `_types`.
+RECORD = {
+    "run": "text",
+    "query": "text",
+    "judged": "flag",
+    "length": "count",  # documents retrieved; -1 where the run does not answer
+    "value": "numbers",  # by column
+    "worst": "numbers",  # with ties at their worst, where that makes a difference
+    "best": "numbers",
+    "error": "numbers",  # of sampled tie orders, where there are any
+    "seen": "numbers",  # judged documents down to each depth
+    "read": "numbers",  # by column that reads: `documents_read`
+    "learnt": "numbers",  # the same without a run: `Reading.learnt`
+    "loose": "flags",  # by column: no bounds (lowest), or open to ties nobody knows how far (value); where any is
+    "fault": "texts",
+    "faults": "count",
+    "hint": "text",
+    "kind": "text",
+}
+
+
+def records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> Any:
+    """One run's rankings as records; ``chosen`` are the judged queries, and those that nobody judged follow."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    columns, judged, other = plan.columns, len(found.length), len(found.other)
+    every = np.concatenate([chosen, np.arange(judged, judged + other)])
+    values = found.values[:, every].T
+    limits = np.broadcast_to(found.values[:, :judged], (2, *found.values[:, :judged].shape)).copy()
+    for m, ends in enumerate(tie_limits(found, columns)):
+        for end, value in enumerate(ends):
+            limits[end, m] = value
+    same = (limits == found.values[:, :judged]) | (np.isnan(limits) & np.isnan(found.values[:, :judged]))
+    moved = np.asarray(~same.all(axis=(0, 1)))
+    loose = np.zeros((len(columns), judged), bool)
+    for m, column in enumerate(columns):
+        if column.part == "lowest":
+            loose[m] = ~holds(found, column)
+        elif column.part == "value":
+            loose[m] = open_to_ties(found, column)
+    above = judged_above(found, depths_of(columns))
+    names = next(iter(found.alignments.values())).aligner.judgments.queries.take(chosen)
+    alone = np.zeros(other, bool)
+
+    def numbers(table: npt.NDArray[Any], there: Booleans) -> Any:
+        """A list for each record, (record, number) without gaps; null where it is not there."""
+        width = table.shape[1]
+        offsets = pyarrow.array(np.arange(len(table) + 1, dtype=np.int32) * width)
+        return pyarrow.ListArray.from_arrays(offsets, pyarrow.array(table.ravel()), mask=pyarrow.array(~there))
+
+    def below(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.concatenate([table[:, chosen].T, np.zeros((other, len(table)), table.dtype)])
+
+    every_one = np.ones(len(every), bool)
+    more: dict[str, Any] = {}
+    if plan.reading:
+        kind, count = ("learnt", _learnt) if name is None else ("read", documents_read)
+        counts = np.concatenate([count(found, column) for column in plan.reading], axis=1)
+        more[kind] = numbers(below(counts.T.astype(np.float64)), every_one)
+    sampled = np.asarray((found.errors[:, every] > 0).any(axis=0))
+    touched = np.concatenate([moved[chosen], alone])
+    lengths = next(iter(found.alignments.values())).other_length
+    return _batch(
+        len(every),
+        run=pyarrow.array([name] * len(every), pyarrow.string()),
+        query=pyarrow.concat_arrays([texts_of(names), texts_of(found.other)]).cast(pyarrow.string()),
+        judged=pyarrow.array(np.concatenate([np.ones(len(chosen), bool), alone])),
+        length=pyarrow.array(np.concatenate([found.length[chosen], lengths])),
+        value=numbers(values, every_one),
+        worst=numbers(below(limits[0]), touched),
+        best=numbers(below(limits[1]), touched),
+        error=numbers(found.errors[:, every].T, sampled),
+        seen=numbers(below(above), every_one),
+        **more,
+        loose=numbers(below(loose), np.concatenate([loose[:, chosen].any(axis=0), alone])),
+    )
+
+
+def _learnt(found: Scored, column: Column) -> Integers:
+    """`Reading.learnt` for what a column asks."""
+    reading, chosen = found.alignments[column.slot].aligner.reading, column.measure.chosen
+    assert reading is not None
+    return reading.learnt((chosen["rel"], chosen["whole"]), chosen["mu"])
+
+
+def fault(error: CranfieldError) -> Any:
+    """An error as a record."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    faults = list(error.faults) if isinstance(error, InputError) else [error.message]
+    total = error.total if isinstance(error, InputError) else 1
+    return _batch(
+        1,
+        fault=pyarrow.array([faults], pyarrow.list_(pyarrow.string())),
+        faults=pyarrow.array([total]),
+        hint=pyarrow.array([error.hint]),
+        kind=pyarrow.array([type(error).__name__]),
+    )
+
+
+def _batch(count: int, **columns: Any) -> Any:
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    types = _types(pyarrow)
+    arrays = [columns.get(name, pyarrow.nulls(count, types[kind])) for name, kind in RECORD.items()]
+    return pyarrow.RecordBatch.from_arrays(arrays, names=list(RECORD))
+
+
+def _types(pyarrow: Any) -> dict[str, Any]:
+    return {
+        "text": pyarrow.string(),
+        "texts": pyarrow.list_(pyarrow.string()),
+        "flag": pyarrow.bool_(),
+        "flags": pyarrow.list_(pyarrow.bool_()),
+        "count": pyarrow.int64(),
+        "numbers": pyarrow.list_(pyarrow.float64()),
+    }
+
+
+def texts_of(strings: Strings) -> Any:
+    """Ids as an Arrow array, without copying."""
+    pyarrow = optional("pyarrow", "an engine", "arrow")
+    offsets = np.ascontiguousarray(strings.offsets, np.int64)
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(np.ascontiguousarray(strings.data))]
+    return pyarrow.LargeStringArray.from_buffers(len(strings), buffers[1], buffers[2])
