@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,11 @@ def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
         engine.evaluate(runs, qrels, "DELTARB@2", corpus=str(tmp_path))
     with pytest.raises(cf.InputError, match="DELTARB@2 needs judgments by subtopic, and these have none"):
         engine.evaluate(runs, qrels.drop("subtopic"), "DELTARB@2", corpus={"D1": "x"})
+
+
+def test_where_nothing_can_be_broadcast() -> None:
+    """As by a client of Spark Connect, whose session has no context."""
+    assert pickle.loads(pickle.dumps(session.everywhere(object(), [1, 2]))).value == [1, 2]
 
 
 class Lasting:

@@ -20,7 +20,7 @@ class Firsts:
     """Documents that any order of ties may put among the first so many, with their query."""
 
     job: Job
-    depth: int
+    depth: int | None
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for rows in whole(batches):

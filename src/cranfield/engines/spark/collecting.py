@@ -45,7 +45,7 @@ def corpus(
     *,
     qrels: Any = None,
     runs: Any = None,
-    depth: int = DEPTH,
+    depth: int | None = DEPTH,
     settings: Settings | None = None,
     id: str | None = None,
     text: Sequence[str] | None = None,
@@ -116,7 +116,7 @@ def _judged(qrels: Any, columns: Mapping[str, str] | None) -> Any:
     return rows
 
 
-def _firsts(runs: Any, columns: Mapping[str, str] | None, depth: int) -> Any:
+def _firsts(runs: Any, columns: Mapping[str, str] | None, depth: int | None) -> Any:
     """The first documents of rankings, with their queries."""
     plan = planned("P@1")  # nothing is measured: what orders documents are their scores
     named = frames.run_columns(runs, columns, plan)
