@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from cranfield.cli.output import colour, emit, width
+from cranfield.drafts import draft
 
 
 @click.command(short_help="Walk through the bundled example.")
@@ -30,5 +31,6 @@ def command(into: str | None) -> None:
     folder = Path(into)
     folder.mkdir(parents=True, exist_ok=True)
     for name in example.NAMES:
-        shutil.copyfile(example.path(name), folder / name)
+        with draft(folder / name) as beside:
+            shutil.copyfile(example.path(name), beside)
     click.echo(f"{len(example.NAMES)} files in {into}", err=True)

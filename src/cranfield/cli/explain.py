@@ -9,7 +9,6 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.studies import results
-from cranfield.views import TIES
 
 
 @click.command(short_help="Show why documents earned what they did from a measure that reads.")
@@ -28,9 +27,7 @@ from cranfield.views import TIES
 @click.option(
     "--words", type=click.IntRange(min=0), default=3, show_default=True, help="How many words of each document to show."
 )
-@click.option("--ties", type=click.Choice(TIES), help="What orders documents of one score.  [default: trec]")
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Look at the first N documents only.")
-@click.option("--condensed", is_flag=True, help="Leave out documents that nobody judged (condensed lists).")
+@options.ordering
 @results.writing
 def command(
     qrels: str,

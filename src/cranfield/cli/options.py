@@ -156,11 +156,15 @@ full_length = click.option(
     help="Lists of N documents were not ended by the system: no terminal document.",
 )
 
-views = several(
+ordering = several(
     # No default here: a measure's label says [ties=...] only where somebody asked for it.
     click.option("--ties", type=click.Choice(TIES), help="What orders documents of one score.  [default: trec]"),
     click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Look at the first N documents only."),
     click.option("--condensed", is_flag=True, help="Leave out documents that nobody judged (condensed lists)."),
+)
+
+views = several(
+    ordering,
     click.option("--terminal", is_flag=True, help="Take the end of a list as an answer: no more is relevant."),
     nil,
     full_length,

@@ -28,7 +28,7 @@ from cranfield.studies.reduction import DEFAULT, RATES
     help="Instead: keep what a run has among its first N.",
 )
 @click.option("--topics", callback=results.numbers, metavar="N,...", help="Instead: keep N queries, chosen at random.")
-@click.option("--repeats", type=click.IntRange(1), default=30, show_default=True, help="Random samples of each size.")
+@results.repeats
 @results.relevant
 @click.option(
     "--least",

@@ -45,6 +45,11 @@ testing = options.several(
 )
 
 
+repeats = click.option(
+    "--repeats", type=click.IntRange(min=1), default=30, show_default=True, help="Random samples of each size."
+)
+
+
 relevant = click.option(
     "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
 )

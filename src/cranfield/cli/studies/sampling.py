@@ -24,7 +24,7 @@ from cranfield.studies.sampling import RATES
     show_default=True,
     help="Percent of the judgments of each query to know.",
 )
-@click.option("--repeats", type=click.IntRange(1), default=30, show_default=True, help="Random samples of each size.")
+@results.repeats
 @results.relevant
 @results.coefficient
 @results.variants
