@@ -204,6 +204,22 @@ def test_files_that_are_none(call: Call, files: list[str], tmp_path: Path) -> No
     found = call("eval", files[0], tmp_path / "nested.json", *on_spark)
     assert found.exit_code == 1
     assert "nested.json: Spark reads JSON Lines" in found.stderr
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more" * 9)
+    found = call("eval", files[0], tmp_path / "broken.parquet", *on_spark)
+    assert found.exit_code == 1
+    assert lines(found) == [f"error: {tmp_path}/broken.parquet: Spark cannot read this as parquet"]
     found = call("eval", files[0], tmp_path / "absent.run", *on_spark)
     assert found.exit_code == 1
     assert "absent.run: there is no such file" in found.stderr
+
+
+def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], tmp_path: Path) -> None:
+    """A file that breaks off is noticed when its rows are read."""
+    import gzip
+
+    packed = gzip.compress(Path(files[1]).read_bytes())
+    (tmp_path / "cut.run.gz").write_bytes(packed[: len(packed) // 2])
+    found = call("eval", files[0], tmp_path / "cut.run.gz", "-m", "AP", "--engine", "spark")
+    assert found.exit_code == 1
+    assert found.stderr.startswith("error: Spark gave up: ")
+    assert len(lines(found)) == 1

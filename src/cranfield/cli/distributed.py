@@ -35,8 +35,6 @@ def scored(
 
     ``keep`` is where Spark writes the scores of queries.
     """
-    from pyspark.errors import PySparkException
-
     from cranfield.engines import spark
     from cranfield.engines.spark import files
 
@@ -48,8 +46,6 @@ def scored(
             found = spark.evaluate(frame, judged, list(measures), **how)
         except InputError as error:
             raise files.explained(made, qrels, runs) or error from None
-        except PySparkException as error:  # a file that breaks off, say, or a worker that cannot open it
-            raise CranfieldError(f"Spark gave up: {str(error).partition(chr(10))[0]}") from None
         if keep is not None:
             found.write.parquet(keep)
         yield found, names
@@ -76,10 +72,13 @@ def counted(
 
 @contextmanager
 def _session(master: str | None) -> Iterator[Any]:
-    from cranfield.engines.spark.session import session
+    """A session to work in; what Spark says when it gives up is told in a line."""
+    from cranfield.engines.spark.session import FAILURES, reason, session
 
     made = session(master)
     try:
         yield made
+    except FAILURES as error:
+        raise CranfieldError(f"Spark gave up: {reason(error)}") from None
     finally:
         made.stop()

