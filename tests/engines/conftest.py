@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-collect_ignore_glob = [] if os.environ.get("CRANFIELD_TEST_SPARK") else ["test_spark*.py"]
+collect_ignore_glob = [] if os.environ.get("CRANFIELD_TEST_SPARK") else ["*spark*.py"]
 
 # Hardly anything here runs for long enough to be worth compiling well, or for collectors with threads of their own.
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
