@@ -31,9 +31,15 @@ def over_orders(kernel: Scorer, batch: Batch, *, but_one: bool = False, local: b
     """
     if not batch.tied.any():
         return kernel(batch)
-    if but_one:  # few rows for each query: to find those alike takes longer than to score them
-        return _all_orders(kernel, batch, but_one, local, seed)
-    return once(batch, local, lambda some: _all_orders(kernel, some, but_one, local, seed))
+    if not but_one:
+        return once(batch, local, lambda some: _all_orders(kernel, some, but_one, local, seed))
+    several = ((batch.size > 1) & ~np.isnan(batch.grade)).sum(axis=1) > 1
+    value, error = np.zeros((2, len(several)))
+    value[~several] = kernel(batch.rows(np.flatnonzero(~several))).value
+    if several.any():
+        found = _all_orders(kernel, batch.rows(np.flatnonzero(several)), but_one, local, seed)
+        value[several], error[several] = found.value, 0 if found.error is None else found.error
+    return Estimate(value, error if error.any() else None)
 
 
 def _all_orders(kernel: Scorer, batch: Batch, but_one: bool, local: bool, seed: int) -> Estimate:

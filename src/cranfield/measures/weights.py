@@ -84,6 +84,9 @@ inverse_square = Weights(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank +
 def log_gamma(z: Floats) -> Floats:
     """The logarithm of the gamma function at positive numbers, by Stirling's series from z + 10 on."""
     y = z + 10
-    series = 1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - (1 / 1188 - 691 / 360360 / y**2) / y**2) / y**2) / y**2) / y**2
-    rising = np.prod([z + i for i in range(10)], axis=0)
+    u = 1 / (y * y)
+    series = 1 / 12 - u * (1 / 360 - u * (1 / 1260 - u * (1 / 1680 - u * (1 / 1188 - u * (691 / 360360)))))
+    # z (z+1) ... (z+9), by pairs of factors that have z² + 9z in common.
+    w = z * (z + 9)
+    rising = w * (w + 8) * (w + 14) * (w + 18) * (w + 20)
     return (y - 0.5) * np.log(y) - y + 0.5 * np.log(2 * np.pi) + series / y - np.log(rising)
