@@ -226,19 +226,16 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
     few = [str(path) for path in paths[::6]]
     called = [cf.read_run(path).name for path in few]
     some = runs.where(runs.run.isin(called)).persist()
-    for measures, policies in (
-        (names, {}),
-        (names, {"ties": "expected"}),
-        (names, {"ties": "worst", "depth": 50}),
-        (names, {"ties": "trec9", "condensed": True}),
-        (names, {"ties": "rank", "negative": "nonrel"}),
-        (names, {"ties": "best", "depth": 20, "condensed": True}),
-        (ends, {"terminal": True}),
-        (ends, {"terminal": True, "condensed": True, "ties": "worst"}),
+    views = ["ties=expected", "ties=worst, depth=50", "ties=trec9, condensed", "ties=best, depth=20, condensed"]
+    viewed = [f"{name}[{view}]" for view in views for name in names]
+    viewed += [f"{name}[{view}]" for view in ("terminal", "ties=worst, condensed, terminal") for name in ends]
+    for given, chosen, measures, policies in (
+        (runs, [str(path) for path in paths], names, {}),
+        (some, few, viewed, {}),
+        (some, few, names, {"ties": "rank", "negative": "nonrel"}),
     ):
-        given = some if policies else runs
         scores = engine.evaluate(given, qrels, measures, **policies)
-        local = cf.evaluate(few if policies else [str(path) for path in paths], judged, measures, **policies)
+        local = cf.evaluate(chosen, judged, measures, **policies)
         found = local.to_dict()["runs"]
         expected = Evaluated(
             {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
