@@ -223,7 +223,7 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
     cut = {"required": "@10", "recall": "@0.2"}
     names = [d.symbol + cut.get(d.cutoff, "") for d in plain]
     ends = [d.symbol + cut.get(d.cutoff, "") for d in plain if not d.terminal]
-    few = [str(path) for path in paths[::6]]
+    few = [str(path) for path in paths[::12]]
     called = [cf.read_run(path).name for path in few]
     some = runs.where(runs.run.isin(called)).persist()
     views = ["ties=expected", "ties=worst, depth=50", "ties=trec9, condensed", "ties=best, depth=20, condensed"]
