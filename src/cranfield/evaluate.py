@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield import formats
+from cranfield.arguments import one_of
 from cranfield.batch import Aligner
 from cranfield.data import Run
 from cranfield.errors import InputError, MeasureError, UsageError
@@ -156,10 +157,10 @@ def planned(
     seed: int = 0,
 ) -> Plan:
     """The arguments of `evaluate`, checked; what they mean is said there."""
-    _one_of("ties", ties, (*TIES, None))
-    _one_of("queries", queries, get_args(Queries))
-    _one_of("undefined", undefined, UNDEFINED)
-    _one_of("negative", negative, get_args(Negative))
+    one_of("ties", ties, (*TIES, None))
+    one_of("queries", queries, get_args(Queries))
+    one_of("undefined", undefined, UNDEFINED)
+    one_of("negative", negative, get_args(Negative))
     for name, number in (("depth", depth), ("full_length", full_length)):
         whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if number is not None and (not whole or not 0 < number < 10**9):
@@ -172,12 +173,6 @@ def planned(
     if nil is not None and plan.reading:
         raise UsageError(f"{plan.reading[0].measure} reads documents, and nil is none", hint="leave one of the two out")
     return plan
-
-
-def _one_of(name: str, value: object, allowed: Sequence[object]) -> None:
-    if value not in allowed:
-        known = ", ".join(str(a) for a in allowed if a is not None)
-        raise UsageError(f"{name} must be one of {known}; not {value!r}")
 
 
 def columns_of(

@@ -14,6 +14,7 @@ from cranfield.scored import Column, Scored, Slot
 from cranfield.scores import Scores
 from cranfield.subtopics import diverse
 from cranfield.views import settled
+from cranfield.wording import plural
 
 if TYPE_CHECKING:
     from cranfield.content.judged import Reading
@@ -132,8 +133,8 @@ def _ties(run: str, known: Figures, columns: Sequence[Column]) -> Iterator[str]:
 
 def several(names: Names) -> str:
     """How many queries, and which, or the first of them."""
-    many = f"{names.count} quer{'y' if names.count == 1 else 'ies'}"
-    return f"{many} ({', '.join(names.first[:5])}{', ...' if names.count > 5 else ''})"
+    shown = ", ".join(names.first[:5]) + (", ..." if names.count > 5 else "")
+    return f"{plural(names.count, 'query')} ({shown})"
 
 
 def some(names: Sequence[str]) -> str:
