@@ -148,6 +148,21 @@ def test_a_gain_map_may_fall_and_leave_grades_out() -> None:
     assert cf.evaluate(run, qrels, "nDCG(gain={3: 0.1})").summary(0, 0) == pytest.approx(expected)
 
 
+def test_a_gain_for_grade_0_is_that_of_judged_documents() -> None:
+    """Neither what fills up rows of other queries' width nor a negative grade is a judgment of 0."""
+    run = {"q": {"a": 4.0, "b": 3.0, "c": 3.0, "d": 3.0}, "none": {"e": 1.0}}
+    qrels = {"q": {"a": 1, "b": 0, "c": 0, "d": -1, "e": 0}, "none": {"e": -1}}
+    names = ["CG(gain={0: 0.5})", "IDCG(gain={0: 0.5})@2", "Compat(gain={0: 0.5})"]
+    wide = {f"w{i}": 20.0 - i for i in range(20)}
+    for ties in ("trec", "expected", "best", "worst"):
+        found = cf.evaluate(run | {"w": wide}, qrels | {"w": dict.fromkeys(wide, 0)}, names, ties=ties).values[0]
+        alone = cf.evaluate(run, qrels, names, ties=ties).values[0]
+        np.testing.assert_array_equal(found[:, :2], alone)
+        assert alone[0].tolist() == [2.0, 0.0]
+        assert alone[1].tolist() == [1 + 0.5 / np.log2(3), 0.0]
+        assert np.isnan(alone[2, 1])
+
+
 def test_scores_that_tie_in_32_bits_only() -> None:
     run, qrels = {"q": {"a": 0.30000001, "b": 0.3}}, {"q": {"a": 1}}
     assert cf.evaluate(run, qrels, ["RR", "RR[ties=trec9]"]).means[0].tolist() == [1.0, 0.5]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cranfield as cf
@@ -70,6 +71,21 @@ def test_nil_among_ties_is_the_mean_over_orders() -> None:
         for order in orders
     ]
     assert tied == pytest.approx(sum(each) / 6)
+
+
+def test_nil_among_ties_of_others_moves_no_bit() -> None:
+    """Orders are taken one by one for the queries that need it alone."""
+    tied = {"d0": 2.0, "d1": 2.0, "d2": 1.0, "d3": 2.0, "d4": 1.0}
+    judged = {"d1": 2, "d2": 3, **{f"m{i}": 1 + i % 3 for i in range(12)}}
+    names = [
+        f"{name}[terminal]" for name in ("RR", "AP", "AP(graded=True)@4", "nDCG", "nDCG@3", "RBP", "INSQ", "InvSq")
+    ]
+    names += [f"{name}[depth=2, terminal]" for name in ("AP", "nDCG", "RBP")]
+    how = {"ties": "expected", "nil": "NIL"}
+    alone = cf.evaluate({"q": tied}, {"q": judged}, names, **how).values[0]
+    run, qrels = {"q": tied, "nil": {"NIL": 1.0, "a": 1.0, "b": 1.0}}, {"q": judged, "nil": {"a": 3, "b": 0}}
+    together = cf.evaluate(run, qrels, names, **how).values[0]
+    np.testing.assert_array_equal(together[:, :1], alone)
 
 
 def test_a_judged_nil_is_refused() -> None:

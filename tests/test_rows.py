@@ -23,6 +23,7 @@ def test_padding_moves_no_bit_of_a_sum(width: int) -> None:
     for more in (1, 2, 5, NARROW, 140):
         np.testing.assert_array_equal(summed(np.pad(x, ((0, 0), (0, more)))), sums)
     np.testing.assert_array_equal(summed(np.asfortranarray(x)), sums)
+    assert not np.signbit(summed(np.full((3, width), -0.0))).any()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

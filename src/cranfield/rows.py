@@ -62,12 +62,12 @@ def summed(x: Floats) -> Floats:
         while len(columns) > 1:
             pairs = zip(columns[::2], columns[1::2], strict=False)
             columns = [a + b for a, b in pairs] + columns[len(columns) - len(columns) % 2 :]
-        return np.array(columns[0], np.float64)
+        return columns[0] + 0.0  # never -0.0
     if width % 8:
         wider = np.zeros((height, width + -width % 8))
         wider[:, :width] = x
         x = wider
     if width <= 128:
-        return np.ascontiguousarray(x).sum(axis=1)
+        return np.ascontiguousarray(x).sum(axis=1) + 0.0
     blocks = [x[:, i : i + 128].sum(axis=1) for i in range(0, width, 128)]
-    return np.cumsum(blocks, axis=0)[-1]
+    return np.cumsum(blocks, axis=0)[-1] + 0.0

@@ -36,6 +36,8 @@ class Gains:
         if self.kind == "binary" or self.rel is not None or self.gain == "binary":
             return (grade >= (1.0 if self.rel is None else self.rel)).astype(np.float64)
         gain = self._mapped(np.fmax(grade, 0))
+        if isinstance(self.gain, tuple):  # which may give a gain to 0
+            gain = np.where(grade >= 0, gain, 0)
         if self.kind == "graded":
             return gain
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])

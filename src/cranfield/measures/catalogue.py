@@ -304,6 +304,7 @@ class Measure:
             return Estimate(function(settled(seen, self.views), **arguments))
         from cranfield.measures.cuts import over_cuts
         from cranfield.measures.orders import over_each, over_orders
+        from cranfield.measures.settled import split
 
         def plain(b: Batch) -> Estimate:
             return Estimate(function(b, **arguments))
@@ -326,10 +327,15 @@ class Measure:
             # What reaches the depth is decided before a list is condensed.
             k = depth if self.views.condensed else min(k, depth)
             return over_each(lambda b: plain(settled(b, self.views)), seen, k=k, seed=seed)
-        if self.views.terminal and (seen.nil & (seen.size > 1)).any():
-            # Where the list ends is a matter of order: every one is taken.
-            return over_orders(score, seen, seed=seed)
-        return score(seen) if self.views.depth is None else over_cuts(score, seen, k=self.views.depth, seed=seed)
+
+        def cut(b: Batch) -> Estimate:
+            return score(b) if self.views.depth is None else over_cuts(score, b, k=self.views.depth, seed=seed)
+
+        if not self.views.terminal:
+            return cut(seen)
+        # Where a list ends that has NIL in a tie is a matter of order: every one is taken.
+        tied = np.any(seen.nil & (seen.size > 1), axis=1)
+        return split(seen, tied, lambda b: over_orders(score, b, seed=seed), cut)
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:
         """The score of one ranking written as grades, best first: None is unjudged, a tuple a tie.

@@ -16,7 +16,18 @@ import numpy as np
 from cranfield.batch import CELLS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.estimate import Estimate
-from cranfield.measures.settled import EXACT, SAMPLES, Scorer, Settled, expected, generator, groups, kinds, once
+from cranfield.measures.settled import (
+    EXACT,
+    SAMPLES,
+    Scorer,
+    Settled,
+    expected,
+    generator,
+    groups,
+    kinds,
+    once,
+    split,
+)
 from cranfield.rows import running
 
 # The same where no two documents are alike, so that every order is to be read anew.
@@ -31,15 +42,14 @@ def over_orders(kernel: Scorer, batch: Batch, *, but_one: bool = False, local: b
     """
     if not batch.tied.any():
         return kernel(batch)
+
+    def every(some: Batch) -> Estimate:
+        return _all_orders(kernel, some, but_one, local, seed)
+
     if not but_one:
-        return once(batch, local, lambda some: _all_orders(kernel, some, but_one, local, seed))
+        return once(batch, local, every)
     several = ((batch.size > 1) & ~np.isnan(batch.grade)).sum(axis=1) > 1
-    value, error = np.zeros((2, len(several)))
-    value[~several] = kernel(batch.rows(np.flatnonzero(~several))).value
-    if several.any():
-        found = _all_orders(kernel, batch.rows(np.flatnonzero(several)), but_one, local, seed)
-        value[several], error[several] = found.value, 0 if found.error is None else found.error
-    return Estimate(value, error if error.any() else None)
+    return split(batch, several, every, kernel)
 
 
 def _all_orders(kernel: Scorer, batch: Batch, but_one: bool, local: bool, seed: int) -> Estimate:

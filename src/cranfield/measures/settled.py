@@ -163,6 +163,18 @@ def once(batch: Batch, local: bool, score: Scorer) -> Estimate:
     return Estimate(found.value[number], None if found.error is None else found.error[number])
 
 
+def split(batch: Batch, chosen: Booleans, one: Scorer, other: Scorer) -> Estimate:
+    """The score of every query: one way where chosen, another where not."""
+    if not chosen.any():
+        return other(batch)
+    value, error = np.zeros((2, len(chosen)))
+    for part, score in ((chosen, one), (~chosen, other)):
+        if part.any():
+            found = score(batch.rows(np.flatnonzero(part)))
+            value[part], error[part] = found.value, 0 if found.error is None else found.error
+    return Estimate(value, error if error.any() else None)
+
+
 def _seen(b: Batch, local: bool) -> Iterator[Any]:
     """What a measure sees of each query but positions, row by row."""
     yield from (b.gain, np.where(np.isnan(b.grade), 2, b.judged), b.nil, b.length, b.tail)
