@@ -222,7 +222,7 @@ def test_the_order_of_queries_means_nothing() -> None:
 def test_more_queries_than_a_float_has_powers_of_two() -> None:
     values = np.random.default_rng(6).random((2, 1, 1100))
     found = cf.compare(scores(values), samples=50)
-    assert found.notes[0].startswith("compared on 1100 queries")
+    assert found.notes[0].startswith("compared on 1,100 queries")
 
 
 def test_pieces_make_no_difference(x: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
