@@ -128,6 +128,15 @@ WRONG = {
     "RBP(0.8)": "cannot read the parameters of `RBP(0.8)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
     "RBP(p=": "unknown measure `RBP(p=`\n\nhint: a measure is written NAME(parameter=value, ...)@cutoff[view, ...]",
     "AP(rel=2, rel=3)": "cannot read the parameters of `AP(rel=2, rel=3)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
+    "AP(rel=2)(rel=3)": "cannot read the parameters of `AP(rel=2)(rel=3)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
+    "CG(gain={1: 2, 1: 3})": "cannot read the parameters of `CG(gain={1: 2, 1: 3})`\n\nhint: they are written name=value, as in RBP(p=0.8)",
+    "CG(gain={})": "`CG(gain={})`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not {}",
+    "CG(gain=(1, 2))": "`CG(gain=(1, 2))`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not (1, 2)",
+    "CG(gain={1: 2, 'a': 3})": (
+        "`CG(gain={1: 2, 'a': 3})`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not {1: 2, 'a': 3}"
+    ),
+    "Q(beta=1e300)": "`Q(beta=1e300)`: beta must be a number in [0, 1e+06], not 1e+300",
+    "Utility(hit=1e300)": "`Utility(hit=1e300)`: hit must be a number in [-1e+100, 1e+100], not 1e+300",
     "AP[depth=3, depth=5]": "`AP[depth=3, depth=5]`: depth is said twice",
     "AP(rel=-1)": "`AP(rel=-1)`: rel must be a number in (0, inf), not -1",
     "DCG(rel=2, gain='exp')@2": (

@@ -223,3 +223,12 @@ def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], 
     assert found.exit_code == 1
     assert found.stderr.startswith("error: Spark gave up: ")
     assert len(lines(found)) == 1
+
+
+def test_scores_are_not_written_over(call: Call, files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "mine").write_text("x")
+    found = call("eval", *files, "-m", "AP", "--engine", "spark", "--scores", tmp_path / "kept")
+    assert found.exit_code == 1
+    assert lines(found)[0] == f"error: {tmp_path}/kept: there is something already"
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine"]

@@ -47,8 +47,21 @@ def scored(
         except InputError as error:
             raise files.explained(made, qrels, runs) or error from None
         if keep is not None:
-            found.write.parquet(keep)
+            _keep(found, keep)
         yield found, names
+
+
+def _keep(found: Scores, folder: str) -> None:
+    from cranfield.engines.spark.session import FAILURES
+
+    try:
+        found.write.parquet(folder)
+    except FAILURES as error:
+        if "PATH_ALREADY_EXISTS" not in str(error):
+            raise
+        raise InputError(
+            [f"{folder}: there is something already"], hint="--scores takes a folder that is new"
+        ) from None
 
 
 def counted(

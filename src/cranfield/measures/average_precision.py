@@ -16,7 +16,7 @@ from cranfield.rows import running, summed
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
 
-NotNegative = Annotated[float, Range(0, closed="[)")]
+NotNegative = Annotated[float, Range(0, 1e6)]
 
 
 def precisions(b: Batch, k: int | None) -> Floats:

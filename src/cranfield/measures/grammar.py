@@ -69,6 +69,8 @@ def _arguments(inside: str, where: str) -> dict[str, Any]:
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
             raise ValueError
+        if not isinstance(call.func, ast.Name):  # (...)(...)
+            raise ValueError
         if len({k.arg for k in call.keywords}) < len(call.keywords):
             raise ValueError
         return {str(k.arg): _value(k.value) for k in call.keywords}
@@ -80,7 +82,12 @@ def _arguments(inside: str, where: str) -> dict[str, Any]:
 
 def _value(node: ast.expr) -> Any:
     # gain=exp means gain='exp': shells eat quotes
-    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+    if isinstance(node, ast.Name):
+        return node.id
+    value = ast.literal_eval(node)
+    if isinstance(node, ast.Dict) and len(value) < len(node.keys):  # a grade with two gains
+        raise ValueError
+    return value
 
 
 def _renamed(given: dict[str, Any], views: Views, definition: Definition, where: str) -> tuple[dict[str, Any], Views]:

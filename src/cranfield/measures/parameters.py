@@ -74,19 +74,20 @@ class GainParameter(Parameter):
     """``gain=``: how a grade becomes a gain, by name or by a map ``{grade: gain}``."""
 
     def check(self, value: Any, where: str) -> Any:
+        given = value
         if isinstance(value, dict):
-            value = tuple(sorted(value.items()))
-        if isinstance(value, tuple) and value:
+            value = tuple(value.items())
+        if isinstance(value, tuple) and value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
             flat = [number for pair in value for number in pair]
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
                 raise MeasureError(f"{where}: a gain cannot be negative")
             if numbers:
-                return tuple((float(grade), float(gain)) for grade, gain in value)
+                return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif value in self.choices:
             return value
         names = ", ".join(map(repr, self.choices))
-        raise MeasureError(f"{where}: gain must be one of {names} or a map like {{1: 0.5, 2: 1}}, not {value!r}")
+        raise MeasureError(f"{where}: gain must be one of {names} or a map like {{1: 0.5, 2: 1}}, not {given!r}")
 
 
 # Parameters that every measure of a kind shares; the functions that need their value read it off the batch.
@@ -110,4 +111,5 @@ def literal(value: Any) -> str:
     """A value as it is written in a measure's name."""
     if isinstance(value, tuple):
         return "{" + ", ".join(f"{literal(a)}: {literal(b)}" for a, b in value) + "}"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e16
+    return str(int(value)) if whole else repr(value)

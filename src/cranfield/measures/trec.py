@@ -23,7 +23,8 @@ from cranfield.rows import running, summed
 
 inf = float("inf")
 
-Points = Annotated[int, Range(2)]
+Points = Annotated[int, Range(2, 10_000)]
+Worth = Annotated[float, Range(-1e100, 1e100)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 
@@ -89,7 +90,7 @@ def relative_set_precision(b: Batch) -> Floats:
     terminal=UNORDERED,
 )
 def utility(
-    b: Batch, *, hit: float = 1.0, noise: float = -1.0, miss: float = 0.0, rest: float = 0.0, size: float = 0.0
+    b: Batch, *, hit: Worth = 1.0, noise: Worth = -1.0, miss: Worth = 0.0, rest: Worth = 0.0, size: float = 0.0
 ) -> Floats:
     """What a set of documents is worth, if each relevant one brings something and each other one costs something.
 
