@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.batch import from_ranking
 from cranfield.bounds import bounds
-from test_ties import NAMES
+from test_ties import GAINING, NAMES
 
 binary = [None, None, None, 0, 1]
 graded = [None, None, 0, 1, 2, 3]
@@ -106,3 +106,8 @@ def test_random_completions_of_a_long_list_are_inside(name: str) -> None:
         share = rng.random()
         whole = [int(rng.random() < share) if g is None else g for g in ranking]
         assert found.low[0] - 1e-9 <= measure(whole, [1, 1, 0]) <= found.high[0] + 1e-9
+
+
+@pytest.mark.parametrize("name", GAINING)
+def test_no_bounds_where_a_grade_of_0_gains(name: str) -> None:
+    assert not bounds(cf.parse(name), from_ranking([1, None, 0])).hold.any()

@@ -72,6 +72,8 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
     else:
         numbers = [np.unique(np.linspace(0, n, min(n + 1, TRIED)).astype(np.int64)) for n in many.tolist()]
         hold = (many < TRIED) & definition.topward & _two_valued(measure, batch)
+    if measure.gains.of(np.zeros(1), batch.top)[0] > 0:
+        hold[:] = False  # a document judged not to be relevant gains more than one that nobody judged
     query = np.repeat(np.arange(len(many)), [len(n) for n in numbers])
     number = np.concatenate([*numbers, np.zeros(0)]).astype(np.int64)
     low, high = np.full((2, len(many)), np.nan)
