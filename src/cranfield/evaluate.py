@@ -16,7 +16,7 @@ from cranfield.data import Run
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.measures import Measure, parse
 from cranfield.nil import with_nil
-from cranfield.notes import about, about_run, by_subtopic
+from cranfield.notes import UNOPENED, about, about_run, by_subtopic
 from cranfield.scored import Aligners, Column, Scored, aligned, in_common, score
 from cranfield.scores import UNDEFINED, Scores, Undefined
 from cranfield.views import TIES, Ties, Views
@@ -92,6 +92,8 @@ def evaluate(
         raise InputError([f"{judgments.name}: there is no judgment in it"])
     reading = [c.measure for c in plan.reading]
     scored, notes = [], by_subtopic(judgments, columns)
+    if corpus is not None and not reading:
+        notes.append(UNOPENED)
     if intents is not None:
         from cranfield.intents import with_intents
 

@@ -24,6 +24,7 @@ COUNTED = {
     "both": "means are over the judged queries that a run answers",
     "run": "means are over all queries that a run answers",
 }
+UNOPENED = "no measure asked for reads documents: the corpus was not opened"
 POLICY = {"skip": "left out of means", "zero": "counted 0", "one": "counted 1", "error": "refused"}
 
 

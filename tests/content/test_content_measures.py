@@ -269,3 +269,8 @@ def test_an_audit_as_far_as_there_can_be_one() -> None:
 def test_an_audit_without_a_corpus() -> None:
     with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and needs a corpus of them"):
         cf.audit(RUN, QRELS, "DELTARB")
+
+
+def test_a_corpus_that_nobody_reads_is_told_of() -> None:
+    found = cf.evaluate({"q": {"d": 1.0}}, {"q": {"d": 1}}, "AP", corpus="nowhere.jsonl")
+    assert "no measure asked for reads documents: the corpus was not opened" in found.notes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,3 +28,16 @@ def collected(scores: engine.Scores) -> Evaluated:
         {(run, measure): one["mean"] for run, of in found.items() for measure, one in of.items()},
         means.notes,
     )
+
+
+class Lent:
+    """A session that those who are given it do not stop."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.spark, name)
+
+    def stop(self) -> None:
+        pass

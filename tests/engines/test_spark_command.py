@@ -9,11 +9,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
+from spark_samples import Lent
 
 from cranfield.cli.main import cli
 from cranfield.testing.engine_contract import Columns, collection
@@ -21,19 +21,6 @@ from cranfield.testing.engine_contract import Columns, collection
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 Call = Callable[..., Result]
-
-
-class Lent:
-    """A session that those who are given it do not stop."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.spark, name)
-
-    def stop(self) -> None:
-        pass
 
 
 @pytest.fixture

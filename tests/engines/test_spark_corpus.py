@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
-from spark_samples import framed
+from spark_samples import Lent, framed
 
 import cranfield as cf
 from cranfield.cli.main import cli
@@ -154,22 +154,9 @@ def test_where_nothing_can_be_broadcast() -> None:
     assert pickle.loads(pickle.dumps(session.everywhere(object(), [1, 2]))).value == [1, 2]
 
 
-class Lasting:
-    """A session that whoever was lent it cannot stop."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.spark, name)
-
-    def stop(self) -> None:
-        pass
-
-
 def test_the_commands(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--engine spark` writes the same corpus, byte by byte, and prints the same scores."""
-    monkeypatch.setattr(session, "session", lambda master: Lasting(spark))
+    monkeypatch.setattr(session, "session", lambda master: Lent(spark))
     lines = [f'{{"_id": "{name}", "title": "lamp \\\\ \\"x\\"", "text": "{text}"}}' for name, text in TEXTS.items()]
     judged = zip(QRELS["query"], QRELS["document"], QRELS["grade"], strict=True)
     ranked = zip(*list(of_run("run0").values())[1:], strict=True)

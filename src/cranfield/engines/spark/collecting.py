@@ -28,15 +28,7 @@ from cranfield.formats.faults import shown
 from cranfield.formats.optional import optional
 from cranfield.formats.tables import strings_of
 
-_SPARK = {
-    "text": "string",
-    "bytes": "binary",
-    "count": "bigint",
-    "flag": "boolean",
-    "list of bytes": "array<binary>",
-    "list of counts": "array<bigint>",
-}
-_RECORDS = ", ".join(f"`{name}` {_SPARK[kind]}" for name, kind in RECORD.items())
+_RECORDS = frames.schema(RECORD)
 _FIRSTS = "query binary, document binary, fault array<string>, faults bigint, hint string, kind string"
 
 

@@ -28,20 +28,12 @@ from cranfield.evaluate import Plan, planned
 from cranfield.formats.judging import NO_SUBTOPIC
 from cranfield.intents import with_intents
 from cranfield.measures import Measure
-from cranfield.notes import COUNTED, POLICY, Names, about_subtopics, by_subtopic, several, unread, written
+from cranfield.notes import COUNTED, POLICY, UNOPENED, Names, about_subtopics, by_subtopic, several, unread, written
 from cranfield.scores import Aggregate, Summed
 
 BROADCAST = 64 << 20  # bytes of judgments up to which every task is given all of them
 
-_SPARK = {
-    "text": "string",
-    "texts": "array<string>",
-    "flag": "boolean",
-    "flags": "array<boolean>",
-    "count": "bigint",
-    "numbers": "array<double>",
-}
-_RECORDS = ", ".join(f"`{name}` {_SPARK[kind]}" for name, kind in RECORD.items())
+_RECORDS = frames.schema(RECORD)
 _FOUND = "name string, found binary"
 
 
@@ -81,7 +73,7 @@ def evaluate(
     if plan.reading:
         job = reading.with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, named)
-    notes: list[str] = []
+    notes: list[str] = [UNOPENED] if corpus is not None and not plan.reading else []
     if known["bytes"] <= broadcast:
         whole = job.judgments(judgments.drop("key").toArrow())
         notes += by_subtopic(whole, plan.columns)

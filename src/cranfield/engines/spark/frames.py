@@ -16,6 +16,24 @@ from cranfield.formats.tables import QRELS_COLUMNS, RUN_COLUMNS, chosen
 
 ALONE = "run"  # what the only run is called where there is no column of runs
 
+# What Spark calls the kinds of columns that records have.
+_TYPES = {
+    "text": "string",
+    "texts": "array<string>",
+    "bytes": "binary",
+    "list of bytes": "array<binary>",
+    "flag": "boolean",
+    "flags": "array<boolean>",
+    "count": "bigint",
+    "list of counts": "array<bigint>",
+    "numbers": "array<double>",
+}
+
+
+def schema(record: Mapping[str, str]) -> str:
+    """The schema of records whose columns are of these kinds."""
+    return ", ".join(f"`{name}` {_TYPES[kind]}" for name, kind in record.items())
+
 
 def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> dict[str, str]:
     """Which column of a frame of runs has what, for those columns that the plan needs."""
