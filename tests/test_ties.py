@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.batch import from_ranking
 
 # Every measure of the catalogue, with parameters that reach its branches.
 VARIANTS = {
@@ -166,6 +167,22 @@ def test_a_sample_of_orders_is_near_the_mean_and_says_how_near() -> None:
     plain = cf.parse("INST")
     brute = np.mean([plain([grades[i] for i in rng.permutation(14)]) for _ in range(3000)])
     assert scores.values[0, 0, 0] == pytest.approx(brute, abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["INST", "INST(T=0.5, max=3)", "INST(T=2.5, horizon=60, max=4)", "INST(horizon=None)"])
+@pytest.mark.parametrize("shape", [((40, 2),), ((1, 1), (90, 1)), ((90, 1), (1, 3), (60, 2)), ((9, 1), (12, 1, 1))])
+def test_every_order_of_wide_ties_is_in_the_mean_of_inst(name: str, shape: tuple) -> None:
+    # What a tie has beside its size are the grades of its documents.
+    ways = []
+    for size, *grades in shape:
+        places = {frozenset(zip(at, grades, strict=True)) for at in itertools.permutations(range(size), len(grades))}
+        ways.append([[dict(way).get(i) for i in range(size)] for way in places])
+    plain = cf.parse(name)
+    mean = np.mean([plain([grade for way in each for grade in way]) for each in itertools.product(*ways)])
+    tied = [(*grades, *[None] * (size - len(grades))) for size, *grades in shape]
+    estimate = cf.parse(f"{name}[ties=expected]").values(from_ranking(tied))
+    assert estimate.error is None
+    assert estimate.value[0] == pytest.approx(mean, abs=1e-12)
 
 
 def test_large_groups_stay_exact() -> None:

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES, parse
-from cranfield.measures.catalogue import Definition
+from cranfield.measures.catalogue import PLACES, Definition
 from cranfield.measures.orders import EXACT_EACH, SAMPLES_EACH
 from cranfield.measures.settled import EXACT, SAMPLES
 from cranfield.report import bibliography
@@ -24,6 +24,9 @@ TIES = {
     f"or {SAMPLES:,} drawn where these are too many.",
     "but one": "the mean over all orders of tied documents, the places of one of them in closed form; beyond "
     f"{EXACT:,} orders of the others, over {SAMPLES:,} drawn ones, and a note gives the standard error.",
+    "one open": "the mean over all orders of tied documents; beyond "
+    f"{EXACT:,} orders of all but one of them, or {PLACES['one open'] * EXACT:,} of all, over {SAMPLES:,} drawn ones, "
+    "and a note gives the standard error.",
     "all": f"the mean over all orders of tied documents; beyond {EXACT:,} orders of a query, "
     f"over {SAMPLES:,} drawn ones, and a note gives the standard error.",
     "each": f"the mean over all orders of tied documents; beyond {EXACT_EACH:,} orders of a query, "

@@ -28,9 +28,12 @@ def scattered(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], em
     return flat.reshape(shape, order="F" if shape[1] <= NARROW else "C")
 
 
-def picked(x: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def picked(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:
     """Some rows of a table, or some of them several times; or some of a column."""
-    return x[rows] if x.ndim == 1 or x.shape[1] > NARROW else x.T[:, rows].T
+    if x.ndim == 1 or x.shape[1] > NARROW:
+        return x[rows]
+    # take is several times as quick, but copies what does not lie in one piece
+    return (x.T.take(rows, axis=1) if x.flags.f_contiguous else x.T[:, rows]).T
 
 
 def ordered(x: npt.NDArray[Any], order: Integers) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,9 +46,11 @@ __all__ = [
 Kernel = Callable[..., Floats]
 Cutoff = Literal["none", "optional", "required", "recall"]
 # How the expectation over tied documents is had: in closed form, or as a mean over which of them
-# reach the first k, over all their orders, or over those of documents of which no two are alike; "but one" is all
-# orders, where there is a closed form for a single open place.
-Orders = Literal["closed", "cuts", "but one", "all", "each"]
+# reach the first k, over all their orders, or over those of documents of which no two are alike. "but one" is all
+# orders, where there is a closed form for a single open place; "one open", where the measure itself goes through those.
+Orders = Literal["closed", "cuts", "but one", "one open", "all", "each"]
+# How many orders that differ in the place of one document are scored for about the price of a single one.
+PLACES = {"all": 1, "one open": 10, "but one": math.inf}
 NO_CUT = 1 << 60  # below any ranking
 
 
@@ -298,6 +301,8 @@ class Measure:
     def scored(self, seen: Batch, function: Kernel | None = None, *, seed: int = 0) -> Estimate:
         """The score of what `ordered` returned, or of something made of it."""
         reach = self.definition.reach if function is None else None
+        # Only the score itself looks after a document whose place is open.
+        places = min(PLACES.get(self.definition.orders, 0), math.inf if function is None else 1)
         function = function or self.definition.function
         arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
         if self.definition.orders == "closed" and self.views.depth is None and not self.views.terminal:
@@ -313,9 +318,8 @@ class Measure:
             seen = settled(b, self.views, bounded=bounded)
             if reach is not None and seen.tied.any():
                 seen = seen.compact(~np.isnan(seen.grade) & (reach(seen, **arguments) > 0))
-            if self.definition.orders in ("but one", "all"):
-                but_one, local = self.definition.orders == "but one", self.definition.local
-                return over_orders(plain, seen, but_one=but_one, local=local, seed=seed)
+            if places:
+                return over_orders(plain, seen, places=places, local=self.definition.local, seed=seed)
             if self.definition.orders == "cuts":
                 return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, local=self.definition.local, seed=seed)
             return plain(seen)

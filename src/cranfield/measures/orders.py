@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,6 @@ from cranfield.measures.settled import (
     groups,
     kinds,
     once,
-    split,
 )
 from cranfield.rows import running
 
@@ -34,46 +33,57 @@ from cranfield.rows import running
 EXACT_EACH, SAMPLES_EACH = 1_000, 500
 
 
-def over_orders(kernel: Scorer, batch: Batch, *, but_one: bool = False, local: bool = False, seed: int = 0) -> Estimate:
+def over_orders(kernel: Scorer, batch: Batch, *, places: float = 1, local: bool = False, seed: int = 0) -> Estimate:
     """The mean of a measure over all orders of tied documents.
 
-    ``but_one``: the measure has a closed form for queries with no more than one open place. ``local``: it looks at
-    nothing but what was retrieved.
+    ``places``: how many orders that differ in the place of one document the kernel scores for the price of one; where
+    that is more than 1 it takes such a document as it is, in a tie. ``local``: it looks at nothing but what was
+    retrieved.
     """
     if not batch.tied.any():
         return kernel(batch)
 
     def every(some: Batch) -> Estimate:
-        return _all_orders(kernel, some, but_one, local, seed)
+        return _all_orders(kernel, some, places, local, seed)
 
-    if not but_one:
+    if places == 1:
         return once(batch, local, every)
-    several = ((batch.size > 1) & ~np.isnan(batch.grade)).sum(axis=1) > 1
-    return split(batch, several, every, kernel)
+    several = np.flatnonzero(((batch.size > 1) & ~np.isnan(batch.grade)).sum(axis=1) > 1)
+    if not len(several):
+        return kernel(batch)
+    # They stay among the others in any order: copies of the few are cheaper than of the many.
+    some = batch.rows(several)
+    start, size = batch.start.copy(order="K"), batch.size.copy(order="K")
+    start[several], size[several] = some.start + some.order, 1
+    value = kernel(replace(batch, start=start, size=size)).value
+    error = np.zeros_like(value)
+    found = once(some, local, every)
+    value[several], error[several] = found.value, 0 if found.error is None else found.error
+    return Estimate(value, error if error.any() else None)
 
 
-def _all_orders(kernel: Scorer, batch: Batch, but_one: bool, local: bool, seed: int) -> Estimate:
+def _all_orders(kernel: Scorer, batch: Batch, places: float, local: bool, seed: int) -> Estimate:
     ties = Ties.of(batch)
-    rows = ties.rows if but_one else ties.ways
-    many = np.where(rows <= EXACT, rows, SAMPLES) * ties.loose.shape[1]
+    rows = ties.ways if places == 1 else ties.rows
+    many = np.where(ties.few(places), rows, SAMPLES) * ties.loose.shape[1]
     chunk = (np.cumsum(many) // (4 * CELLS)).astype(np.int64)
     value, error = np.zeros((2, len(batch.length)))
     for number in range(chunk[-1] + 1):
         part = np.flatnonzero(chunk == number)
         some = ties if len(part) == len(value) else Ties.of(batch.rows(part))
-        found = _some_orders(kernel, some, but_one, local, seed)
+        found = _some_orders(kernel, some, places, local, seed)
         value[part], error[part] = found.value, 0 if found.error is None else found.error
     return Estimate(value, error if error.any() else None)
 
 
-def _some_orders(kernel: Scorer, ties: Ties, but_one: bool, local: bool, seed: int) -> Estimate:
+def _some_orders(kernel: Scorer, ties: Ties, places: float, local: bool, seed: int) -> Estimate:
     loose = ties.loose.sum(axis=1)
-    few = (ties.rows if but_one else ties.ways) <= EXACT
+    few = ties.few(places)
     parts = [
         _every(ties, np.flatnonzero(few & (loose == many)), many)
         for many in np.unique(loose[few & (loose > 0)]).tolist()
     ]
-    parts = [part.spanning() if but_one else part for part in parts]
+    parts = [part if places == 1 else part.spanning() for part in parts]
     drawn = [_drawn(ties, q, seed) for q in np.flatnonzero(~few).tolist()]
     return expected(kernel, ties.batch, [*parts, *drawn], local=local)
 
@@ -138,6 +148,10 @@ class Ties:
         query = np.arange(len(self.open))
         share = self.alike[query, self.open] / self.batch.size[query, self.open]
         return np.where(self.open < 0, self.ways, self.ways * share)
+
+    def few(self, places: float) -> Booleans:
+        """The queries of which all arrangements are to be scored, so many places of an open document at once."""
+        return (self.rows <= EXACT) & (self.ways <= EXACT * places)
 
 
 def _runs(same: Booleans) -> tuple[Integers, Integers]:

@@ -13,7 +13,7 @@ from cranfield.batch import Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
-from cranfield.measures.places import shared, sums
+from cranfield.measures.places import mean_in
 from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ratio import ratio
@@ -231,9 +231,13 @@ def normalised_gain(b: Batch) -> Floats:
     worth = discount(np.arange(len(cost))[:, None], b.start + 1, gained)
     query, column = np.nonzero(b.relevant & (b.size > 1))
     if len(query):
-        met, size = gained[query, column], b.size[query, column]
-        which, rank, first = shared(b.start[query, column] + 1, size, b.ideal[query], met)
-        worth[query, column] = sums(discount(query[which], rank, met[which]), first, size) / size
+        met, first, size = gained[query, column], b.start[query, column], b.size[query, column]
+
+        def at(which: Integers, times: Integers, place: Integers) -> Floats:
+            which = np.repeat(which, times)
+            return discount(query[which], place + 1, met[which])
+
+        worth[query, column] = mean_in(first, size, at, b.ideal[query], met)
     return ratio(summed(np.where(b.relevant, b.gain * worth, 0)), b.mass)
 
 

@@ -15,6 +15,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
+from cranfield.measures.satisfaction import gain_per_document
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.rows import running, summed
 from cranfield.views import fill
@@ -82,17 +83,16 @@ FAR = 1 << 24  # ranks above which running sums are kept
 
 def zeta_weights(target: float, horizon: int | None) -> Weights:
     """Rank i is worth 1/(i+2T-1)², scaled so that ranks up to the horizon are worth 1 together."""
-    from scipy.special import zeta
-
     shift, end = 2 * target, NEVER if horizon is None else horizon
-    whole = zeta(2, shift) - (0 if horizon is None else zeta(2, shift + horizon))
+    every = float(hurwitz(np.array(shift)))
+    whole = every - (0 if horizon is None else float(hurwitz(np.array(shift + horizon))))
     squares = inverse_squares_from(shift)
 
     def total(n: Integers) -> Floats:
         n = np.minimum(n, end)
         far = n >= FAR
         near = squares(np.where(far, 0, n))
-        return (np.where(far, zeta(2, shift) - zeta(2, shift + n), near) if far.any() else near) / whole
+        return (np.where(far, every - hurwitz(shift + n.astype(np.float64)), near) if far.any() else near) / whole
 
     return Weights(total, lambda rank: np.where(rank <= end, 1 / (rank + shift - 1.0) ** 2, 0) / whole)
 
@@ -123,30 +123,12 @@ def inverse_squares_target(
     return weighted(b, zeta_weights(T, horizon), None)
 
 
-def _examined(b: Batch, target: float, horizon: int | None) -> tuple[Floats, Floats]:
-    """INST's weight of each document, and of all ranks together, relative to the first rank.
-
-    With c gain met at or above rank i the reader goes on with chance ((i+2T-c-1)/(i+2T-c))²; between two
-    documents with gain c is fixed, products telescope and sums are differences of Hurwitz zetas.
-    """
-    shift = 2 * target
-    counts = b.relevant if horizon is None else b.relevant & (b.start < horizon)
-    gain = np.where(counts, b.gain, 0)
-    met = running(gain)
-    x = np.where(counts, b.start + (shift - met + gain), 1)
-    after = shift**2 * running(((x - gain) / x) ** 2, np.multiply)
-    before = np.concatenate([np.full((len(x), 1), shift**2), after[:, :-1]], axis=1)
-    turned = after * hurwitz(x + 1 - gain) - before * hurwitz(x + 1)
-    left = 0 if horizon is None else after[:, -1] * hurwitz(shift - met[:, -1] + horizon)
-    return np.where(counts, before / x**2, 0), shift**2 * hurwitz(np.array(shift)) + summed(turned) - left
-
-
 @measure(
     "INST",
     cite="moffat2015",
     formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j",
     gains="scaled",
-    orders="all",
+    orders="one open",
     residual=lambda b, *, T, horizon: _if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
     local=True,
     topward=False,
@@ -165,8 +147,7 @@ def information_satisfied(
     >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
     0.723289
     """
-    weight, whole = _examined(b, T, horizon)
-    return summed(b.gain * weight) / whole
+    return gain_per_document(b, T, NEVER if horizon is None else horizon)
 
 
 ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of it

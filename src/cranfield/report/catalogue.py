@@ -47,7 +47,7 @@ TIES = {
     "all": "ties=expected is the mean over all orders of tied documents, sampled where they are many",
     "each": "ties=expected is the mean over all orders of tied documents, sampled where they are many",
 }
-TIES["but one"] = TIES["all"]
+TIES["but one"] = TIES["one open"] = TIES["all"]
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
 
 # Grades of a small ranking with everything in it: a tie, a document nobody judged, one never retrieved.
