@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield import scored
 from cranfield.errors import UsageError
 
 RUN = {
@@ -91,6 +93,23 @@ def test_several_runs_keep_their_names_apart(tmp_path) -> None:
     assert cf.evaluate([RUN, RUN], QRELS, "AP", names=["x", "y"]).runs == ("x", "y")
     with pytest.raises(UsageError, match="2 runs were given, but 1 names"):
         cf.evaluate([RUN, RUN], QRELS, "AP", names=["x"])
+
+
+def test_many_runs_come_in_order_and_after_a_fault_no_more_are_read(monkeypatch) -> None:
+    runs = [{"q": {"a": 1.0, "b": float(i % 2) * 2}} for i in range(30)]
+    assert cf.evaluate(runs, {"q": {"a": 1}}, "RR").means[:, 0].tolist() == [1.0, 0.5] * 15
+    plain, read = scored.align, []
+
+    def slow(run, *rest):
+        read.append(run)
+        time.sleep(0.2 if len(read) > 1 else 0)
+        return plain(run, *rest)
+
+    monkeypatch.setattr(scored, "align", slow)
+    with pytest.raises(cf.InputError, match="none of its queries is judged"):
+        cf.evaluate([{"other": {"a": 1.0}}, *runs], {"q": {"a": 1}}, "RR")
+    time.sleep(0.3)
+    assert len(read) <= 2  # the next was begun before the fault was known
 
 
 def test_nothing_in_common_is_an_error() -> None:

@@ -255,9 +255,13 @@ class Aligner:
     def _in_order(self, rows: dict[str, Any]) -> dict[str, Any]:
         """Tied documents by grade, then by id where it is known: in what order rows came does not move a last bit."""
         query, start, document = rows["query"], rows["start"], rows["document"]
-        if not ((query[1:] == query[:-1]) & (start[1:] == start[:-1])).any():
+        same = (query[1:] == query[:-1]) & (start[1:] == start[:-1])
+        if not same.any():
             return rows
-        order = np.lexsort((rows["by_id"], self.nil[document], -self.grade[document], start, query))
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        keys = rows["by_id"], self.nil[document], -self.grade[document], start, query
+        order = np.arange(len(query))
+        order[tied] = tied[np.lexsort([key[tied] for key in keys])]
         return rows | {name: rows[name][order] for name in ("query", "document", "start", "size", "by_id", "by_input")}
 
 

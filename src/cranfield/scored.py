@@ -14,6 +14,9 @@ from cranfield.errors import InputError, MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.estimate import Estimate
 
+# Runs that are read before they can be measured, as reading must not wait while a core is free; fewer where they may
+# hold more judged documents together than this.
+AHEAD, HELD = 8, 1 << 20
 Part = Literal["value", "residual", "lowest", "highest"]
 Slot = tuple[bool, Key]  # whether documents are read, and what orders them
 
@@ -77,18 +80,24 @@ def align(run: Run, aligners: Aligners, columns: Sequence[Column]) -> dict[Slot,
 
 
 def aligned(runs: Sequence[Run], aligners: Aligners, columns: Sequence[Column]) -> Iterator[dict[Slot, Alignment]]:
-    """All runs in turn, the next one being read while this one is measured."""
+    """All runs in turn, the next few being read while this one is measured."""
     if len(runs) == 1:
         yield align(runs[0], aligners, columns)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as reader:
-        ahead = [reader.submit(align, run, aligners, columns) for run in runs[:2]]
-        for run in [*runs[2:], None, None]:
+    judged = max(len(aligner.grade) for aligner in aligners.values())
+    some = max(2, min(AHEAD, HELD // max(judged, 1)))
+    reader = ThreadPoolExecutor(1)
+    try:
+        ahead = [reader.submit(align, run, aligners, columns) for run in runs[:some]]
+        for run in runs[some:]:
             yield ahead.pop(0).result()
-            if run is not None:
-                ahead.append(reader.submit(align, run, aligners, columns))
+            ahead.append(reader.submit(align, run, aligners, columns))
+        while ahead:
+            yield ahead.pop(0).result()
+    finally:
+        reader.shutdown(cancel_futures=True)  # after a fault nobody waits for the others
 
 
 def score(run: Run, alignments: dict[Slot, Alignment], columns: Sequence[Column], seed: int) -> Scored:
