@@ -84,14 +84,14 @@ def seen(run: Run, measures: Iterable[Measure]) -> dict[str, set[str]]:
     return found
 
 
-def opened(corpus: Any, judgments: Judgments, runs: Sequence[Run], measures: Iterable[Measure]) -> Corpus | None:
+def opened(corpus: Any, judgments: Judgments, runs: Sequence[Run], measures: Iterable[Measure]) -> Any:
     """A corpus read once for all that is to be done with it: it has what these measures read by any rule of ties.
 
-    None where none of them reads, or there is no corpus.
+    As it was where none of them reads, or there is none.
     """
     looks = [look(measure) for measure in measures if measure.definition.content]
     if corpus is None or not looks:
-        return None
+        return corpus
     ends = [first.k for first in looks if first is not None]
     depth = None if None in ends else max((end for end in ends if end is not None), default=0)
     return Corpus.open(corpus, wanted=wanted(judgments, runs, depth))

@@ -97,6 +97,13 @@ def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
     assert "nothing can be significant" in result.stderr
 
 
+@pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])
+def test_a_corpus_that_nobody_reads_is_told_of(call: Call, verb: str) -> None:
+    result = call(verb, QRELS, BM25, DENSE, "-m", "AP", "--corpus", "nowhere.jsonl")
+    assert result.exit_code == 0
+    assert "no measure asked for reads documents: the corpus was not opened" in result.stderr
+
+
 def test_one_run_is_nothing_to_compare(call: Call) -> None:
     result = call("compare", QRELS, BM25)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -167,7 +167,7 @@ CSV = {
     "no header": (
         "q1,d1,2\n",
         "no column for the query; the columns are q1, d1, 2\n\n"
-        'hint: call it query_id, or say which it is: columns={"query": ...}',
+        'hint: call it query_id; in Python, columns={"query": ...} says which it is',
     ),
     "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "row 2: expected 3 fields as in the first line, found 2"),
     "score": (
@@ -241,7 +241,7 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     "column": (
         pd.DataFrame({"qid": ["q"], "passage": ["d"], "score": [1]}),
         "no column for the document; the columns are qid, passage, score\n\n"
-        'hint: call it doc_id, or say which it is: columns={"document": ...}',
+        'hint: call it doc_id; in Python, columns={"document": ...} says which it is',
     ),
 }
 

@@ -148,6 +148,7 @@ def command(
     from cranfield.errors import UsageError
     from cranfield.evaluate import planned
     from cranfield.located import opened
+    from cranfield.notes import UNOPENED
     from cranfield.report import compare as report
     from cranfield.report.guard import junit_xml, verdicts
     from cranfield.report.pages import write
@@ -175,6 +176,7 @@ def command(
         loaded = [read_run(run) for run in runs]  # standard input can be read once
         given["corpus"] = opened(corpus, judgments, loaded, [column.measure for column in columns])
         here = evaluate(loaded, judgments, names, **given)
+        told += [UNOPENED] if UNOPENED in here.notes else []
         called = dict(zip(reversed(runs), reversed(here.runs), strict=True))  # of a file given twice, the first
         baseline = _against(baseline, called, here.runs[0] if guarded else None)
         closely = None

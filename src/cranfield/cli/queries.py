@@ -59,6 +59,7 @@ def command(
     """
     from cranfield import contrasts, evaluate, read_qrels, read_run
     from cranfield.errors import UsageError
+    from cranfield.notes import UNOPENED
     from cranfield.report import contrasts as report
     from cranfield.report.figures import contrasts as drawing
     from cranfield.wording import plural
@@ -83,6 +84,7 @@ def command(
         plain = found.to_dict()
         pages = [report.queries(found, digits, most=most, bars=format == "table")]
         draw = lambda folder: drawing.figures(found, folder)  # noqa: E731
+        told += [UNOPENED] if UNOPENED in scores.notes else []
         if found.left_out:
             told = [*told, f"{plural(found.left_out, 'query')} left out, for which some run has no value"]
         if told:

@@ -150,7 +150,7 @@ def chosen(
             found[role] = guess
     for role in wanted[:3]:
         if role not in found and not (role == "score" and "rank" in found):
-            hint = f'call it {GUESSES[role][0]}, or say which it is: columns={{"{role}": ...}}'
+            hint = f'call it {GUESSES[role][0]}; in Python, columns={{"{role}": ...}} says which it is'
             raise _missing(f"no column for the {role}", names, place, hint)
     return found
 

@@ -44,7 +44,7 @@ def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> di
         what = "ties=input" if given else "ties=rank"
         raise InputError(
             [f"runs: {what} asks for the order in which documents were given, and a Spark DataFrame has none"],
-            hint='keep it in a column of numbers called row, or say which it is: columns={"row": ...}',
+            hint='keep it in a column of numbers called row; in Python, columns={"row": ...} says which it is',
         )
     if not given and not (ranked and "rank" not in found):
         found.pop("row", None)
