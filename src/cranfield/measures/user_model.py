@@ -6,7 +6,7 @@ neither judged nor retrieved leaves a residual: how much higher the score could 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from cranfield.batch import CELLS, Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
-from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Rank, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Range, Rank, measure
 from cranfield.measures.satisfaction import gain_per_document
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.rows import running, summed
@@ -79,6 +79,8 @@ def inverse_squares(b: Batch, *, k: Rank | None = None) -> Floats:
 
 NEVER = np.iinfo(np.int64).max // 2  # a rank below every list
 FAR = 1 << 24  # ranks above which running sums are kept
+# With 1/4 or less, who has met nothing but relevant documents would go on with a chance of ((2T-1)/2T)² of 1 or more.
+Target = Annotated[float, Range(0.25, 1e6, closed="(]")]
 
 
 def zeta_weights(target: float, horizon: int | None) -> Weights:
@@ -136,7 +138,7 @@ def inverse_squares_target(
 def information_satisfied(
     b: Batch,
     *,
-    T: Positive = 1.0,
+    T: Target = 1.0,
     horizon: Rank | None = 1000,
 ) -> Floats:
     """The gain per document of a reader who wants T relevant documents and loses interest as they come in.
