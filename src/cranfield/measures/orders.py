@@ -199,16 +199,22 @@ def _drawn(ties: Ties, query: int, seed: int) -> Settled:
     rng = generator(batch, seed)
     start = np.repeat(batch.start, SAMPLES, axis=0)
     for columns, _, size in groups(batch):
-        start[:, columns] += _sample(len(columns), size, rng)
+        start[:, columns] += _sample(len(columns), size, SAMPLES, rng)
     own = np.full(SAMPLES, query)
     return Settled.all(own, start, np.ones_like(start), np.full(SAMPLES, 1 / SAMPLES), sampled=True)
 
 
-def _sample(documents: int, size: int, rng: np.random.Generator) -> Integers:
+def _sample(documents: int, size: int, samples: int, rng: np.random.Generator) -> Integers:
     """Places (sample, document) drawn without two documents in one."""
     if documents**2 > size:
-        return rng.permuted(np.tile(np.arange(size), (SAMPLES, 1)), axis=1)[:, :documents]
-    places = rng.integers(0, size, (SAMPLES, documents))
+        # Fisher's and Yates's shuffle of all samples at once, which ends when the documents have their places.
+        places = np.repeat(np.arange(size)[:, None], samples, axis=1)
+        flat, each = places.reshape(-1), np.arange(samples)
+        for d, chance in enumerate(rng.random((documents, samples))):
+            at = (d + (chance * (size - d)).astype(np.int64)) * samples + each
+            places[d], flat[at] = flat[at], places[d].copy()
+        return places[:documents].T
+    places = rng.integers(0, size, (samples, documents))
     while len(again := np.flatnonzero((np.diff(np.sort(places, axis=1), axis=1) == 0).any(axis=1))):
         places[again] = rng.integers(0, size, (len(again), documents))
     return places
@@ -225,10 +231,7 @@ def _each(batch: Batch, query: int, k: int, seed: int) -> Settled:
     sampled = math.prod(math.perm(size, n) for (_, _, size), n in zip(tied, slots, strict=True)) > EXACT_EACH
     chosen: list[Integers]
     if sampled:
-        chosen = [
-            rng.permuted(np.tile(np.arange(size), (SAMPLES_EACH, 1)), axis=1)[:, :n]
-            for (_, _, size), n in zip(tied, slots, strict=True)
-        ]
+        chosen = [_sample(n, size, SAMPLES_EACH, rng) for (_, _, size), n in zip(tied, slots, strict=True)]
     else:
         every = [
             np.array(list(itertools.permutations(range(size), n)), np.int64)
