@@ -135,6 +135,8 @@ WRONG = {
     "CG(gain={1: 2, 'a': 3})": (
         "`CG(gain={1: 2, 'a': 3})`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not {1: 2, 'a': 3}"
     ),
+    "RBP(max=1e-320)": "`RBP(max=1e-320)`: max must be a number in [1e-100, 1e+100], not 1e-320",
+    "DCG(gain={1: 1e308})": "`DCG(gain={1: 1e308})`: a gain cannot be more than 1e+100",
     "INST(T=0.25)": "`INST(T=0.25)`: T must be a number in (0.25, 1e+06], not 0.25",
     "Q(beta=1e300)": "`Q(beta=1e300)`: beta must be a number in [0, 1e+06], not 1e+300",
     "Utility(hit=1e300)": "`Utility(hit=1e300)`: hit must be a number in [-1e+100, 1e+100], not 1e+300",

@@ -34,6 +34,7 @@ Rank = Annotated[int, Range(1, 10_000_000)]  # weights are kept for every rank d
 Probability = Annotated[float, Range(0, 1, "()")]
 Positive = Annotated[float, Range(0, 1e6, closed="(]")]
 Share = Annotated[float, Range(0, 1)]
+GREAT = 1e100  # sums and ratios of what is no greater, and of one over it, are numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,8 @@ class GainParameter(Parameter):
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
                 raise MeasureError(f"{where}: a gain cannot be negative")
+            if numbers and max(gain for _, gain in value) > GREAT:
+                raise MeasureError(f"{where}: a gain cannot be more than {GREAT:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif value in self.choices:
@@ -94,7 +97,7 @@ class GainParameter(Parameter):
 REL = Parameter("rel", float, 1.0, Range(0, closed="(]"))
 GRADED_REL = Parameter("rel", float, None, Range(0, closed="(]"), optional=True)
 GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
-MAX = Parameter("max", float, None, Range(0, closed="()"), optional=True)
+MAX = Parameter("max", float, None, Range(1 / GREAT, GREAT), optional=True)
 MIN = Parameter("min", float, 0.0, Range(0, closed="[)"))
 IDEAL = Parameter("ideal", str, "paper", choices=("paper", "bounded"))
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {

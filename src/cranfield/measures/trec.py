@@ -13,6 +13,7 @@ from cranfield.batch import Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
+from cranfield.measures.parameters import GREAT
 from cranfield.measures.places import mean_in
 from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
@@ -24,7 +25,7 @@ from cranfield.rows import running, summed
 inf = float("inf")
 
 Points = Annotated[int, Range(2, 10_000)]
-Worth = Annotated[float, Range(-1e100, 1e100)]
+Worth = Annotated[float, Range(-GREAT, GREAT)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 
