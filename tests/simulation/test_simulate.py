@@ -258,3 +258,17 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mon
         save(small(seed=3), folder, force=True)
     assert (folder / "truth.json").read_text() == before
     assert [p.name for p in tmp_path.iterdir()] == ["lab"]
+
+
+def test_an_interrupt_right_after_the_folder_was_made_leaves_none(tmp_path: Path, monkeypatch) -> None:
+    made = small()
+    mkdir = Path.mkdir
+
+    def interrupted(self: Path, *args: object, **how: object) -> None:
+        mkdir(self, *args, **how)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save(made, tmp_path / "lab")
+    assert list(tmp_path.iterdir()) == []

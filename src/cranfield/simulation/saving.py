@@ -85,10 +85,10 @@ def _fresh(target: Path, force: bool) -> Iterator[Path]:
     mark = secrets.token_hex(4)
     draft, old = (target.with_name(f".{target.name}.{mark}.{what}") for what in ("part", "old"))
     try:
-        draft.mkdir(parents=True)
-    except OSError as error:
-        raise InputError([f"{target}: cannot be written: {(error.strerror or str(error)).lower()}"]) from error
-    try:
+        try:
+            draft.mkdir(parents=True)
+        except OSError as error:
+            raise InputError([f"{target}: cannot be written: {(error.strerror or str(error)).lower()}"]) from error
         yield draft
         if target.exists():
             target.rename(old)
