@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield import scored
+from cranfield import core, scored
 from cranfield.errors import UsageError
 
 RUN = {
@@ -110,6 +110,15 @@ def test_many_runs_come_in_order_and_after_a_fault_no_more_are_read(monkeypatch)
         cf.evaluate([{"other": {"a": 1.0}}, *runs], {"q": {"a": 1}}, "RR")
     time.sleep(0.3)
     assert len(read) <= 2  # the next was begun before the fault was known
+
+
+def test_that_reading_is_slow_is_said_once(monkeypatch) -> None:
+    monkeypatch.delenv("CRANFIELD_PLAIN", raising=False)
+    monkeypatch.setattr(core, "NATIVE", False)
+    core.admit.cache_clear()
+    with pytest.warns(RuntimeWarning, match="plain Python"):
+        cf.evaluate(RUN, QRELS, "AP")
+    cf.evaluate(RUN, QRELS, "AP")  # warnings are errors here
 
 
 def test_nothing_in_common_is_an_error() -> None:

@@ -64,8 +64,11 @@ range a number becomes infinite or zero, as in Python. Nothing is returned but f
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from cranfield import _words
+
+SLOW = "reading in plain Python, slowly; install with a C++ compiler for speed"
 
 if os.environ.get("CRANFIELD_PLAIN"):
     import cranfield._plain as implementation
@@ -89,3 +92,12 @@ join_table = implementation.join_table
 join_dict = implementation.join_dict
 # A core that was built before this was added still reads runs.
 Words = getattr(implementation, "Words", _words.Words)
+
+
+@cache
+def admit() -> None:
+    """Says once that there is no native core, unless somebody chose to do without it."""
+    if not NATIVE and not os.environ.get("CRANFIELD_PLAIN"):
+        import warnings
+
+        warnings.warn(SLOW, RuntimeWarning, stacklevel=3)

@@ -12,12 +12,7 @@ import pytest
 from cli_samples import Call
 from click.testing import CliRunner, Result
 
-from cranfield import core
 from cranfield.cli.main import cli
-
-if not core.NATIVE:
-    # The plain reader was not chosen but is all there is: its note would stand in every message.
-    os.environ["CRANFIELD_PLAIN"] = "1"
 
 
 @pytest.fixture

@@ -100,7 +100,8 @@ def fail(message: str, hint: str, code: int) -> None:
 def cli(ctx: click.Context) -> None:
     """Scores for rankings as they are: tied, cut short, half judged."""
     if not core.NATIVE and not os.environ.get("CRANFIELD_PLAIN"):
-        click.echo("note: reading in plain Python, slowly; install with a C++ compiler for speed", err=True)
+        click.echo(f"note: {core.SLOW}", err=True)
+        os.environ["CRANFIELD_PLAIN"] = "1"  # once is enough
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -17,6 +17,7 @@ from cranfield.formats.repeats import first_rows
 
 def join(run: Run, index: Any, key: str, by_id: bool) -> dict[str, Any]:
     """Where the judged documents of an index stand in a run: the dict that `core` describes."""
+    core.admit()
     source = run.source
     if isinstance(source, Table):
         query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
