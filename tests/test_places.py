@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import zeta
 
 from cranfield.measures import places
+from cranfield.measures.orders import _sample
 from cranfield.measures.places import mean_in, shared
 from cranfield.measures.weights import hurwitz
 
@@ -42,6 +43,21 @@ def test_a_place_is_had_once_for_all_runs_that_are_alike(some: list) -> None:
     assert set(had) == wanted
     for at, (f, n, k) in zip(run.tolist(), some, strict=True):
         assert had[at : at + n] == [(k, p) for p in range(f, f + n)]
+
+
+@pytest.mark.parametrize(("documents", "size"), [(3, 12), (5, 7), (7, 7), (1, 4)])
+def test_drawn_places_are_all_different_and_as_likely(documents: int, size: int) -> None:
+    samples = 20_000
+    drawn = _sample(documents, size, samples, np.random.default_rng(5))
+    assert drawn.shape == (samples, documents)
+    assert (np.diff(np.sort(drawn, axis=1), axis=1) > 0).all()
+    for column in drawn.T:
+        seen = np.bincount(column, minlength=size)
+        assert len(seen) == size
+        assert np.abs(seen / samples - 1 / size).max() < 5 * np.sqrt(1 / size / samples)
+    # Of two documents either may be above.
+    if documents > 1:
+        assert abs((drawn[:, 0] < drawn[:, 1]).mean() - 0.5) < 5 * 0.5 / np.sqrt(samples)
 
 
 def test_hurwitz_zetas_are_those_of_scipy_and_the_same_from_a_table() -> None:

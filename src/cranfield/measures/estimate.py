@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from cranfield.data import Floats
 
@@ -13,3 +17,11 @@ class Estimate:
 
     value: Floats
     error: Floats | None = None
+
+    @staticmethod
+    def joined(queries: int, parts: Iterable[tuple[Any, Estimate]]) -> Estimate:
+        """Estimates of some of the queries, each with which these are; of two for one query the later."""
+        value, error = np.zeros((2, queries))
+        for which, found in parts:
+            value[which], error[which] = found.value, 0 if found.error is None else found.error
+        return Estimate(value, error if error.any() else None)

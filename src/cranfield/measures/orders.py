@@ -16,17 +16,7 @@ import numpy as np
 from cranfield.batch import CELLS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.estimate import Estimate
-from cranfield.measures.settled import (
-    EXACT,
-    SAMPLES,
-    Scorer,
-    Settled,
-    expected,
-    generator,
-    groups,
-    kinds,
-    once,
-)
+from cranfield.measures.settled import EXACT, SAMPLES, Scorer, Settled, expected, generator, groups, kinds, once
 from cranfield.rows import running
 
 # The same where no two documents are alike, so that every order is to be read anew.
@@ -55,11 +45,8 @@ def over_orders(kernel: Scorer, batch: Batch, *, places: float = 1, local: bool 
     some = batch.rows(several)
     start, size = batch.start.copy(order="K"), batch.size.copy(order="K")
     start[several], size[several] = some.start + some.order, 1
-    value = kernel(replace(batch, start=start, size=size)).value
-    error = np.zeros_like(value)
-    found = once(some, local, every)
-    value[several], error[several] = found.value, 0 if found.error is None else found.error
-    return Estimate(value, error if error.any() else None)
+    others = kernel(replace(batch, start=start, size=size))
+    return Estimate.joined(len(start), [(slice(None), others), (several, once(some, local, every))])
 
 
 def _all_orders(kernel: Scorer, batch: Batch, places: float, local: bool, seed: int) -> Estimate:
@@ -67,13 +54,10 @@ def _all_orders(kernel: Scorer, batch: Batch, places: float, local: bool, seed: 
     rows = ties.ways if places == 1 else ties.rows
     many = np.where(ties.few(places), rows, SAMPLES) * ties.loose.shape[1]
     chunk = (np.cumsum(many) // (4 * CELLS)).astype(np.int64)
-    value, error = np.zeros((2, len(batch.length)))
-    for number in range(chunk[-1] + 1):
-        part = np.flatnonzero(chunk == number)
-        some = ties if len(part) == len(value) else Ties.of(batch.rows(part))
-        found = _some_orders(kernel, some, places, local, seed)
-        value[part], error[part] = found.value, 0 if found.error is None else found.error
-    return Estimate(value, error if error.any() else None)
+    parts = [np.flatnonzero(chunk == number) for number in range(chunk[-1] + 1)]
+    each = (ties if len(parts) == 1 else Ties.of(batch.rows(part)) for part in parts)
+    found = (_some_orders(kernel, some, places, local, seed) for some in each)
+    return Estimate.joined(len(chunk), zip(parts, found, strict=True))
 
 
 def _some_orders(kernel: Scorer, ties: Ties, places: float, local: bool, seed: int) -> Estimate:

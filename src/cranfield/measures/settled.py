@@ -167,12 +167,8 @@ def split(batch: Batch, chosen: Booleans, one: Scorer, other: Scorer) -> Estimat
     """The score of every query: one way where chosen, another where not."""
     if not chosen.any():
         return other(batch)
-    value, error = np.zeros((2, len(chosen)))
-    for part, score in ((chosen, one), (~chosen, other)):
-        if part.any():
-            found = score(batch.rows(np.flatnonzero(part)))
-            value[part], error[part] = found.value, 0 if found.error is None else found.error
-    return Estimate(value, error if error.any() else None)
+    parts = ((np.flatnonzero(chosen), one), (np.flatnonzero(~chosen), other))
+    return Estimate.joined(len(chosen), ((part, score(batch.rows(part))) for part, score in parts if len(part)))
 
 
 def _seen(b: Batch, local: bool) -> Iterator[Any]:
