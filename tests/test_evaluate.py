@@ -115,10 +115,15 @@ def test_many_runs_come_in_order_and_after_a_fault_no_more_are_read(monkeypatch)
 def test_that_reading_is_slow_is_said_once(monkeypatch) -> None:
     monkeypatch.delenv("CRANFIELD_PLAIN", raising=False)
     monkeypatch.setattr(core, "NATIVE", False)
-    core.admit.cache_clear()
+    monkeypatch.setattr(core, "_said", [])
     with pytest.warns(RuntimeWarning, match="plain Python"):
         cf.evaluate(RUN, QRELS, "AP")
     cf.evaluate(RUN, QRELS, "AP")  # warnings are errors here
+    monkeypatch.setattr(core, "_said", [])
+    heard: list[str] = []
+    core.admit(heard.append)
+    cf.evaluate(RUN, QRELS, "AP")
+    assert heard == [core.SLOW]
 
 
 def test_nothing_in_common_is_an_error() -> None:

@@ -64,7 +64,7 @@ range a number becomes infinite or zero, as in Python. Nothing is returned but f
 from __future__ import annotations
 
 import os
-from functools import cache
+from collections.abc import Callable
 
 from cranfield import _words
 
@@ -93,11 +93,17 @@ join_dict = implementation.join_dict
 # A core that was built before this was added still reads runs.
 Words = getattr(implementation, "Words", _words.Words)
 
+_said: list[str] = []
 
-@cache
-def admit() -> None:
-    """Says once that there is no native core, unless somebody chose to do without it."""
-    if not NATIVE and not os.environ.get("CRANFIELD_PLAIN"):
-        import warnings
 
-        warnings.warn(SLOW, RuntimeWarning, stacklevel=3)
+def admit(say: Callable[[str], object] | None = None) -> None:
+    """Says once, as a warning or in the way given, that there is no native core; not where that was chosen."""
+    if NATIVE or _said or os.environ.get("CRANFIELD_PLAIN"):
+        return
+    _said.append(SLOW)
+    if say is not None:
+        say(SLOW)
+        return
+    import warnings
+
+    warnings.warn(SLOW, RuntimeWarning, stacklevel=3)

@@ -99,9 +99,7 @@ def fail(message: str, hint: str, code: int) -> None:
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Scores for rankings as they are: tied, cut short, half judged."""
-    if not core.NATIVE and not os.environ.get("CRANFIELD_PLAIN"):
-        click.echo(f"note: {core.SLOW}", err=True)
-        os.environ["CRANFIELD_PLAIN"] = "1"  # once is enough
+    core.admit(lambda text: click.echo(f"note: {text}", err=True))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
