@@ -43,4 +43,4 @@ def test_figures(call: Call, tmp_path: Path) -> None:
 def test_a_query_takes_two_runs(call: Call) -> None:
     result = call("queries", QRELS, BM25, "--query", "q1")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "--query looks at two runs, and 1 were given" in result.stderr
+    assert "--query looks at two runs, not 1" in result.stderr

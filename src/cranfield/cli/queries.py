@@ -69,7 +69,7 @@ def command(
     loaded = [read_run(run) for run in runs]  # standard input can be read once
     if query is not None:
         if len(runs) != 2:
-            raise UsageError(f"--query looks at two runs, and {len(runs)} were given")
+            raise UsageError(f"--query looks at two runs, not {len(runs)}")
         if figures is not None:
             raise UsageError("--query has no figure")
         scores = evaluate(loaded, judgments, measure, **how)
