@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import cranfield
-from cranfield.batch import Aligner
+from cranfield.alignment import Aligner
 
 RULES = ("trec", "expected")
 CUTOFF = {"required": "@10", "recall": "@0.5"}

@@ -13,8 +13,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield import formats
+from cranfield.alignment import Aligner, Alignment
 from cranfield.arguments import one_of
-from cranfield.batch import Aligner, Alignment, Booleans
+from cranfield.batch import Booleans
 from cranfield.bounds import bounds
 from cranfield.data import Floats, Integers, Run
 from cranfield.errors import UsageError

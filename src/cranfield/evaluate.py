@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield import formats
+from cranfield.alignment import Aligner
 from cranfield.arguments import one_of
-from cranfield.batch import Aligner
 from cranfield.data import Run
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.measures import Measure, parse

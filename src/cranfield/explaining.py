@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield import formats
-from cranfield.batch import Aligner, Batch
+from cranfield.alignment import Aligner
+from cranfield.batch import Batch
 from cranfield.content.gains import steps
 from cranfield.content.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.batch import Aligner
+from cranfield.alignment import Aligner
 from cranfield.content import Corpus, wanted
 from cranfield.content.judged import Reading
 from cranfield.data import Judgments, Run, Strings

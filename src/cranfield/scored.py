@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Aligner, Alignment, Batch, Key
+from cranfield.alignment import Aligner, Alignment
+from cranfield.batch import Batch, Key
 from cranfield.data import Floats, Integers, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures import Measure

@@ -11,7 +11,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example, formats
-from cranfield.batch import Aligner
+from cranfield.alignment import Aligner
 from cranfield.studies.cutting import Lists
 from cranfield.studies.stopping import Outcome, Stopping, stopping
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cranfield.batch import Aligner, Alignment
+from cranfield.alignment import Aligner, Alignment
 from cranfield.data import Judgments
 from cranfield.errors import InputError
 from cranfield.formats import check_run, read_qrels, read_run

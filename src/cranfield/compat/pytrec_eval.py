@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import Aligner
+from cranfield.alignment import Aligner
 from cranfield.compat.trec_measures import NICKNAMES, Setting, known, lines, nickname, scores
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError

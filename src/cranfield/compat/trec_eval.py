@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import Aligner, Alignment
+from cranfield.alignment import Aligner, Alignment
 from cranfield.compat.trec_measures import (
     PREFERENCES,
     Generation,

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Alignment
+from cranfield.alignment import Alignment
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.measures import Measure, parse

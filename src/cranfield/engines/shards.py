@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import Aligner
+from cranfield.alignment import Aligner
 from cranfield.content.artifact import AGAIN
 from cranfield.content.judged import Reading
 from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table

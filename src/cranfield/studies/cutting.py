@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from cranfield import formats
-from cranfield.batch import COLUMNS, Aligner, Alignment, Batch, Booleans, ragged
+from cranfield.alignment import Aligner, Alignment
+from cranfield.batch import COLUMNS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers, Run
 from cranfield.formats.repeats import codes_of
 from cranfield.measures import Measure

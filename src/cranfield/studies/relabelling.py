@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.batch import Aligner, Alignment, Batch, Booleans, Key, ragged, ungained
+from cranfield.alignment import Aligner, Alignment
+from cranfield.batch import Batch, Booleans, Key, ragged, ungained
 from cranfield.content.judged import Reading
 from cranfield.content.rereading import Partial, Rereading
 from cranfield.data import Floats, Integers, Judgments, Labels, Run

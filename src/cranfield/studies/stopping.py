@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import formats
+from cranfield.alignment import Aligner
 from cranfield.arguments import whole
-from cranfield.batch import Aligner, Booleans
+from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluate import columns_of, named

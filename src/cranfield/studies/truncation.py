@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield import formats
-from cranfield.batch import Aligner, Booleans
+from cranfield.alignment import Aligner
+from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluate import evaluate
