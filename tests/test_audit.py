@@ -15,7 +15,7 @@ import pytest
 
 import cranfield as cf
 from cranfield import example
-from cranfield.auditing import CAUSES, DEFAULT_MEASURES, Audit
+from cranfield.analysis.audit import CAUSES, DEFAULT_MEASURES, Audit
 from cranfield.errors import InputError, MissingDependency, UsageError
 from cranfield.report import audit as report
 from cranfield.report.figures import audit as figures
@@ -28,12 +28,12 @@ DL19 = Path(__file__).parents[2] / "shared" / "data" / "dl19"
 
 @pytest.fixture(scope="module")
 def museum() -> Audit:
-    return cf.audit(RUNS, QRELS, MEASURES)
+    return cf.audit(QRELS, RUNS, MEASURES)
 
 
 def means(variant: str, names: list[str], **how: object) -> np.ndarray:
     views = {name: f"{name[:-1]}, {variant}]" if name.endswith("]") else f"{name}[{variant}]" for name in names}
-    return cf.evaluate(RUNS, QRELS, list(views.values()) if variant else names, **how).means
+    return cf.evaluate(QRELS, RUNS, list(views.values()) if variant else names, **how).means
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def means(variant: str, names: list[str], **how: object) -> np.ndarray:
 @pytest.mark.parametrize("undefined", ["skip", "zero", "one"])
 def test_numbers_are_those_of_separate_evaluations(part: str, variant: str, undefined: str) -> None:
     names = MEASURES if variant != "condensed" else MEASURES[:-1]
-    found = getattr(cf.audit(RUNS, QRELS, names, undefined=undefined), part)
+    found = getattr(cf.audit(QRELS, RUNS, names, undefined=undefined), part)
     assert found == pytest.approx(means(variant, names, undefined=undefined), abs=1e-12)
 
 
@@ -63,17 +63,17 @@ def test_terminal_values_and_their_absence(museum: Audit) -> None:
 
 
 def test_full_lists_were_not_ended(museum: Audit) -> None:
-    found = cf.audit(RUNS, QRELS, "RBP", full_length=15)
-    expected = cf.evaluate(RUNS, QRELS, "RBP[terminal]", full_length=15).means
+    found = cf.audit(QRELS, RUNS, "RBP", full_length=15)
+    expected = cf.evaluate(QRELS, RUNS, "RBP[terminal]", full_length=15).means
     assert found.terminal == pytest.approx(expected)
     assert not np.allclose(found.terminal[:, 0], museum.terminal[:, MEASURES.index("RBP")])
     with pytest.raises(InputError, match="has 12 documents; a full list has 5"):
-        cf.audit(RUNS, QRELS, "RBP", full_length=5)
+        cf.audit(QRELS, RUNS, "RBP", full_length=5)
 
 
 def test_intervals_are_those_of_scores(museum: Audit) -> None:
-    scores = cf.evaluate(RUNS, QRELS, MEASURES)
-    bca = cf.audit(RUNS[:1], QRELS, "AP", interval="bca", seed=7)
+    scores = cf.evaluate(QRELS, RUNS, MEASURES)
+    bca = cf.audit(QRELS, RUNS[:1], "AP", interval="bca", seed=7)
     assert (bca.low[0, 0], bca.high[0, 0]) == scores.interval(0, 0, method="bca", seed=7)
     for r, m in np.ndindex(museum.score.shape):
         limits = scores.interval(r, m, method="t")
@@ -82,8 +82,8 @@ def test_intervals_are_those_of_scores(museum: Audit) -> None:
 
 @pytest.mark.parametrize("undefined", ["skip", "zero", "one"])
 def test_bounds_are_those_of_evaluate_and_hold_the_score(undefined: str) -> None:
-    found = cf.audit(RUNS, QRELS, undefined=undefined)
-    scores = cf.evaluate(RUNS, QRELS, list(DEFAULT_MEASURES), bounds=True, undefined=undefined)
+    found = cf.audit(QRELS, RUNS, undefined=undefined)
+    scores = cf.evaluate(QRELS, RUNS, list(DEFAULT_MEASURES), bounds=True, undefined=undefined)
     columns = {label: scores.means[:, c] for c, label in enumerate(scores.measures)}
     for m, name in enumerate(DEFAULT_MEASURES):
         assert found.lowest[:, m] == pytest.approx(columns[f"{name} lowest"])
@@ -110,27 +110,27 @@ def test_worst_expected_best(museum: Audit) -> None:
 def test_shares_and_lists() -> None:
     run = {"q1": {"a": 3.0, "u": 2.0, "b": 1.0}, "q2": {"u": 1.0}}
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"a": 0}, "q4": {"a": 2}}
-    found = cf.audit(run, qrels, ["P@1", "P@2", "AP", "AP(rel=2)", "AP[depth=2]"])
+    found = cf.audit(qrels, run, ["P@1", "P@2", "AP", "AP(rel=2)", "AP[depth=2]"])
     assert found.unjudged[0] == pytest.approx([1 / 2, 2 / 3, 2 / 4, 2 / 4, 2 / 3])
     assert found.nil.tolist() == [[1, 1, 1, 3, 1]]
     assert found.silent.tolist() == [[1, 1, 1, 1, 1]]
     assert (found.empty.tolist(), found.length.tolist()) == ([2], [1.0])
-    answered = cf.audit(run, qrels, "AP", queries="both")
+    answered = cf.audit(qrels, run, "AP", queries="both")
     assert (answered.empty.tolist(), answered.length.tolist(), answered.nil.tolist()) == ([0], [2.0], [[0]])
-    assert np.isnan(cf.audit({"q1": {}}, qrels, "AP").unjudged).all()
+    assert np.isnan(cf.audit(qrels, {"q1": {}}, "AP").unjudged).all()
 
 
 def test_an_id_that_means_no_answer_is_silence() -> None:
     run = {"q1": {"NIL": 1.0}, "q2": {"a": 1.0, "NIL": 0.5}}
-    found = cf.audit(run, {"q1": {"a": 0}, "q2": {"a": 0}}, "RR", nil="NIL")
+    found = cf.audit({"q1": {"a": 0}, "q2": {"a": 0}}, run, "RR", nil="NIL")
     assert (found.nil.tolist(), found.silent.tolist()) == ([[2]], [[1]])
-    assert found.score == pytest.approx(cf.evaluate(run, {"q1": {"a": 0}, "q2": {"a": 0}}, "RR", nil="NIL").means)
+    assert found.score == pytest.approx(cf.evaluate({"q1": {"a": 0}, "q2": {"a": 0}}, run, "RR", nil="NIL").means)
 
 
 def test_queries_that_nobody_judged_count_where_a_run_decides() -> None:
     runs = [{"q": {"a": 1.0}, "x": {"u": 1.0, "v": 0.5}}, {"q": {"b": 2.0, "a": 1.0}, "y": {"u": 1.0}}]
-    found = cf.audit(runs, {"q": {"a": 1, "b": 0}}, "RBP", queries="run", names=["one", "two"])
-    assert found.score == pytest.approx(cf.evaluate(runs, {"q": {"a": 1, "b": 0}}, "RBP", queries="run").means)
+    found = cf.audit({"q": {"a": 1, "b": 0}}, runs, "RBP", queries="run", names=["one", "two"])
+    assert found.score == pytest.approx(cf.evaluate({"q": {"a": 1, "b": 0}}, runs, "RBP", queries="run").means)
     assert found.length.tolist() == [1.5, 1.5]
     assert found.highest[:, 0] == pytest.approx([(0.2 + 0.36) / 2, (0.16 + 0.2) / 2])
 
@@ -150,7 +150,7 @@ def said(found: Audit, cause: str) -> list[str]:
 
 
 def test_ties() -> None:
-    found = cf.audit(TIED, JUDGED, "RR", names=["tied", "clear"])
+    found = cf.audit(JUDGED, TIED, "RR", names=["tied", "clear"])
     assert causes(found) == ["ties"]
     assert said(found, "ties") == [
         "RR: `clear` and `tied` change places if ties fall the other way "
@@ -160,7 +160,7 @@ def test_ties() -> None:
 
 def test_unjudged() -> None:
     runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"u": 2.0, "a": 1.0}}]
-    found = cf.audit(runs, JUDGED, "RBP", names=["known", "new"])
+    found = cf.audit(JUDGED, runs, "RBP", names=["known", "new"])
     assert causes(found) == ["unjudged"]
     assert said(found, "unjudged") == [
         "RBP: `known` and `new` could change places if unjudged documents were judged "
@@ -170,7 +170,7 @@ def test_unjudged() -> None:
 
 def test_condensed() -> None:
     runs = [{"q": {"a": 3.0, "c": 2.0, "b": 1.0}}, {"q": {"u": 4.0, "v": 3.0, "a": 2.0, "b": 1.0}}]
-    found = cf.audit(runs, {"q": {"a": 1, "b": 1, "c": 0}}, "RBP", names=["known", "new"])
+    found = cf.audit({"q": {"a": 1, "b": 1, "c": 0}}, runs, "RBP", names=["known", "new"])
     assert said(found, "condensed") == [
         "RBP: `known` and `new` change places without unjudged documents "
         "(0.328 against 0.230; condensed 0.328 against 0.360)"
@@ -179,7 +179,7 @@ def test_condensed() -> None:
 
 def test_terminal() -> None:
     runs = [{"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
-    found = cf.audit(runs, JUDGED, "RBP", names=["long", "short"])
+    found = cf.audit(JUDGED, runs, "RBP", names=["long", "short"])
     assert causes(found) == ["terminal"]
     assert said(found, "terminal") == [
         "RBP: `long` and `short` change places if the end of a list is an answer "
@@ -191,7 +191,7 @@ def test_queries() -> None:
     qrels = {q: {"a": 1, "b": 0} for q in ("q1", "q2", "q3")}
     first, second = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}
     runs = [{"q1": first, "q2": second, "q3": first}, {"q1": second, "q2": second, "q3": second}]
-    found = cf.audit(runs, qrels, "RR", names=["mixed", "steady"])
+    found = cf.audit(qrels, runs, "RR", names=["mixed", "steady"])
     assert causes(found) == ["queries"]
     assert said(found, "queries") == [
         "RR: `mixed` and `steady` have overlapping confidence intervals "
@@ -201,7 +201,7 @@ def test_queries() -> None:
 
 def test_nothing() -> None:
     runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
-    found = cf.audit(runs, JUDGED, "RR", names=["one", "two"])
+    found = cf.audit(JUDGED, runs, "RR", names=["one", "two"])
     assert found.swaps == ()
     text = " ".join(report.write(found).split())
     assert "Nothing can: neither ties nor unjudged documents, nor how lists end, nor the choice of queries." in text
@@ -210,15 +210,15 @@ def test_nothing() -> None:
 
 def test_what_was_only_tried_is_not_called_impossible() -> None:
     runs, qrels = [{"q": {"a": 3.0, "b": 2.0}}, {"q": {"b": 3.0, "a": 2.0}}], {"q": {"a": 2, "b": 1}}
-    text = report.write(cf.audit(runs, qrels, ["RR(rel=2)", "nDCG"], names=["one", "two"]), width=100)
+    text = report.write(cf.audit(qrels, runs, ["RR(rel=2)", "nDCG"], names=["one", "two"]), width=100)
     assert "Nothing can" in text
     assert "For nDCG that is so for the judgments tried, and no proof." in text
 
 
 def test_no_order_to_change() -> None:
     run = {"q": {"a": 1.0}}
-    assert "There is one run: its scores could be others" in report.write(cf.audit(run, JUDGED, "RR"))
-    same = cf.audit([run, run], JUDGED, "RR", names=["one", "two"])
+    assert "There is one run: its scores could be others" in report.write(cf.audit(JUDGED, run, "RR"))
+    same = cf.audit(JUDGED, [run, run], "RR", names=["one", "two"])
     assert "The runs score the same: there is no order to change." in report.write(same)
     assert (same.swaps, same.pairs.tolist()) == ((), [0])
 
@@ -226,7 +226,7 @@ def test_no_order_to_change() -> None:
 def test_equal_looking_scores_are_told_apart() -> None:
     qrels = {"q": {"a": 1, "b": 0}} | {f"p{i}": {"x": 1} for i in range(4000)}
     runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
-    found = cf.audit(runs, qrels, "RR", names=["one", "two"])
+    found = cf.audit(qrels, runs, "RR", names=["one", "two"])
     assert "(0.0002 [" in said(found, "queries")[0]
 
 
@@ -264,7 +264,7 @@ def test_tables_fit_the_screen(museum: Audit, width: int) -> None:
 
 
 def test_what_a_table_says(museum: Audit) -> None:
-    text = report.write(cf.audit(RUNS[3:], QRELS, ["AP", "RR"]), width=120, colour=True)
+    text = report.write(cf.audit(QRELS, RUNS[3:], ["AP", "RR"]), width=120, colour=True)
     assert text.startswith(
         "\x1b[1mquiet\x1b[0m: 7–8 queries; 3.6 documents in a list on average; 2 empty; 1 query with"
     )
@@ -295,11 +295,11 @@ def test_json_round_trip(museum: Audit) -> None:
 
 def test_unknown_choices_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^interval must be one of bca, t; not 'z'$"):
-        cf.audit(RUNS, QRELS, interval="z")
+        cf.audit(QRELS, RUNS, interval="z")
     with pytest.raises(UsageError, match=r"^no run was given"):
-        cf.audit([], QRELS)
+        cf.audit(QRELS, [])
     with pytest.raises(UsageError, match=r"^unknown format `html`"):
-        report.write(cf.audit(RUNS[:1], QRELS, "RR"), "html")
+        report.write(cf.audit(QRELS, RUNS[:1], "RR"), "html")
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
@@ -371,7 +371,7 @@ def test_real_ties_against_every_order(name: str) -> None:
     for run, grades, groups in cases:
         orders = [[d for group in order for d in group] for order in product(*map(permutations, groups))]
         values = np.array([by_hand(order, grades) for order in orders])
-        found = cf.audit({"q": run}, {"q": grades}, ["AP", "nDCG@10", "RBP(max=3)"])
+        found = cf.audit({"q": grades}, {"q": run}, ["AP", "nDCG@10", "RBP(max=3)"])
         assert found.worst[0] == pytest.approx(values.min(axis=0))
         assert found.expected[0] == pytest.approx(values.mean(axis=0))
         assert found.best[0] == pytest.approx(values.max(axis=0))
@@ -380,7 +380,7 @@ def test_real_ties_against_every_order(name: str) -> None:
 @needs_dl19
 def test_real_runs() -> None:
     runs = [str(DL19 / "runs" / f"{name}.run.gz") for name in ("TUA1-1", "test1", "UNH_bm25")]
-    found = cf.audit(runs, str(DL19 / "qrels.txt"), ["AP", "RR"])
+    found = cf.audit(str(DL19 / "qrels.txt"), runs, ["AP", "RR"])
     assert found.n.tolist() == [[43, 43]] * 3
     assert [(s.measure, s.higher, s.lower) for s in found.swaps if s.cause == "ties"] == [("AP", "TUA1-1", "test1")]
     assert found.hold.all()
@@ -388,7 +388,7 @@ def test_real_runs() -> None:
 
 def test_measures_of_subtopics_are_audited_as_far_as_they_can_be() -> None:
     qrels = {"q": {"a": {"1": 1}, "b": {"2": 1}, "c": {"1": 0}}}
-    found = cf.audit({"q": {"a": 1.0, "b": 1.0, "c": 0.5, "x": 0.1}}, qrels, ["alpha_nDCG@3", "AP"])
+    found = cf.audit(qrels, {"q": {"a": 1.0, "b": 1.0, "c": 0.5, "x": 0.1}}, ["alpha_nDCG@3", "AP"])
     assert np.isnan([found.worst[0, 0], found.best[0, 0], found.lowest[0, 0], found.highest[0, 0]]).all()
     assert found.expected[0, 0] == pytest.approx(found.score[0, 0])
     assert not np.isnan([found.worst[0, 1], found.highest[0, 1]]).any()

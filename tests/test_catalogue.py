@@ -66,9 +66,9 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
     asked = [f"{name}[ties={ties}]" for ties in ("expected", "trec", "best")]
     asked += [f"{name}[depth=7]", f"{name}[ties=expected, condensed]"]
     asked += [] if cf.parse(name).definition.terminal else [f"{name}[terminal]", f"{name}[ties=worst, terminal]"]
-    together = _of_queries(cf.evaluate(run, qrels, asked))
+    together = _of_queries(cf.evaluate(qrels, run, asked))
     for q in run:
-        alone = _of_queries(cf.evaluate({q: run[q]}, {q: qrels[q]}, asked))
+        alone = _of_queries(cf.evaluate({q: qrels[q]}, {q: run[q]}, asked))
         assert alone == {key: value for key, value in together.items() if key[1] == q}
     turned = ({q: dict(reversed(ranked.items())) for q, ranked in reversed(of.items())} for of in (run, qrels))
     assert _of_queries(cf.evaluate(*turned, asked)) == together
@@ -185,7 +185,7 @@ RESIDUAL = {
 @pytest.mark.parametrize(("name", "value"), RESIDUAL.items())
 def test_residual_of_a_judged_list_is_the_tail(name: str, value: float) -> None:
     run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 0, "c": 1}}
-    scores = cf.evaluate(run, qrels, name, residuals=True)
+    scores = cf.evaluate(qrels, run, name, residuals=True)
     assert scores.measures == (name, f"{name} residual")
     assert scores.means[0, 1] == pytest.approx(value)
 
@@ -200,7 +200,7 @@ def test_residual_is_what_unjudged_documents_could_add(name: str) -> None:
     full = measure([3 if grade is None else grade for grade in ranking] + tail)
     run = {"q": {f"d{i:02}": -i for i in range(30)}}
     qrels = {"q": {f"d{i:02}": grade for i, grade in enumerate(ranking) if grade is not None}}
-    score, residual = cf.evaluate(run, qrels, name, residuals=True).means[0]
+    score, residual = cf.evaluate(qrels, run, name, residuals=True).means[0]
     assert score + residual == pytest.approx(full, abs=1e-9)
     assert measure.symbol in with_residual()
 

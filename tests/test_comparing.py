@@ -11,9 +11,10 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
+from cranfield.analysis.significance import TESTS
 from cranfield.errors import CranfieldError
-from cranfield.outcomes import TESTS
-from cranfield.scores import Scores
+from cranfield.evaluation.columns import Column
+from cranfield.evaluation.scores import Scores
 from cranfield.testing.engine_contract import alike
 
 
@@ -22,7 +23,8 @@ def scores(x: np.ndarray, measures: tuple[str, ...] = ("AP",), **more: object) -
     values = x if x.ndim == 3 else x[:, None]
     runs, queries = tuple(f"r{i}" for i in range(len(x))), tuple(f"q{i}" for i in range(values.shape[2]))
     counted = np.ones((len(runs), len(queries)), bool)
-    return replace(Scores(runs, measures, queries, values, counted, ("mean",) * len(measures)), **more)
+    columns = tuple(Column(cf.parse(measure), label=measure) for measure in measures)
+    return replace(Scores(runs, columns, queries, values, counted), **more)
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def test_randomisation_tries_every_sign_where_it_can(x: np.ndarray) -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_a_baseline_turns_pairs_and_keeps_their_tests(x: np.ndarray, test: str) -> None:
     every = {(c.run, c.other): c for c in cf.compare(scores(x), test=test, correction="none").contests}
-    against = cf.compare(scores(x), "r2", test=test, correction="none").contests
+    against = cf.compare(scores(x), baseline="r2", test=test, correction="none").contests
     assert [(c.run, c.other) for c in against] == [("r0", "r2"), ("r1", "r2"), ("r3", "r2"), ("r4", "r2")]
     for one in against:
         turn = 1 if (one.run, one.other) in every else -1
@@ -76,7 +78,7 @@ def test_the_family_is_named_and_corrected_over() -> None:
     assert joint.family == "3 pairs of 2 measures"
     lowest = joint.p["t"].min()
     assert joint.corrected.min() == pytest.approx(min(6 * lowest, 1))
-    assert cf.compare(scores(x, both), "r0").family == "2 runs against r0 of each measure"
+    assert cf.compare(scores(x, both), baseline="r0").family == "2 runs against r0 of each measure"
     tukey = cf.compare(scores(x, both), test="tukey")
     assert tukey.correction == "none"
     assert (tukey.corrected == tukey.p["tukey"]).all()
@@ -112,8 +114,8 @@ LUCKY = {q: {"a": 1.0, "b": 1.0} for q in QRELS}  # a tie, which the higher id w
 
 def test_what_ties_could_turn_is_said() -> None:
     runs, names = [GOOD, BAD, LUCKY], ["good", "bad", "lucky"]
-    measured = cf.evaluate(runs, QRELS, "RR", names=names)
-    found = cf.compare(measured, audit=cf.audit(runs, QRELS, "RR", names=names))
+    measured = cf.evaluate(QRELS, runs, "RR", names=names)
+    found = cf.compare(measured, audit=cf.audit(QRELS, runs, "RR", names=names))
     told = {(c.run, c.other): (c.significant, c.doubts) for c in found.contests}
     assert told["good", "bad"] == (True, ())
     assert told["good", "lucky"] == (True, ())  # equal at best, never turned
@@ -122,15 +124,15 @@ def test_what_ties_could_turn_is_said() -> None:
     middle = {q: {"b": 2.0, "a": 1.0} for q in QRELS}
     third = {q: {"c": 3.0, "b": 2.0, "a": 2.0} for q in QRELS}
     runs, names = [high, middle, third], ["high", "middle", "third"]
-    found = cf.compare(cf.evaluate(runs, qrels, "RR", names=names), audit=cf.audit(runs, qrels, "RR", names=names))
+    found = cf.compare(cf.evaluate(qrels, runs, "RR", names=names), audit=cf.audit(qrels, runs, "RR", names=names))
     assert {(c.run, c.other): c.doubts for c in found.contests}["middle", "third"] == ()
     unjudged = {q: {"x": 3.0, "a": 2.0} for q in QRELS}
     runs, names = [GOOD, unjudged], ["good", "unjudged"]
-    found = cf.compare(cf.evaluate(runs, QRELS, "P@1", names=names), audit=cf.audit(runs, QRELS, "P@1", names=names))
+    found = cf.compare(cf.evaluate(QRELS, runs, "P@1", names=names), audit=cf.audit(QRELS, runs, "P@1", names=names))
     assert found.contests[0].doubts == ()  # at best equal
     runs = [{q: {"b": 3.0, "a": 2.0} for q in QRELS}, {q: {"x": 3.0, "b": 2.0, "a": 1.0} for q in QRELS}]
     found = cf.compare(
-        cf.evaluate(runs, QRELS, "RR", names=["a", "b"]), audit=cf.audit(runs, QRELS, "RR", names=["a", "b"])
+        cf.evaluate(QRELS, runs, "RR", names=["a", "b"]), audit=cf.audit(QRELS, runs, "RR", names=["a", "b"])
     )
     assert (found.contests[0].significant, found.contests[0].doubts) == (True, ("unjudged",))
 
@@ -175,7 +177,7 @@ def test_too_little_to_compare_is_refused(x: np.ndarray) -> None:
     with pytest.raises(CranfieldError, match="1 of 1 queries have a value in every run; a test needs two"):
         cf.compare(scores(x[:, :1]))
     with pytest.raises(CranfieldError, match="geometric mean"):
-        cf.compare(scores(x, ("GMAP",), aggregates=("geometric",)))
+        cf.compare(scores(x, ("GMAP",)))
 
 
 def test_resampling_never_says_never(x: np.ndarray) -> None:
@@ -228,6 +230,6 @@ def test_more_queries_than_a_float_has_powers_of_two() -> None:
 def test_pieces_make_no_difference(x: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few pairs, draws and signs are held at a time."""
     whole = cf.compare(scores(np.tile(x, 3)), tests=TESTS, samples=300).to_dict()
-    for place in ("outcomes.CELLS", "statistics.intervals.DRAWN", "statistics.resampling.HELD"):
+    for place in ("analysis.significance.CELLS", "statistics.intervals.DRAWN", "statistics.resampling.HELD"):
         monkeypatch.setattr(f"cranfield.{place}", 30)
     alike(cf.compare(scores(np.tile(x, 3)), tests=TESTS, samples=300).to_dict(), whole)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.evaluation.notes import sentences
 
 CUT = {"alpha-DCG": "alpha_DCG", "alpha-nDCG": "alpha_nDCG", "ERR-IA": "ERR_IA", "nERR-IA": "nERR_IA", "P-IA": "P_IA",
        "strec": "StRecall"}  # fmt: skip
@@ -48,7 +49,7 @@ def test_ndeval() -> None:
             d: {s: g * rng.choice([1, 1, 2, 3]) for s, g in about.items()} for d, about in labels.items()
         }
     theirs = ndeval(runs, judgments, list(NDEVAL))
-    ours = cf.evaluate(runs, judgments, list(NDEVAL.values()))
+    ours = cf.evaluate(judgments, runs, list(NDEVAL.values()))
     covered = {q: {s for labels in docs.values() for s, g in labels.items() if g} for q, docs in judgments.items()}
     for q, name in enumerate(ours.queries):
         for m, peer in enumerate(NDEVAL):
@@ -71,14 +72,14 @@ def test_ndeval_with_other_parameters(alpha: float, beta: float) -> None:
         "nNRBP": f"nNRBP(alpha={alpha}, beta={beta})",
     }
     theirs = ndeval(runs, qrels, list(peers), alpha=alpha, beta=beta)
-    ours = cf.evaluate(runs, qrels, list(peers.values()))
+    ours = cf.evaluate(qrels, runs, list(peers.values()))
     for q, name in enumerate(ours.queries):
         assert ours.values[0, :, q] == pytest.approx([theirs[name][peer] for peer in peers], abs=1e-6)
 
 
 def test_ties_of_ndeval_are_settled_by_ascending_id() -> None:
     qrels, run = {"q": {"a": {"1": 1}, "b": {"1": 0}}}, {"q": {"a": 1.0, "b": 1.0}}
-    assert ndeval(run, qrels, ["ERR-IA@5"])["q"]["ERR-IA@5"] > cf.evaluate(run, qrels, "ERR_IA@5").summary(0, 0)
+    assert ndeval(run, qrels, ["ERR-IA@5"])["q"]["ERR-IA@5"] > cf.evaluate(qrels, run, "ERR_IA@5").summary(0, 0)
 
 
 VARIANTS = ["alpha_DCG@3", "alpha_DCG(alpha=1)@4", "alpha_DCG(alpha=0)", "alpha_nDCG@2", "alpha_nDCG", "ERR_IA@3", "ERR_IA(norm='paper')",
@@ -104,10 +105,10 @@ def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
             for b in map(list, itertools.permutations(groups[1]))
         ]
         each = [
-            cf.evaluate({"q": {d: -i for i, d in enumerate(order)}}, {"q": qrels}, name, intents=intents).summary(0, 0)
+            cf.evaluate({"q": qrels}, {"q": {d: -i for i, d in enumerate(order)}}, name, intents=intents).summary(0, 0)
             for order in orders
         ]
-        tied = cf.evaluate({"q": scores}, {"q": qrels}, f"{name}[ties=expected]", intents=intents)
+        tied = cf.evaluate({"q": qrels}, {"q": scores}, f"{name}[ties=expected]", intents=intents)
         found = tied.summary(0, 0)
         assert found == pytest.approx(np.mean(each), abs=1e-9, nan_ok=True)
 
@@ -127,7 +128,7 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
     asked = [f"{name}[ties=expected]", f"{name}[condensed]"]
 
     def values(run: dict, qrels: dict, intents: dict) -> dict[str, list[float]]:
-        scores = cf.evaluate(run, qrels, asked, intents=intents)
+        scores = cf.evaluate(qrels, run, asked, intents=intents)
         return {query: scores.values[0, :, q].tolist() for q, query in enumerate(scores.queries)}
 
     together = values(run, qrels, intents)
@@ -145,11 +146,11 @@ def test_every_measure_is_tried() -> None:
 def test_the_greedy_ideal_can_be_beaten_and_the_exact_one_cannot() -> None:
     qrels = {"q": {"d0": {"1": 1}, "d1": {"2": 1, "3": 1}, "d2": {"0": 1, "1": 1}, "d3": {"1": 1, "2": 1}}}
     run = {"q": {"d1": 2.0, "d2": 1.0}}
-    assert cf.evaluate(run, qrels, "alpha_nDCG@2").summary(0, 0) == pytest.approx(1.107068101)
-    assert cf.evaluate(run, qrels, "alpha_nDCG(ideal='exact')@2").summary(0, 0) == pytest.approx(1.0)
+    assert cf.evaluate(qrels, run, "alpha_nDCG@2").summary(0, 0) == pytest.approx(1.107068101)
+    assert cf.evaluate(qrels, run, "alpha_nDCG(ideal='exact')@2").summary(0, 0) == pytest.approx(1.0)
     many = {"q": {f"d{i}": {"1": 1, str(i): 1} for i in range(20)}}
     with pytest.raises(cf.MeasureError, match="tries every set of relevant documents, and 20 of them have 1e"):
-        cf.evaluate(run, many, "alpha_nDCG(ideal='exact')@2")
+        cf.evaluate(many, run, "alpha_nDCG(ideal='exact')@2")
 
 
 @pytest.mark.parametrize("name", ["alpha_nDCG", "alpha_nDCG@2", "nERR_IA@3", "nNRBP(beta=0.8)", "nNRBP(alpha=0.9)@2"])
@@ -161,7 +162,7 @@ def test_the_exact_ideal_is_the_best_of_all_orders(name: str) -> None:
         qrels = {"q": {f"d{i}": {s: int(rng.random() < 0.5) for s in "wxyz"} for i in range(4)} | {"sure": {"w": 1}}}
         intents = {"q": {"w": 1, "x": 2, "y": 0.3, "z": 1}}
         orders = [{"q": {d: -i for i, d in enumerate(order)}} for order in itertools.permutations(qrels["q"])]
-        assert cf.evaluate(orders, qrels, exact, intents=intents).means.max() == pytest.approx(1)
+        assert cf.evaluate(qrels, orders, exact, intents=intents).means.max() == pytest.approx(1)
 
 
 def test_nothing_relevant_is_undefined_where_ndeval_says_nan() -> None:
@@ -169,27 +170,27 @@ def test_nothing_relevant_is_undefined_where_ndeval_says_nan() -> None:
     peer = pyndeval.ndeval([("q", "1", "a", 0), ("q", "2", "a", 0)], [("q", "a", 1.0)], measures=["nNRBP", "ERR-IA@5"])
     assert np.isnan(peer["q"]["nNRBP"])
     assert peer["q"]["ERR-IA@5"] == 0
-    assert np.isnan(cf.evaluate({"q": {"a": 1.0}}, qrels, ["nNRBP", "ERR_IA@5"]).values).all()
+    assert np.isnan(cf.evaluate(qrels, {"q": {"a": 1.0}}, ["nNRBP", "ERR_IA@5"]).values).all()
 
 
 @pytest.mark.parametrize("name", ["alpha_DCG", "ERR_IA", "alpha_nDCG", "nERR_IA", "NRBP", "nNRBP", "AP_IA", "D_nDCG"])
 def test_without_a_cut_off_an_empty_list_scores_nothing(name: str) -> None:
     """Unanswered, or nothing left of it once it is condensed: that is 0, and never undefined."""
     qrels = {"q": {"a": {"1": 1, "2": 1}}, "unanswered": {"a": {"1": 1}}, "unjudged": {"a": {"1": 1}}}
-    scores = cf.evaluate({"q": {"a": 1.0}, "unjudged": {"b": 1.0}}, qrels, name, condensed=True)
+    scores = cf.evaluate(qrels, {"q": {"a": 1.0}, "unjudged": {"b": 1.0}}, name, condensed=True)
     assert scores.values[0, 0].tolist() == [1 if name != "NRBP" else 0.75, 0, 0]
 
 
 def test_cut_offs_beyond_twenty() -> None:
     qrels = {"q": {f"d{i:02}": {"1": int(i == 25), "2": 0} for i in range(30)}}
     run = {"q": {f"d{i:02}": -i for i in range(30)}}
-    scores = cf.evaluate(run, qrels, ["StRecall@20", "StRecall@30", "alpha_nDCG@30"])
+    scores = cf.evaluate(qrels, run, ["StRecall@20", "StRecall@30", "alpha_nDCG@30"])
     assert scores.means[0].tolist() == pytest.approx([0, 1, 1 / np.log2(27)])
 
 
 def test_judgments_without_subtopics_are_refused() -> None:
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "alpha_nDCG@5")
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "alpha_nDCG@5")
     assert str(caught.value) == (
         "qrels: alpha_nDCG@5 needs judgments by subtopic, and these have none\n\n"
         "hint: the second column of the judgments, or `subtopic` in a table, is the subtopic"
@@ -199,30 +200,30 @@ def test_judgments_without_subtopics_are_refused() -> None:
 def test_one_level_more_is_subtopics_whatever_they_are_called() -> None:
     """In a file a column of zeros is how everybody writes that there are none; nobody writes such a dict by habit."""
     qrels = {"q": {"a": {"0": 1}, "b": {"0": 0}}}
-    assert cf.evaluate({"q": {"a": 1.0}}, qrels, ["alpha_nDCG@5", "P@1"]).means.tolist() == [[1, 1]]
+    assert cf.evaluate(qrels, {"q": {"a": 1.0}}, ["alpha_nDCG@5", "P@1"]).means.tolist() == [[1, 1]]
 
 
 def test_ties_that_could_matter_are_told() -> None:
     """Two documents of one grade, one of which says something new: to order by grade shows nothing of what is open."""
     run, qrels = {"q": {"a": 2.0, "b": 1.0, "c": 1.0}}, {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     told = "run: tied scores could move alpha_nDCG@2, StRecall@2; ties=expected is the mean over all orders"
-    assert cf.evaluate(run, qrels, ["alpha_nDCG@1", "alpha_nDCG@2", "StRecall@2", "P@2"]).notes[-1] == told
-    assert not any("tied" in note for note in cf.evaluate(run, qrels, "alpha_nDCG@2", ties="expected").notes)
+    assert sentences(cf.evaluate(qrels, run, ["alpha_nDCG@1", "alpha_nDCG@2", "StRecall@2", "P@2"]).notes)[-1] == told
+    assert not any("tied" in note for note in sentences(cf.evaluate(qrels, run, "alpha_nDCG@2", ties="expected").notes))
     last = {"q": {"z": 3.0, "a": 2.0, "b": 1.0, "c": 1.0}}
-    assert "tied" in cf.evaluate(last, qrels, "alpha_nDCG@2", condensed=True).notes[-1]
+    assert "tied" in sentences(cf.evaluate(qrels, last, "alpha_nDCG@2", condensed=True).notes)[-1]
 
 
 def test_unjudged_documents_are_about_anything() -> None:
     qrels = {"q": {"a": {"1": 1, "2": 0}}}
     with pytest.raises(cf.MeasureError, match="alpha_nDCG@5 has no bounds"):
-        cf.evaluate({"q": {"a": 1.0}}, qrels, "alpha_nDCG@5", bounds=True)
+        cf.evaluate(qrels, {"q": {"a": 1.0}}, "alpha_nDCG@5", bounds=True)
 
 
 def test_queries_that_nobody_judged_are_no_trouble() -> None:
     run, qrels = {"q": {"a": 1.0}, "other": {"a": 1.0}}, {"q": {"a": {"1": 1}}}
     measures = ["alpha_nDCG@5", "AP_IA", "nERR_IA@5"]
-    assert cf.evaluate(run, qrels, measures).means[0].tolist() == [1, 1, 1]
-    scores = cf.evaluate(run, qrels, measures, queries="run")
+    assert cf.evaluate(qrels, run, measures).means[0].tolist() == [1, 1, 1]
+    scores = cf.evaluate(qrels, run, measures, queries="run")
     assert np.isnan(scores.values[0, :, 1]).all()
 
 
@@ -303,7 +304,7 @@ def test_definitions(judged: dict, order: list[str], weights: dict | None, k: in
     weights = weights and weights | {"x": 1.0}
     names = [f"{name}@{k}" for name in NAIVE]
     scores = cf.evaluate(
-        {"q": {d: -i for i, d in enumerate(order)}}, {"q": judged}, names, intents=weights and {"q": weights}
+        {"q": judged}, {"q": {d: -i for i, d in enumerate(order)}}, names, intents=weights and {"q": weights}
     )
     expected = [naive(name, order, judged, weights, k) for name in NAIVE]
     assert scores.values[0, :, 0] == pytest.approx(expected, abs=1e-12)
@@ -315,8 +316,8 @@ def test_condensed_is_the_ranking_without_unjudged(order: list[str], name: str) 
     judged = {"a": {"x": 1}, "c": {"x": 0, "y": 2}, "d": {"y": 0}, "f": {"x": 2, "y": 1}}
     run = {d: -i // 2 for i, d in enumerate(order)}
     views = "[ties=expected, condensed]"
-    whole = cf.evaluate({"q": run}, {"q": judged}, name + views).summary(0, 0)
-    short = cf.evaluate({"q": {d: s for d, s in run.items() if d in judged}}, {"q": judged}, name + views).summary(0, 0)
+    whole = cf.evaluate({"q": judged}, {"q": run}, name + views).summary(0, 0)
+    short = cf.evaluate({"q": judged}, {"q": {d: s for d, s in run.items() if d in judged}}, name + views).summary(0, 0)
     assert whole == pytest.approx(short)
 
 
@@ -325,7 +326,7 @@ def test_graded_by_hand() -> None:
     qrels = {"q": {"a": {"1": 2, "2": 0}, "b": {"1": 0, "2": 3}, "c": {"1": 1, "2": 1}}}
     run, intents = {"q": {"b": 3.0, "c": 2.0}}, {"q": {"1": 3, "2": 1}}
     names = ["D_nDCG@2", "I-rec@1", "D#-nDCG@1", "nDCG_IA@1", "P_IA@2", "ERR_IA(norm='paper')@2"]
-    scores = cf.evaluate(run, qrels, names, intents=intents)
+    scores = cf.evaluate(qrels, run, names, intents=intents)
     step = 1 / np.log2(3)
     assert scores.values[0, :, 0] == pytest.approx(
         [
@@ -343,7 +344,7 @@ def test_graded_judgments_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q 1 a 3\nq 2 a 1\nq 1 b 0\nq 2 b 2\n")
     (tmp_path / "run").write_text("q Q0 b 1 2.0 x\nq Q0 a 2 1.0 x\n")
     names = ["ERR_IA(norm='paper')@2", "ERR_IA(norm='paper', max=4)@1", "alpha_DCG(rel=2)@1", "D_nDCG(gain='exp')@1"]
-    scores = cf.evaluate(tmp_path / "run", tmp_path / "qrels", names)
+    scores = cf.evaluate(tmp_path / "qrels", tmp_path / "run", names)
     assert scores.values[0, :, 0] == pytest.approx([(7 / 8 / 2 + 3 / 8 + 5 / 8 / 8 / 2) / 2, 3 / 16 / 2, 0.5, 3 / 8])
 
 
@@ -357,10 +358,10 @@ def test_weights_from_a_file_and_notes(tmp_path: Path) -> None:
     (tmp_path / "weights.json").write_text('{"q": {"1": 0.75, "3": 1}, "s": {"1": 1}}')
     run = {"q": {"b": 1.0}, "r": {"a": 1.0}}
     for name in ("weights.txt", "weights.json"):
-        scores = cf.evaluate(run, SUBTOPICS, "P_IA@1", intents=tmp_path / name)
+        scores = cf.evaluate(SUBTOPICS, run, "P_IA@1", intents=tmp_path / name)
         assert scores.values[0, 0].tolist() == [0, 1]
         place = tmp_path / name
-        assert [n for n in scores.notes if "weights" in n.split(": ")[0]] == [
+        assert [n for n in sentences(scores.notes) if "weights" in n.split(": ")[0]] == [
             f"{place} has no weights for 1 query (r): all subtopics alike",
             f"{place} has weights for 1 query (s) that nobody judged: not used",
             f"{place} gives no weight to 1 subtopic with relevant documents (2 of q): not counted",
@@ -372,7 +373,7 @@ def test_equal_weights_change_nothing() -> None:
     run, qrels = topic(rng)
     names = [name for name in VARIANTS if "{" not in name]
     intents = {"q": dict.fromkeys("1234", 0.1)}
-    a, b = (cf.evaluate({"q": run}, {"q": qrels}, names, intents=given).values for given in (None, intents))
+    a, b = (cf.evaluate({"q": qrels}, {"q": run}, names, intents=given).values for given in (None, intents))
     assert np.array_equal(a, b, equal_nan=True)
 
 
@@ -405,7 +406,7 @@ def test_wrong_weights(text: str, faults: list[str], tmp_path: Path) -> None:
     place = tmp_path / "weights"
     place.write_text(text)
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate({"q": {"a": 1.0}}, SUBTOPICS, "P_IA@1", intents=place)
+        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "P_IA@1", intents=place)
     assert list(caught.value.faults) == [fault.replace("W:", f"{place}:") for fault in faults]
 
 
@@ -413,9 +414,9 @@ def test_weights_without_subtopics() -> None:
     with pytest.raises(
         cf.InputError, match="qrels: weights of intents need judgments by subtopic, and these have none"
     ):
-        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "AP", intents={"q": {"1": 1}})
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", intents={"q": {"1": 1}})
     with pytest.raises(cf.CranfieldError, match="cannot read intents from int"):
-        cf.evaluate({"q": {"a": 1.0}}, SUBTOPICS, "AP", intents=3)
+        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "AP", intents=3)
 
 
 # What is done where judgments are by subtopic.
@@ -432,7 +433,7 @@ def test_weights_without_subtopics() -> None:
     ],
 )
 def test_plain_measures_say_what_they_see(judged: dict, subtopics: bool) -> None:
-    notes = cf.evaluate({"q": {"a": 1.0}}, {"q": judged}, ["AP", "P@1"]).notes
+    notes = sentences(cf.evaluate({"q": judged}, {"q": {"a": 1.0}}, ["AP", "P@1"]).notes)
     expected = "qrels has judgments by subtopic: to AP, P@1 a document's highest grade counts"
     assert (expected in notes) == subtopics
 
@@ -442,8 +443,8 @@ def test_the_range_of_ties_holds_the_score() -> None:
     judged = {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}
     qrels, run = {"q": judged}, {"q": {"c": 1.0, "b": 1.0, "a": 1.0}}
     for rule in ("trec", "input"):
-        scores = cf.evaluate(run, qrels, f"StRecall@2[ties={rule}]")
-        notes = [note for note in scores.notes if "between" in note]
+        scores = cf.evaluate(qrels, run, f"StRecall@2[ties={rule}]")
+        notes = [note for note in sentences(scores.notes) if "between" in note]
         for note in notes:
             low, high = map(float, note.rpartition("between ")[2].split(" and "))
             assert low <= scores.summary(0, 0) <= high
@@ -459,7 +460,7 @@ def test_web_track() -> None:
     names = [*NDEVAL.values(), "nDCG_IA@20", "D_nDCG@20", "I-rec@20", "D#-nDCG@20", "ERR_IA(norm='paper')@20", "AP"]
     paths = sorted(map(str, (WEB / "runs").iterdir()))
     judgments = cf.read_qrels(WEB / "qrels.diversity.txt.gz")
-    scores = cf.evaluate(paths, judgments, names)
+    scores = cf.evaluate(judgments, paths, names)
     assert np.isfinite(scores.means).all()
     assert (scores.means >= 0).all()
     assert (scores.means[:, [names.index("D#-nDCG@20")]] <= 1).all()

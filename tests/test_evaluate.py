@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield import core, scored
+from cranfield import core
 from cranfield.errors import UsageError
+from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.reader import RunReader
 
 RUN = {
     "q1": {"a": 3.0, "b": 2.0, "x": 1.0},
@@ -27,7 +29,7 @@ def table(scores: cf.Scores, measure: str = "AP") -> dict:
 
 
 def test_every_judged_query_counts_and_undefined_is_not_zero() -> None:
-    assert table(cf.evaluate(RUN, QRELS, "AP")) == {"mean": 0.25, "n": 2, "queries": {"q1": 0.5, "q2": None, "q3": 0.0}}
+    assert table(cf.evaluate(QRELS, RUN, "AP")) == {"mean": 0.25, "n": 2, "queries": {"q1": 0.5, "q2": None, "q3": 0.0}}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def test_every_judged_query_counts_and_undefined_is_not_zero() -> None:
     ],
 )
 def test_which_queries_count(queries: str, undefined: str, mean: float, n: int) -> None:
-    found = table(cf.evaluate(RUN, QRELS, "AP", queries=queries, undefined=undefined))
+    found = table(cf.evaluate(QRELS, RUN, "AP", queries=queries, undefined=undefined))
     assert (found["mean"], found["n"]) == (pytest.approx(mean), n)
     assert (
         set(found["queries"])
@@ -53,25 +55,25 @@ def test_which_queries_count(queries: str, undefined: str, mean: float, n: int) 
 
 def test_undefined_can_be_an_error() -> None:
     with pytest.raises(cf.CranfieldError, match=r"AP of run is undefined for 1 of 3 queries: q2"):
-        cf.evaluate(RUN, QRELS, "AP", undefined="error")
+        cf.evaluate(QRELS, RUN, "AP", undefined="error")
 
 
 def test_notes_say_what_a_reader_must_know() -> None:
     run = {"q1": {"a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"c": 1.0}, "q4": {"a": 1.0}}
-    assert cf.evaluate(run, QRELS, ["AP", "P@2"]).notes == (
+    assert sentences(cf.evaluate(QRELS, run, ["AP", "P@2"]).notes) == [
         "means are over all judged queries: 3",
         "AP is undefined for 1 query (q2), left out of means",
         "run does not answer 1 query (q3): scored as empty rankings",
         "run answers 1 query (q4) that nobody judged: not counted",
         "run: nobody judged 22% of the top 2, 25% of everything retrieved",
         "run: tied scores could put AP between 0.1667 and 0.5000, P@2 between 0.0000 and 0.1667",
-    )
+    ]
 
 
 def test_labels_are_the_names_given_and_views_show() -> None:
     asked = ["ndcg_cut_10", "RBP(p=0.8)", " AP "]
-    assert cf.evaluate(RUN, QRELS, asked).measures == ("ndcg_cut_10", "RBP(p=0.8)", "AP")
-    views = cf.evaluate(RUN, QRELS, [*asked, "AP[ties=best]"], ties="expected", condensed=True)
+    assert cf.evaluate(QRELS, RUN, asked).measures == ("ndcg_cut_10", "RBP(p=0.8)", "AP")
+    views = cf.evaluate(QRELS, RUN, [*asked, "AP[ties=best]"], ties="expected", condensed=True)
     assert views.measures == (
         "ndcg_cut_10[ties=expected, condensed]",
         "RBP(p=0.8)[ties=expected, condensed]",
@@ -81,7 +83,7 @@ def test_labels_are_the_names_given_and_views_show() -> None:
 
 
 def test_a_measure_asked_for_twice_is_one_column() -> None:
-    assert cf.evaluate(RUN, QRELS, ["AP", "AP", cf.parse("AP")]).measures == ("AP",)
+    assert cf.evaluate(QRELS, RUN, ["AP", "AP", cf.parse("AP")]).measures == ("AP",)
 
 
 def test_several_runs_keep_their_names_apart(tmp_path) -> None:
@@ -89,25 +91,25 @@ def test_several_runs_keep_their_names_apart(tmp_path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "bm25.run").write_text("q1 Q0 b 1 2.0 t\n")
     paths = [str(tmp_path / folder / "bm25.run") for folder in "ab"]
-    assert cf.evaluate([*paths, RUN, RUN, RUN], QRELS, "AP").runs == ("bm25", paths[1], "run", "run (2)", "run (3)")
-    assert cf.evaluate([RUN, RUN], QRELS, "AP", names=["x", "y"]).runs == ("x", "y")
+    assert cf.evaluate(QRELS, [*paths, RUN, RUN, RUN], "AP").runs == ("bm25", paths[1], "run", "run (2)", "run (3)")
+    assert cf.evaluate(QRELS, [RUN, RUN], "AP", names=["x", "y"]).runs == ("x", "y")
     with pytest.raises(UsageError, match="2 runs were given, but 1 names"):
-        cf.evaluate([RUN, RUN], QRELS, "AP", names=["x"])
+        cf.evaluate(QRELS, [RUN, RUN], "AP", names=["x"])
 
 
 def test_many_runs_come_in_order_and_after_a_fault_no_more_are_read(monkeypatch) -> None:
     runs = [{"q": {"a": 1.0, "b": float(i % 2) * 2}} for i in range(30)]
-    assert cf.evaluate(runs, {"q": {"a": 1}}, "RR").means[:, 0].tolist() == [1.0, 0.5] * 15
-    plain, read = scored.align, []
+    assert cf.evaluate({"q": {"a": 1}}, runs, "RR").means[:, 0].tolist() == [1.0, 0.5] * 15
+    plain, read = RunReader.read, []
 
-    def slow(run, *rest):
+    def slow(self, run):
         read.append(run)
         time.sleep(0.2 if len(read) > 1 else 0)
-        return plain(run, *rest)
+        return plain(self, run)
 
-    monkeypatch.setattr(scored, "align", slow)
+    monkeypatch.setattr(RunReader, "read", slow)
     with pytest.raises(cf.InputError, match="none of its queries is judged"):
-        cf.evaluate([{"other": {"a": 1.0}}, *runs], {"q": {"a": 1}}, "RR")
+        cf.evaluate({"q": {"a": 1}}, [{"other": {"a": 1.0}}, *runs], "RR")
     time.sleep(0.3)
     assert len(read) <= 2  # the next was begun before the fault was known
 
@@ -117,18 +119,18 @@ def test_that_reading_is_slow_is_said_once(monkeypatch) -> None:
     monkeypatch.setattr(core, "NATIVE", False)
     monkeypatch.setattr(core, "_said", [])
     with pytest.warns(RuntimeWarning, match="plain Python"):
-        cf.evaluate(RUN, QRELS, "AP")
-    cf.evaluate(RUN, QRELS, "AP")  # warnings are errors here
+        cf.evaluate(QRELS, RUN, "AP")
+    cf.evaluate(QRELS, RUN, "AP")  # warnings are errors here
     monkeypatch.setattr(core, "_said", [])
     heard: list[str] = []
     core.admit(heard.append)
-    cf.evaluate(RUN, QRELS, "AP")
+    cf.evaluate(QRELS, RUN, "AP")
     assert heard == [core.SLOW]
 
 
 def test_nothing_in_common_is_an_error() -> None:
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate({"301": {"a": 1.0}}, {"q301": {"a": 1}}, "AP")
+        cf.evaluate({"q301": {"a": 1}}, {"301": {"a": 1.0}}, "AP")
     assert str(caught.value) == (
         "run: none of its queries is judged (for example `301`)\n\n"
         "hint: the judgments are for queries such as `q301`; do the two belong together?"
@@ -136,27 +138,27 @@ def test_nothing_in_common_is_an_error() -> None:
 
 
 def test_a_silent_system_scores_as_empty_rankings() -> None:
-    assert table(cf.evaluate({}, {"q": {"a": 1}}, "AP"))["queries"] == {"q": 0.0}
-    assert table(cf.evaluate({"q": {}}, {"q": {"a": 1}}, "P@5"), "P@5")["queries"] == {"q": 0.0}
+    assert table(cf.evaluate({"q": {"a": 1}}, {}, "AP"))["queries"] == {"q": 0.0}
+    assert table(cf.evaluate({"q": {"a": 1}}, {"q": {}}, "P@5"), "P@5")["queries"] == {"q": 0.0}
 
 
 @pytest.mark.parametrize("name", ["ties", "queries", "undefined", "negative"])
 def test_unknown_policies_are_named(name: str) -> None:
     with pytest.raises(UsageError, match=f"{name} must be one of .*; not 'nonsense'"):
-        cf.evaluate(RUN, QRELS, "AP", **{name: "nonsense"})
+        cf.evaluate(QRELS, RUN, "AP", **{name: "nonsense"})
 
 
 def test_negative_grades() -> None:
     run, qrels = {"q": {"spam": 2.0, "good": 1.0}}, {"q": {"spam": -2, "good": 1}}
-    assert cf.evaluate(run, qrels, ["AP", "AP[condensed]"]).means[0].tolist() == [0.5, 1.0]
-    assert cf.evaluate(run, qrels, ["AP", "AP[condensed]"], negative="nonrel").means[0].tolist() == [0.5, 0.5]
+    assert cf.evaluate(qrels, run, ["AP", "AP[condensed]"]).means[0].tolist() == [0.5, 1.0]
+    assert cf.evaluate(qrels, run, ["AP", "AP[condensed]"], negative="nonrel").means[0].tolist() == [0.5, 0.5]
 
 
 def test_float_grades_and_numpy_scalars() -> None:
     run = {"q": {"a": np.float32(2), "b": np.int64(1), "c": 0}}
     qrels = {"q": {"a": 0.25, "b": np.float64(0.5)}}
     expected = (0.25 + 0.5 / np.log2(3)) / (0.5 + 0.25 / np.log2(3))
-    assert cf.evaluate(run, qrels, "nDCG").means[0, 0] == pytest.approx(expected)
+    assert cf.evaluate(qrels, run, "nDCG").means[0, 0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -172,13 +174,13 @@ def test_float_grades_and_numpy_scalars() -> None:
 )
 def test_tie_rules(rule: str, value: float) -> None:
     run, qrels = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, {"q": {"a": 1}}
-    assert cf.evaluate(run, qrels, f"RR[ties={rule}]").means[0, 0] == pytest.approx(value)
+    assert cf.evaluate(qrels, run, f"RR[ties={rule}]").means[0, 0] == pytest.approx(value)
 
 
 def test_a_gain_map_may_fall_and_leave_grades_out() -> None:
     run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 3, "b": 2}}
     expected = (0.1 + 2 / np.log2(3)) / (2 + 0.1 / np.log2(3))
-    assert cf.evaluate(run, qrels, "nDCG(gain={3: 0.1})").summary(0, 0) == pytest.approx(expected)
+    assert cf.evaluate(qrels, run, "nDCG(gain={3: 0.1})").summary(0, 0) == pytest.approx(expected)
 
 
 def test_a_gain_for_grade_0_is_that_of_judged_documents() -> None:
@@ -188,8 +190,8 @@ def test_a_gain_for_grade_0_is_that_of_judged_documents() -> None:
     names = ["CG(gain={0: 0.5})", "IDCG(gain={0: 0.5})@2", "Compat(gain={0: 0.5})"]
     wide = {f"w{i}": 20.0 - i for i in range(20)}
     for ties in ("trec", "expected", "best", "worst"):
-        found = cf.evaluate(run | {"w": wide}, qrels | {"w": dict.fromkeys(wide, 0)}, names, ties=ties).values[0]
-        alone = cf.evaluate(run, qrels, names, ties=ties).values[0]
+        found = cf.evaluate(qrels | {"w": dict.fromkeys(wide, 0)}, run | {"w": wide}, names, ties=ties).values[0]
+        alone = cf.evaluate(qrels, run, names, ties=ties).values[0]
         np.testing.assert_array_equal(found[:, :2], alone)
         assert alone[0].tolist() == [2.0, 0.0]
         assert alone[1].tolist() == [1 + 0.5 / np.log2(3), 0.0]
@@ -198,26 +200,26 @@ def test_a_gain_for_grade_0_is_that_of_judged_documents() -> None:
 
 def test_scores_that_tie_in_32_bits_only() -> None:
     run, qrels = {"q": {"a": 0.30000001, "b": 0.3}}, {"q": {"a": 1}}
-    assert cf.evaluate(run, qrels, ["RR", "RR[ties=trec9]"]).means[0].tolist() == [1.0, 0.5]
+    assert cf.evaluate(qrels, run, ["RR", "RR[ties=trec9]"]).means[0].tolist() == [1.0, 0.5]
 
 
 def test_rank_column_orders_a_file(tmp_path) -> None:
     path = tmp_path / "run"
     path.write_text("q Q0 a 2 9.0 t\nq Q0 b 1 1.0 t\n")
-    assert cf.evaluate(path, {"q": {"a": 1}}, ["RR", "RR[ties=rank]"]).means[0].tolist() == [1.0, 0.5]
+    assert cf.evaluate({"q": {"a": 1}}, path, ["RR", "RR[ties=rank]"]).means[0].tolist() == [1.0, 0.5]
 
 
 def test_subtopics_count_by_their_highest_grade() -> None:
     qrels = {"q": {"a": {"1": 0, "2": 2}, "b": {"1": 1}}}
-    assert cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "DCG").means[0, 0] == pytest.approx(2 + 1 / np.log2(3))
+    assert cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "DCG").means[0, 0] == pytest.approx(2 + 1 / np.log2(3))
 
 
 def test_totals_and_geometric_means() -> None:
     qrels = {"q": {"a": 1}, "r": {"a": 1, "b": 1}}
     run = {"q": {"b": 2.0, "a": 1.0}, "r": {"a": 1.0}}
-    scores = cf.evaluate(run, qrels, ["NumRet", "NumRel", "NumRelRet", "GMAP", "AP"])
+    scores = cf.evaluate(qrels, run, ["NumRet", "NumRel", "NumRelRet", "GMAP", "AP"])
     assert scores.means[0].tolist() == pytest.approx([3, 3, 2, 0.5, 0.5])
-    nothing = cf.evaluate({"q": {"b": 2.0}, "r": {"a": 1.0}}, qrels, "GMAP")
+    nothing = cf.evaluate(qrels, {"q": {"b": 2.0}, "r": {"a": 1.0}}, "GMAP")
     assert nothing.means[0, 0] == pytest.approx(np.sqrt(1e-5 * 0.5))
 
 
@@ -225,7 +227,7 @@ def test_intervals() -> None:
     rng = np.random.default_rng(5)
     qrels = {f"q{i}": {"a": 1} for i in range(60)}
     run = {f"q{i}": {("a" if j == rng.integers(1, 5) else f"x{j}"): -j for j in range(1, 5)} for i in range(60)}
-    scores = cf.evaluate(run, qrels, "RR")
+    scores = cf.evaluate(qrels, run, "RR")
     mean = scores.means[0, 0]
     from scipy import stats
 
@@ -236,20 +238,20 @@ def test_intervals() -> None:
     assert b == scores.interval(0, 0)  # the same for the same seed
     assert b[0] < mean < b[1]
     assert b == pytest.approx((low, high), abs=0.03)
-    one = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "RR")
+    one = cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
     assert np.isnan(one.interval(0, 0)).all()
-    same = cf.evaluate({"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 1}, "r": {"a": 1}}, "RR")
+    same = cf.evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"a": 1.0}}, "RR")
     assert same.interval(0, 0) == (1.0, 1.0)
 
 
 def test_iteration_gives_every_value() -> None:
-    rows = list(cf.evaluate(RUN, QRELS, ["P@1", "P@2"], queries="both"))
+    rows = list(cf.evaluate(QRELS, RUN, ["P@1", "P@2"], queries="both"))
     assert rows[0] == cf.Score("run", "P@1", "q1", 0.0)
     assert [(row.query, row.measure) for row in rows] == [("q1", "P@1"), ("q1", "P@2"), ("q2", "P@1"), ("q2", "P@2")]
 
 
 def test_to_dict_is_json() -> None:
-    found = cf.evaluate(RUN, QRELS, ["AP", "P@1"]).to_dict()
+    found = cf.evaluate(QRELS, RUN, ["AP", "P@1"]).to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
@@ -259,8 +261,8 @@ def test_wide_and_narrow_queries_together() -> None:
     qrels = {"wide": {d: int(i % 3) for i, d in enumerate(wide)}} | {f"q{i}": {"a": 1} for i in range(3000)}
     run = {"wide": wide} | {f"q{i}": {"b": 2.0, "a": float(i % 3)} for i in range(3000)}
     names = ["AP", "nDCG@10", "RR", "bpref", "ERR(max=2)[ties=expected]"]
-    together = cf.evaluate(run, qrels, names)
-    alone = cf.evaluate({"wide": wide}, {"wide": qrels["wide"]}, names)
+    together = cf.evaluate(qrels, run, names)
+    alone = cf.evaluate({"wide": qrels["wide"]}, {"wide": wide}, names)
     assert together.values[0, :, 0] == pytest.approx(alone.values[0, :, 0], abs=1e-12)
     assert together.values[0, 0, 1:4].tolist() == [0.5, 0.5, 0.5]
 
@@ -290,34 +292,34 @@ def test_expected_scores_do_not_depend_on_names_or_order(run: dict, qrels: dict,
     rename = dict(zip("abcdefgh", shuffled, strict=True))
     other = {q: {rename[d]: s for d, s in reversed(docs.items())} for q, docs in reversed(run.items())}
     renamed = {q: {rename[d]: g for d, g in docs.items()} for q, docs in qrels.items()}
-    first = cf.evaluate(run, qrels, names, ties="expected").values
-    second = cf.evaluate(other, renamed, names, ties="expected").values
+    first = cf.evaluate(qrels, run, names, ties="expected").values
+    second = cf.evaluate(renamed, other, names, ties="expected").values
     np.testing.assert_allclose(first, second, atol=1e-12)
 
 
 def test_arguments_that_make_no_sense() -> None:
     with pytest.raises(UsageError, match="no run was given"):
-        cf.evaluate([], QRELS, "AP")
+        cf.evaluate(QRELS, [], "AP")
     with pytest.raises(UsageError, match="nil must be the text of a document id, not 5"):
-        cf.evaluate(RUN, QRELS, "AP", nil=5)
+        cf.evaluate(QRELS, RUN, "AP", nil=5)
     with pytest.raises(cf.MeasureError, match="the cut-off must be a whole number in"):
-        cf.evaluate(RUN, QRELS, "P@99999999999999999999")
+        cf.evaluate(QRELS, RUN, "P@99999999999999999999")
     with pytest.raises(cf.MeasureError, match="too large a gain"):
-        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1100}}, "nDCG(gain='exp')")
+        cf.evaluate({"q": {"a": 1100}}, {"q": {"a": 1.0}}, "nDCG(gain='exp')")
 
 
 def test_no_judgments_are_no_basis() -> None:
     with pytest.raises(cf.InputError, match="there is no judgment in it"):
-        cf.evaluate(RUN, {}, "AP")
+        cf.evaluate({}, RUN, "AP")
 
 
 def test_a_run_of_unjudged_queries_alone_may_be_asked_for() -> None:
-    assert cf.evaluate({"x": {"a": 1.0}}, {"q": {"a": 1}}, "P@5", queries="run").summary(0, 0) == 0
+    assert cf.evaluate({"q": {"a": 1}}, {"x": {"a": 1.0}}, "P@5", queries="run").summary(0, 0) == 0
 
 
 def test_great_grades() -> None:
-    scores = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1e308, "b": 1}}, ["ERR", "nDCG@5", "RBP"])
+    scores = cf.evaluate({"q": {"a": 1e308, "b": 1}}, {"q": {"a": 1.0}}, ["ERR", "nDCG@5", "RBP"])
     assert json.dumps(scores.to_dict(), allow_nan=False)
-    assert cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 10**12}}, "RBP(gain={1: 0.5})").summary(0, 0) == pytest.approx(
+    assert cf.evaluate({"q": {"a": 10**12}}, {"q": {"a": 1.0}}, "RBP(gain={1: 0.5})").summary(0, 0) == pytest.approx(
         0.2
     )

@@ -18,7 +18,7 @@ def covered(name: str) -> bool:
 
 @pytest.mark.parametrize("case", [c for c in CASES if covered(c["name"])], ids=lambda c: c["id"])
 def test_case(case: dict) -> None:
-    scores = cf.evaluate({"q": case["run"]}, {"q": case["qrels"]}, case["name"]).to_dict()
+    scores = cf.evaluate({"q": case["qrels"]}, {"q": case["run"]}, case["name"]).to_dict()
     found = scores["runs"]["run"][case["name"]]["queries"]["q"]
     if case["expected"] is None:
         assert found is None

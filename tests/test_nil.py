@@ -31,7 +31,7 @@ def as_run(answers: str, relevant: int, query: str) -> tuple[dict, dict]:
 @pytest.mark.parametrize("case", [c for name, c in CASES.items() if name.startswith("A7-")], ids=lambda c: c["id"])
 def test_one_query(case: dict) -> None:
     run, qrels = as_run(case["ranking"], case["params"]["R"], "q")
-    scores = cf.evaluate(run, qrels, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
+    scores = cf.evaluate(qrels, run, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
     for i, name in enumerate(PLAIN):
         assert scores[i] == pytest.approx(case["expected"]["original"][name], abs=1e-9), name
         assert scores[i + 4] == pytest.approx(case["expected"]["modified"][name], abs=1e-9), name
@@ -45,7 +45,7 @@ def test_system_means() -> None:
             one, judged = as_run(answer, case["judgments"][query], query)
             run |= one
             qrels |= judged
-        scores = cf.evaluate(run, qrels, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
+        scores = cf.evaluate(qrels, run, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
         for i, name in enumerate(PLAIN):
             assert scores[i] == pytest.approx(case["expected"][name]["original"][system], abs=1e-9), (system, name)
             assert scores[i + 4] == pytest.approx(case["expected"][name]["modified"][system], abs=1e-9), (system, name)
@@ -53,21 +53,21 @@ def test_system_means() -> None:
 
 def test_full_length_as_a_keyword_is_the_same() -> None:
     run, qrels = as_run("0000", 0, "q")
-    a = cf.evaluate(run, qrels, "AP", terminal=True, full_length=4)
+    a = cf.evaluate(qrels, run, "AP", terminal=True, full_length=4)
     assert a.measures == ("AP[full=4, terminal]",)
-    assert a.means.tolist() == cf.evaluate(run, qrels, "AP[full=4, terminal]").means.tolist() == [[0.0]]
+    assert a.means.tolist() == cf.evaluate(qrels, run, "AP[full=4, terminal]").means.tolist() == [[0.0]]
     # Without a terminal form there is nothing that the full length could change, and the name stays.
-    assert cf.evaluate(run, qrels, "P@5", full_length=4).measures == ("P@5",)
+    assert cf.evaluate(qrels, run, "P@5", full_length=4).measures == ("P@5",)
 
 
 def test_nil_among_ties_is_the_mean_over_orders() -> None:
     qrels = {"q": {"a": 1, "b": 0}}
-    tied = cf.evaluate({"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, qrels, "AP[ties=expected, terminal]", nil="NIL").means[
+    tied = cf.evaluate(qrels, {"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, "AP[ties=expected, terminal]", nil="NIL").means[
         0, 0
     ]
     orders = ["a NIL b", "a b NIL", "NIL a b", "NIL b a", "b a NIL", "b NIL a"]
     each = [
-        cf.evaluate({"q": {d: -i for i, d in enumerate(order.split())}}, qrels, "AP[terminal]", nil="NIL").means[0, 0]
+        cf.evaluate(qrels, {"q": {d: -i for i, d in enumerate(order.split())}}, "AP[terminal]", nil="NIL").means[0, 0]
         for order in orders
     ]
     assert tied == pytest.approx(sum(each) / 6)
@@ -82,15 +82,15 @@ def test_nil_among_ties_of_others_moves_no_bit() -> None:
     ]
     names += [f"{name}[depth=2, terminal]" for name in ("AP", "nDCG", "RBP")]
     how = {"ties": "expected", "nil": "NIL"}
-    alone = cf.evaluate({"q": tied}, {"q": judged}, names, **how).values[0]
+    alone = cf.evaluate({"q": judged}, {"q": tied}, names, **how).values[0]
     run, qrels = {"q": tied, "nil": {"NIL": 1.0, "a": 1.0, "b": 1.0}}, {"q": judged, "nil": {"a": 3, "b": 0}}
-    together = cf.evaluate(run, qrels, names, **how).values[0]
+    together = cf.evaluate(qrels, run, names, **how).values[0]
     np.testing.assert_array_equal(together[:, :1], alone)
 
 
 def test_a_judged_nil_is_refused() -> None:
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1, "NIL": 0}}, "AP", nil="NIL")
+        cf.evaluate({"q": {"a": 1, "NIL": 0}}, {"q": {"a": 1.0}}, "AP", nil="NIL")
     assert str(caught.value) == (
         "qrels: `NIL` is judged for query `q`\n\nhint: the id that means no answer cannot be a document; choose another one"
     )
@@ -99,9 +99,9 @@ def test_a_judged_nil_is_refused() -> None:
 def test_a_list_longer_than_full_is_refused() -> None:
     run, qrels = as_run("0101", 2, "q")
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate(run, qrels, "AP", terminal=True, full_length=3)
+        cf.evaluate(qrels, run, "AP", terminal=True, full_length=3)
     assert str(caught.value) == (
         "run: query `q` has 4 documents; a full list has 3\n\n"
         "hint: give the length at which the system was made to stop, or cut lists with a depth"
     )
-    assert cf.evaluate(run, qrels, "AP", terminal=True, full_length=3, depth=3).means[0, 0] == pytest.approx(0.25)
+    assert cf.evaluate(qrels, run, "AP", terminal=True, full_length=3, depth=3).means[0, 0] == pytest.approx(0.25)

@@ -45,7 +45,7 @@ def test_pytrec_eval(part: int) -> None:
     for _ in range(100):
         run, qrels = random_input(rng, 4)
         theirs = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run)
-        ours = cf.evaluate(run, qrels, list(TREC.values()), ties="trec9", undefined="zero", queries="both")
+        ours = cf.evaluate(qrels, run, list(TREC.values()), ties="trec9", undefined="zero", queries="both")
         assert {score.query for score in ours} == set(theirs)
         for query, results in theirs.items():
             values = np.nan_to_num(ours.values[0, :, ours.queries.index(query)])  # theirs has no undefined
@@ -77,7 +77,7 @@ def test_cwl_eval() -> None:
         run = {"q": {d: 100.0 - i for i, d in enumerate(rng.sample(documents, 20))}}
         asked = {name: ir_measures.parse_measure(name) for name in CWL}
         theirs = ir_measures.calc_aggregate(asked.values(), qrels, run)
-        ours = cf.evaluate(run, qrels, list(CWL.values()))
+        ours = cf.evaluate(qrels, run, list(CWL.values()))
         for m, name in enumerate(CWL):
             assert ours.means[0, m] == pytest.approx(theirs[asked[name]], abs=1e-9), name
         # their spelling is understood, and means the same

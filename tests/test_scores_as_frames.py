@@ -12,7 +12,7 @@ from cranfield.errors import MissingDependency, UsageError
 
 RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 1.0}}
 QRELS = {"q1": {"a": 0, "b": 1}, "q2": {"c": 0}, "q3": {"a": 2}}
-SCORES = cf.evaluate([RUN, {"q1": {"b": 1.0}}], QRELS, ["AP", "P@1"], names=["x", "y"])
+SCORES = cf.evaluate(QRELS, [RUN, {"q1": {"b": 1.0}}], ["AP", "P@1"], names=["x", "y"])
 
 
 def rows(columns: dict) -> list[tuple]:
@@ -37,7 +37,7 @@ def test_every_library_has_the_same(layout: str) -> None:
 
 
 def test_a_column_without_values_is_still_of_numbers() -> None:
-    nothing = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 0}}, "AP")
+    nothing = cf.evaluate({"q": {"a": 0}}, {"q": {"a": 1.0}}, "AP")
     assert str(nothing.to_arrow().schema.field("value").type) == "double"
     assert nothing.to_pandas()["value"].dtype == float
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.batch import from_ranking
+from cranfield.evaluation.notes import sentences
 
 # Every measure of the catalogue, with parameters that reach its branches.
 VARIANTS = {
@@ -125,9 +126,9 @@ def test_queries_together_score_as_they_do_alone(names: list[str], queries: list
     # What one query's ties cost is shared with those that are alike; no value may be shared with those that are not.
     run = {f"q{i}": scores for i, (scores, _) in enumerate(queries)}
     judged = {f"q{i}": grades | {"top": 3} for i, (_, grades) in enumerate(queries)}
-    together = cf.evaluate(run, judged, names, ties="expected").values[0]
+    together = cf.evaluate(judged, run, names, ties="expected").values[0]
     for i, q in enumerate(judged):
-        alone = cf.evaluate({q: run[q]}, {q: judged[q]}, names, ties="expected", queries="judged").values[0]
+        alone = cf.evaluate({q: judged[q]}, {q: run[q]}, names, ties="expected", queries="judged").values[0]
         np.testing.assert_allclose(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-12, err_msg=str(names))
 
 
@@ -159,8 +160,8 @@ def test_condensed_is_the_ranking_without_unjudged(name: str, ranking: list, mis
 def test_a_sample_of_orders_is_near_the_mean_and_says_how_near() -> None:
     documents = {f"d{i:02}": 1.0 for i in range(14)}
     judged = {"q": {f"d{i:02}": i % 4 for i in range(12)}}
-    scores = cf.evaluate({"q": documents}, judged, ["INST[ties=expected]", "INST"])
-    note = next(n for n in scores.notes if "sampled" in n)
+    scores = cf.evaluate(judged, {"q": documents}, ["INST[ties=expected]", "INST"])
+    note = next(n for n in sentences(scores.notes) if "sampled" in n)
     assert "standard error" in note
     rng = np.random.default_rng(1)
     grades = [i % 4 for i in range(12)] + [None, None]

@@ -5,16 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.evaluate import evaluate
+from cranfield.evaluation.evaluator import Evaluator, evaluate
+from cranfield.evaluation.scores import Score, Scores
 from cranfield.formats import read_qrels, read_run
 from cranfield.measures import CATALOGUE as MEASURES
 from cranfield.measures import Measure, parse
-from cranfield.scores import Score, Scores
 
 if TYPE_CHECKING:
-    from cranfield.auditing import Audit, audit
-    from cranfield.comparing import Comparison, compare
-    from cranfield.explaining import Explanation, explain
+    from cranfield.analysis.audit import Audit, audit
+    from cranfield.analysis.compare import Comparison, compare
+    from cranfield.analysis.explain import Explanation, explain
+    from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.evaluation.notes import Note
+    from cranfield.evaluation.policy import Policy
     from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
@@ -26,14 +30,19 @@ __all__ = [
     "MEASURES",
     "Agreement",
     "Audit",
+    "Column",
     "Comparison",
     "CranfieldError",
+    "Evaluation",
+    "Evaluator",
     "Explanation",
     "InputError",
     "Judgments",
     "Measure",
     "MeasureError",
+    "Note",
     "Overlap",
+    "Policy",
     "Properties",
     "Run",
     "Score",
@@ -59,9 +68,13 @@ __all__ = [
 
 # What few people need on every start is loaded when it is asked for.
 LATER = {
-    "auditing": ("Audit", "audit"),
-    "comparing": ("Comparison", "compare"),
-    "explaining": ("Explanation", "explain"),
+    "analysis.audit": ("Audit", "audit"),
+    "analysis.compare": ("Comparison", "compare"),
+    "analysis.explain": ("Explanation", "explain"),
+    "evaluation.columns": ("Column",),
+    "evaluation.evaluation": ("Evaluation",),
+    "evaluation.notes": ("Note",),
+    "evaluation.policy": ("Policy",),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
@@ -74,3 +87,7 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"cranfield.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,10 +65,29 @@ class Aligner:
         return grade, self.pools[len(queries)][2]
 
     def align(self, run: Run, key: Key = "score", *, by_id: bool = True) -> Alignment:
-        """Where a run puts the judged documents."""
-        found = self._in_order(formats.join(run, self.index, key, by_id=by_id))
-        other = Strings(*found["other"])
-        return Alignment(self, found, other, found["other_length"])
+        """Where a run ranks the judged documents."""
+        return self.read(run, [key], by_id=by_id).alignments[key]
+
+    def read(self, run: Run, keys: Sequence[Key], *, by_id: bool = True, top: int = 0) -> AlignedRun:
+        """A run read once, and aligned for each of the keys that rank documents.
+
+        ``by_id``: find each document's position by id in its tie group. ``top``: keep the ids of all documents,
+        judged or not, that may be among the first so many.
+        """
+        from cranfield.evaluation import _shim
+        _shim.CURRENT["judgments"] = self.judgments
+        joined = formats.join(run, self.index, keys, by_id, top)
+        unjudged = Strings(*joined["other"])
+        alignments = {
+            key: Alignment(self, self._in_order(hits | {"length": joined["length"]}), unjudged, joined["other_length"])
+            for key, hits in zip(keys, joined["hits"], strict=True)
+        }
+        tops = {key: TopDocuments.of(rows) for key, rows in zip(keys, joined.get("tops", ()), strict=False)}
+        return AlignedRun(run, alignments, tops)
+
+    def aligned(self, rows: dict[str, Any], other: Alignment) -> Alignment:
+        """Rows of these judgments that another alignment of the same run was turned into."""
+        return Alignment(self, self._in_order(rows), other.other, other.other_length)
 
     def _in_order(self, rows: dict[str, Any]) -> dict[str, Any]:
         """Tied documents by grade, then by id where it is known: in what order rows came does not move a last bit."""
@@ -84,13 +103,52 @@ class Aligner:
 
 
 @dataclass(frozen=True, eq=False)
+class TopDocuments:
+    """The first documents of every query of a run, judged or not; whole tie groups, one row a document.
+
+    ``query`` counts the judged queries, then the run's other ones; ``judged`` is the document's row in the
+    judgments, -1 for none. ``start``, ``size``, ``by_id``, ``by_input`` are those of a `Batch`.
+    """
+
+    query: Integers
+    document: Strings
+    judged: Integers
+    start: Integers
+    size: Integers
+    by_id: Integers
+    by_input: Integers
+
+    @classmethod
+    def of(cls, rows: dict[str, Any]) -> TopDocuments:
+        return cls(**rows | {"document": Strings(*rows["document"])})
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedRun:
+    """One run after its only reading: an alignment, and perhaps the top documents, for each key that ranks them."""
+
+    run: Run
+    alignments: dict[Key, Alignment]
+    tops: dict[Key, TopDocuments]
+
+    @property
+    def first(self) -> Alignment:
+        """Any of the alignments: they agree on queries and lengths."""
+        return next(iter(self.alignments.values()))
+
+
+@dataclass(frozen=True, eq=False)
 class Alignment:
-    """One run met with judgments, still as flat rows (see `core`); `batches` lays them out for measures."""
+    """Where one run ranks the judged documents, as flat rows (see `core`); `batches` lays them out for measures."""
 
     aligner: Aligner
     rows: dict[str, Any]
     other: Strings
     other_length: Integers
+
+    def release(self) -> None:
+        """Forget the batches, which are many times the size of the rows; they are made again when asked for."""
+        self.__dict__.pop("batches", None)
 
     @property
     def length(self) -> Integers:

@@ -8,36 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from cranfield.data import Intents, Judgments
 from cranfield.errors import InputError
+from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.formats.faults import shown
 from cranfield.formats.weighing import Weight, read_weights
-from cranfield.wording import few, plural
+from cranfield.wording import few
+
+NOBODY = QueryNames()
 
 
-class Others(NamedTuple):
-    """Judged queries that are not here, and that there are no weights for: how many, and the first of them."""
-
-    many: int = 0
-    first: Sequence[str] = ()
-
-
-NOBODY = Others()
-
-
-def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[str]]:
+def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[Note]]:
     """The judgments with weights for their subtopics; and notes on queries and subtopics that go without."""
     return weighed(judgments, *read_weights(source))
 
 
 def weighed(
-    judgments: Judgments, name: str, weights: Sequence[Weight], others: Others = NOBODY
-) -> tuple[Judgments, list[str]]:
-    """`with_intents` of weights that were read, for judgments of all queries but the ``others``."""
+    judgments: Judgments, name: str, weights: Sequence[Weight], others: QueryNames = NOBODY
+) -> tuple[Judgments, list[Note]]:
+    """`with_intents` of weights that were read; ``others`` are judged queries elsewhere that have no weights."""
     if judgments.labels is None:
         raise InputError(
             [f"{judgments.name}: weights of intents need judgments by subtopic, and these have none"],
@@ -75,22 +68,18 @@ def weighed(
     rows = np.array(list(found), np.int64).reshape(-1, 2)
     intents = Intents(rows[:, 0], rows[:, 1], np.array([w.value for w in found.values()], np.float64))
 
-    def notes() -> Iterator[str]:
+    def notes() -> Iterator[Note]:
         plain = [judgments.queries[q] for q in range(len(judgments.queries)) if q not in weighed]
-        if many := len(plain) + others.many:
-            yield f"{name} has no weights for {_queries([*plain, *others.first], many)}: all subtopics alike"
+        if many := len(plain) + others.count:
+            names = QueryNames(many, tuple([*plain, *others.first][:5]))
+            yield Note("unweighted_queries", values={"name": name, "queries": names})
         other = list(dict.fromkeys(w.query for w in weights if w.query not in queries))
         if other:
-            yield f"{name} has weights for {_queries(other, len(other))} that nobody judged: not used"
+            yield Note("unjudged_weights", values={"name": name, "queries": QueryNames(len(other), tuple(other[:5]))})
         positive = {pair for pair, w in found.items() if w.value > 0}
         left = [pair for pair in sorted(wanted) if pair[0] in weighed and pair not in positive]
         if left:
-            pairs = few([f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left])
-            these = plural(len(left), "subtopic")
-            yield f"{name} gives no weight to {these} with relevant documents ({pairs}): not counted"
+            subtopics = tuple(f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left)
+            yield Note("unweighted_subtopics", values={"name": name, "subtopics": subtopics})
 
     return replace(judgments, intents=intents), list(notes())
-
-
-def _queries(names: Sequence[str], many: int) -> str:
-    return f"{plural(many, 'query')} ({few(names)})"

@@ -6,19 +6,16 @@ gain mapping -> ties -> depth -> condense -> terminate. They do not commute.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from cranfield.batch import COLUMNS, Batch, Booleans, Key
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
+from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 from cranfield.rows import summed
-
-Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
-TIES: tuple[str, ...] = get_args(Ties)
 
 
 @dataclass(frozen=True)
@@ -113,9 +110,14 @@ class Views:
         )
 
     @property
+    def rule(self) -> TieRule:
+        """The tie rule in force."""
+        return tie_rule(self.ties)
+
+    @property
     def key(self) -> Key:
-        """What the tie rule orders documents by in the first place."""
-        return {"trec9": "score32", "rank": "rank"}.get(self.ties or "", "score")  # type: ignore[return-value]
+        """The number that ranks documents before ties are considered."""
+        return self.rule.key
 
 
 def ordered(batch: Batch, gains: Gains, views: Views, *, whole: bool = True) -> Batch:
@@ -126,7 +128,7 @@ def ordered(batch: Batch, gains: Gains, views: Views, *, whole: bool = True) -> 
     whole = whole or views.condensed
     if (gains, views, whole) not in batch.memo:
         gained = gains(batch) if whole else _gainful(batch, gains)
-        ruled = RULES[views.ties or "trec"](gained)
+        ruled = views.rule(gained)
         batch.memo[gains, views, whole] = ruled if views.depth is None else truncate(ruled, views.depth)
     return batch.memo[gains, views, whole]
 
@@ -165,46 +167,6 @@ def _settled(batch: Batch, views: Views, *, bounded: bool) -> Batch:
     silence = np.concatenate([barren[:, None].astype(np.float64), np.zeros_like(plain.ideal[:, 1:])], axis=1)
     plain = replace(plain, ideal=plain.ideal + silence, R=plain.R + barren, mass=plain.mass + barren)
     return either(batch.nil.any(axis=1) | (batch.length < views.full), ended, plain)
-
-
-def narrow(batch: Batch, place: Any) -> Batch:
-    """Spans of one position: each document at its place within the tie."""
-    if not batch.tied.any():
-        return batch
-    return replace(batch, start=batch.start + place, size=np.ones_like(batch.size)).sorted()
-
-
-def best(batch: Batch) -> Batch:
-    """Ties in descending order of gain, documents that nobody judged last."""
-    batch = _by_gain(batch, descending=True)
-    return narrow(batch, batch.order)
-
-
-def worst(batch: Batch) -> Batch:
-    """Ties in ascending order of gain, documents that nobody judged first."""
-    batch = _by_gain(batch, descending=False)
-    unjudged = batch.size - batch.within(~np.isnan(batch.grade))
-    return narrow(batch, np.where(np.isnan(batch.grade), 0, unjudged + batch.order).astype(np.int64))
-
-
-def _by_gain(batch: Batch, *, descending: bool) -> Batch:
-    padding = np.isnan(batch.grade)
-    start = np.where(padding, np.iinfo(np.int64).max, batch.start)
-    # A negative grade is pooled but not judged: it stands with the unjudged.
-    judged = np.where(batch.judged, 0, 1)
-    keys = (judged, -batch.gain, start) if descending else (-judged, batch.gain, start)
-    return batch.columns(np.lexsort(keys, axis=1))
-
-
-RULES: dict[str, Callable[[Batch], Batch]] = {
-    "trec": lambda b: narrow(b, b.by_id),
-    "trec9": lambda b: narrow(b, b.by_id),
-    "expected": lambda b: b,
-    "best": best,
-    "worst": worst,
-    "input": lambda b: narrow(b, b.by_input),
-    "rank": lambda b: narrow(b, b.by_input),
-}
 
 
 def truncate(batch: Batch, depth: int) -> Batch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def plural(number: int, noun: str) -> str:
@@ -22,3 +22,14 @@ def few(names: Sequence[str], most: int = 5) -> str:
     ('a, b, c', 'a, b, ...')
     """
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The known name that somebody who wrote this most likely meant.
+
+    >>> nearest("tie", ["ties", "depth"])
+    'ties'
+    """
+    import difflib  # slow to load, and needed for errors only
+
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), None)

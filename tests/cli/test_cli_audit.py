@@ -44,7 +44,7 @@ def test_one_run_is_enough(call: Call) -> None:
 
 def test_json_is_the_audit(call: Call) -> None:
     result = call("audit", QRELS, *RUNS, "--format", "json")
-    assert json.loads(result.stdout) == json.loads(json.dumps(cf.audit(RUNS, QRELS).to_dict()))
+    assert json.loads(result.stdout) == json.loads(json.dumps(cf.audit(QRELS, RUNS).to_dict()))
     assert result.stderr == ""
 
 
@@ -59,14 +59,14 @@ def test_options_reach_the_library(call: Call) -> None:
     args = ["--ties", "input", "--depth", "5", "--queries", "both", "--undefined", "zero", "--interval", "bca"]
     found = json.loads(call("audit", QRELS, DENSE, "-m", "AP", *args, "--seed", "3", "--format", "json").stdout)
     how = {"ties": "input", "depth": 5, "queries": "both", "undefined": "zero", "interval": "bca", "seed": 3}
-    assert found == json.loads(json.dumps(cf.audit(DENSE, QRELS, "AP", **how).to_dict()))
+    assert found == json.loads(json.dumps(cf.audit(QRELS, DENSE, "AP", **how).to_dict()))
     assert list(found["runs"]["dense"]["measures"]) == ["AP[ties=input, depth=5]"]
 
 
 def test_standard_input_is_read_more_than_once(call: Call) -> None:
     result = call("audit", QRELS, "-", "-m", "AP", "--format", "json", input=Path(DENSE).read_bytes())
     entry = next(iter(json.loads(result.stdout)["runs"].values()))["measures"]["AP"]
-    assert entry == cf.audit(DENSE, QRELS, "AP").to_dict()["runs"]["dense"]["measures"]["AP"]
+    assert entry == cf.audit(QRELS, DENSE, "AP").to_dict()["runs"]["dense"]["measures"]["AP"]
 
 
 def test_output_and_figure_are_files(call: Call, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def judged(folder: Path, queries: int = 12) -> Path:
 
 def test_json_is_the_comparison(call: Call) -> None:
     result = call("compare", QRELS, *RUNS, "-m", "AP RR", "--format", "json")
-    expected = cf.compare(cf.evaluate(RUNS, QRELS, ["AP", "RR"]), audit=cf.audit(RUNS, QRELS, ["AP", "RR"])).to_dict()
+    expected = cf.compare(cf.evaluate(QRELS, RUNS, ["AP", "RR"]), audit=cf.audit(QRELS, RUNS, ["AP", "RR"])).to_dict()
     assert json.loads(result.stdout) == json.loads(json.dumps(expected))
     assert result.stderr == ""
 
@@ -126,7 +126,7 @@ def test_figures_and_report(call: Call, tmp_path: Path) -> None:
         f"{n}.{kind}" for n in names for kind in ("pdf", "png", "svg")
     ]
     assert f"cranfield eval {QRELS} " in page.read_text()
-    assert "-m AP --ties expected --condensed" in page.read_text()
+    assert "-m 'AP[ties=expected, condensed]'" in page.read_text()
 
 
 def test_runs_from_a_pipe_are_read_once(call: Call) -> None:
@@ -173,7 +173,7 @@ def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:
     weights = tmp_path / "intents"
     weights.write_text(f"{one[0]} {one[1]} 9\n")
     how = ["-m", "ERR_IA@20", "--intents", weights]
-    expected = cf.evaluate([BM25, DENSE], qrels, "ERR_IA@20", intents=str(weights)).means[:, 0]
+    expected = cf.evaluate(qrels, [BM25, DENSE], "ERR_IA@20", intents=str(weights)).means[:, 0]
     told = json.loads(call("compare", qrels, BM25, DENSE, *how, "--format", "json").stdout)["pairs"][0]
     assert (told["mean"], told["other_mean"]) == pytest.approx(tuple(expected), abs=1e-12)
     assert call("queries", qrels, BM25, DENSE, *how).exit_code == 0

@@ -13,6 +13,7 @@ from cli_samples import BM25, DENSE, LLM, QRELS, QUIET, RUNS, Call
 import cranfield as cf
 from cranfield import example
 from cranfield.cli.options import DEFAULT_MEASURES, DIVERSITY_MEASURES, split
+from cranfield.evaluation.notes import sentences
 from cranfield.report import FORMATS
 
 
@@ -23,20 +24,20 @@ def test_a_table_of_all_runs(call: Call) -> None:
     assert head.split() == ["run", "AP", "nDCG@10", "RR", "queries"]
     assert set(rule) == {"─"}
     assert [row.split()[0] for row in rows] == ["bm25", "dense", "llm", "quiet"]
-    means = cf.evaluate(RUNS, QRELS, ["AP", "nDCG@10", "RR"]).means
+    means = cf.evaluate(QRELS, RUNS, ["AP", "nDCG@10", "RR"]).means
     assert [row.split()[1:4] for row in rows] == [[f"{mean:.4f}" for mean in row] for row in means]
 
 
 def test_notes_are_talk(call: Call) -> None:
     result = call("eval", QRELS, LLM, "-m", "AP")
     assert "note" not in result.stdout
-    assert result.stderr.splitlines() == [f"note: {note}" for note in cf.evaluate(LLM, QRELS, ["AP"]).notes]
+    assert result.stderr.splitlines() == [f"note: {note}" for note in sentences(sentences(cf.evaluate(QRELS, LLM, ["AP"]).notes))]
     assert result.stderr
 
 
 def test_json_is_exactly_to_dict(call: Call) -> None:
     result = call("eval", QRELS, *RUNS, "-m", "AP", "-m", "RBP(p=0.8)", "--format", "json")
-    assert json.loads(result.stdout) == cf.evaluate(RUNS, QRELS, ["AP", "RBP(p=0.8)"]).to_dict()
+    assert json.loads(result.stdout) == cf.evaluate(QRELS, RUNS, ["AP", "RBP(p=0.8)"]).to_dict()
     assert result.stderr == ""
 
 
@@ -52,7 +53,7 @@ def test_without_measures_the_documented_ones(call: Call) -> None:
 def test_every_format_has_every_mean(call: Call, format: str, per_query: list[str]) -> None:
     result = call("eval", QRELS, *RUNS, "-m", "AP nDCG@10", "--format", format, *per_query)
     assert result.exit_code == 0
-    for mean in cf.evaluate(RUNS, QRELS, ["AP", "nDCG@10"]).means.flat:
+    for mean in cf.evaluate(QRELS, RUNS, ["AP", "nDCG@10"]).means.flat:
         assert (repr(float(mean)) if format in ("json", "csv") else f"{mean:.4f}") in result.stdout
 
 
@@ -77,19 +78,19 @@ def test_csv_has_every_query(call: Call) -> None:
 )
 def test_options_are_the_keywords_of_evaluate(call: Call, options: list[str], keywords: dict[str, object]) -> None:
     result = call("eval", QRELS, LLM, QUIET, "-m", "AP RBP", "--format", "json", *options)
-    assert json.loads(result.stdout) == cf.evaluate([LLM, QUIET], QRELS, ["AP", "RBP"], **keywords).to_dict()
+    assert json.loads(result.stdout) == cf.evaluate(QRELS, [LLM, QUIET], ["AP", "RBP"], **keywords).to_dict()
 
 
 def test_a_run_from_standard_input(call: Call) -> None:
     result = call("eval", QRELS, "-", "-m", "AP", "--format", "json", input=Path(BM25).read_bytes())
     (found,) = json.loads(result.stdout)["runs"].values()
-    assert found["AP"]["mean"] == cf.evaluate(BM25, QRELS, ["AP"]).means[0, 0]
+    assert found["AP"]["mean"] == cf.evaluate(QRELS, BM25, ["AP"]).means[0, 0]
 
 
 @pytest.mark.parametrize(("method", "said"), [("bca", "BCa bootstrap"), ("t", "Student's t")])
 def test_intervals_say_what_they_are(call: Call, method: str, said: str) -> None:
     result = call("eval", QRELS, BM25, "-m", "P@5", "--interval", method)
-    low, high = cf.evaluate(BM25, QRELS, ["P@5"]).interval(0, 0, method=method)  # type: ignore[arg-type]
+    low, high = cf.evaluate(QRELS, BM25, ["P@5"]).interval(0, 0, method=method)  # type: ignore[arg-type]
     assert f"[{low:.4f}, {high:.4f}]" in result.stdout
     assert "95 % confidence intervals" in result.stderr
     assert said in result.stderr

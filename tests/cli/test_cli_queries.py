@@ -15,7 +15,7 @@ def test_two_runs_are_ordered_by_their_difference(call: Call) -> None:
     found = json.loads(result.stdout)["queries"]
     gaps = [one["difference"] for one in found.values()]
     assert gaps == sorted(gaps, reverse=True)
-    expected = cf.evaluate([BM25, DENSE], QRELS, "AP").to_dict()["runs"]
+    expected = cf.evaluate(QRELS, [BM25, DENSE], "AP").to_dict()["runs"]
     assert {q: one["runs"]["bm25"] for q, one in found.items()} == {
         q: value for q, value in expected["bm25"]["AP"]["queries"].items() if value is not None
     }

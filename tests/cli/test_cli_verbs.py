@@ -112,7 +112,7 @@ def test_convert_there_and_back(call: Call, tmp_path: Path, extension: str) -> N
     there, back = tmp_path / f"dense.{extension}", tmp_path / "dense.back"
     assert call("convert", DENSE, there).exit_code == 0
     assert call("convert", there, back, "--kind", "run").exit_code == 0
-    wanted, found = (cf.evaluate(path, QRELS, ["AP", "nDCG@10"]).values.tolist() for path in (DENSE, str(back)))
+    wanted, found = (cf.evaluate(QRELS, path, ["AP", "nDCG@10"]).values.tolist() for path in (DENSE, str(back)))
     assert str(found) == str(wanted)
 
 

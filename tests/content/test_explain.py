@@ -21,7 +21,7 @@ RUN = {"q": {d: -float(i) for i, d in enumerate(["D2", "D9", "D1", "D3", "D6"])}
 
 
 def explained(name: str = "DELTARB(mu=10)@5", **how: Any) -> cf.Explanation:
-    return cf.explain(RUN, QRELS, name, corpus=TEXTS, **how)
+    return cf.explain(QRELS, RUN, name, corpus=TEXTS, **how)
 
 
 @settings(max_examples=60, deadline=None)
@@ -29,10 +29,10 @@ def explained(name: str = "DELTARB(mu=10)@5", **how: Any) -> cf.Explanation:
 def test_everything_adds_up(texts: dict, judged: dict, ranking: list, name: str) -> None:
     run, measure = {"q": {d: -float(i) for i, d in enumerate(ranking)}}, f"{name}(mu=10)@5"
     try:
-        found = cf.explain(run, {"q": judged}, measure, corpus=texts)
+        found = cf.explain({"q": judged}, run, measure, corpus=texts)
     except cf.InputError:
         return
-    assert found.score == cf.evaluate(run, {"q": judged}, measure, corpus=texts).values[0, 0, 0]
+    assert found.score == cf.evaluate({"q": judged}, run, measure, corpus=texts).values[0, 0, 0]
     assert sum(step.earned for step in found.steps) == pytest.approx(found.score, abs=1e-12)
     assert [step.document for step in found.steps] == ranking[:5]
     for rank, step in enumerate(found.steps):
@@ -62,13 +62,13 @@ def test_views_and_plain_judgments() -> None:
     assert [step.document for step in explained(condensed=True).steps] == ["D1", "D3"]
     assert [step.document for step in explained(depth=2).steps] == ["D2", "D9"]
     assert [step.document for step in explained("ABSNB(mu=10)@1").steps] == ["D2"]
-    plain = cf.explain(RUN, {"q": {"D1": 1, "D3": 0}}, "ABSRB(whole=True)", corpus=TEXTS)
+    plain = cf.explain({"q": {"D1": 1, "D3": 0}}, RUN, "ABSRB(whole=True)", corpus=TEXTS)
     assert plain.subtopics == ("",)
     assert [step.judged for step in plain.steps] == [None, None, {"": 1.0}, {"": 0.0}, None]
 
 
 def test_an_empty_list_has_nothing_to_explain() -> None:
-    found = cf.explain({"q": {}}, QRELS, "DELTARB", corpus=TEXTS)
+    found = cf.explain(QRELS, {"q": {}}, "DELTARB", corpus=TEXTS)
     assert (found.score, found.steps) == (0, ())
 
 
@@ -125,9 +125,9 @@ def test_figure(tmp_path: Path) -> None:
     assert "phone, chip" in drawn
     assert "unjudged" in drawn
     assert "not relevant" not in drawn  # there is none to be told apart
-    figures.draw(cf.explain({"q": {}}, QRELS, "DELTARB", corpus=TEXTS))
+    figures.draw(cf.explain(QRELS, {"q": {}}, "DELTARB", corpus=TEXTS))
     many = {"q": {name: {f"{name}-{i}": 1 for i in range(4)} for name in TEXTS if name != "D5"}}
-    axis = figures.draw(cf.explain({"q": {"D1": 1.0}}, many, "DELTARB", corpus=TEXTS)).axes[0]
+    axis = figures.draw(cf.explain(many, {"q": {"D1": 1.0}}, "DELTARB", corpus=TEXTS)).axes[0]
     lines = [line for line in axis.lines if line.get_label().startswith("subtopic")]
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(lines) == 20
 
@@ -156,5 +156,5 @@ def test_queries_that_cannot_be_explained() -> None:
         "r": "qrels: DELTARB is undefined for query `r`\n\nhint: the corpus has no document that is relevant to any of its subtopics",
     }.items():
         with pytest.raises(cf.CranfieldError) as caught:
-            cf.explain({"q": {"D1": 1.0}, "r": {"D1": 1.0}}, qrels, "DELTARB", corpus=TEXTS, query=query)
+            cf.explain(qrels, {"q": {"D1": 1.0}, "r": {"D1": 1.0}}, "DELTARB", corpus=TEXTS, query=query)
         assert str(caught.value) == message

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.comparing import Comparison
+from cranfield.analysis.compare import Comparison
 from cranfield.testing import engine_contract
 from cranfield.testing.engine_contract import Columns, EngineContract, Evaluated
 
@@ -34,7 +34,7 @@ class Credulous(EngineContract):
         return Evaluated({}, {}, ())
 
     def compare(self, runs: Any, qrels: Columns, measures: Any, terms: Any, **policies: Any) -> Comparison:
-        scores = cf.evaluate([{"q": {"d": 1.0}, "p": {"d": 1.0}}] * 2, {"q": {"d": 1}, "p": {"d": 1}}, "AP")
+        scores = cf.evaluate({"q": {"d": 1}, "p": {"d": 1}}, [{"q": {"d": 1.0}, "p": {"d": 1.0}}] * 2, "AP")
         return cf.compare(scores)
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from spark_samples import collected, framed
 
 import cranfield as cf
-from cranfield.comparing import Comparison
+from cranfield.analysis.compare import Comparison
 from cranfield.engines import spark as engine
 from cranfield.testing import engine_contract
 from cranfield.testing.engine_contract import MEASURES, Columns, EngineContract, Evaluated, collection
@@ -91,7 +91,7 @@ class OnSpark(EngineContract):
         if self.marker is not None:
             frame = frame.repartition(len(runs)).mapInArrow(Fatal(self.marker), frame.schema)
         judged = framed(self.spark, qrels)
-        scores = engine.evaluate(frame, judged, measures, broadcast=self.broadcast, **policies)
+        scores = engine.evaluate(judged, frame, measures, broadcast=self.broadcast, **policies)
         try:
             yield scores
         finally:
@@ -118,7 +118,7 @@ class TestApart(OnSpark):
 def test_what_was_kept_is_lost(spark: SparkSession) -> None:
     """An executor dies with the scores that it kept: they are computed again, and are the same."""
     runs, qrels = collection(2, queries=30, seed=11)
-    scores = engine.evaluate(framed(spark, runs).repartition(4), framed(spark, qrels), MEASURES)
+    scores = engine.evaluate(framed(spark, qrels), framed(spark, runs).repartition(4), MEASURES)
 
     def pids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
@@ -134,17 +134,17 @@ def test_the_order_given(spark: SparkSession) -> None:
     runs, qrels = collection(1, queries=5, seed=12)
     numbered = {**runs, "row": list(range(len(runs["run"])))}
     asked = ["AP[ties=input]", "nDCG[ties=rank]"]
-    scores = engine.evaluate(framed(spark, numbered).repartition(3), framed(spark, qrels), asked)
+    scores = engine.evaluate(framed(spark, qrels), framed(spark, numbered).repartition(3), asked)
     engine_contract.same(collected(scores), engine_contract.local([runs], qrels, asked))
     with pytest.raises(cf.InputError, match="a Spark DataFrame has none"):
-        engine.evaluate(framed(spark, runs), framed(spark, qrels), asked)
+        engine.evaluate(framed(spark, qrels), framed(spark, runs), asked)
 
 
 def test_columns_by_other_names_and_types(spark: SparkSession) -> None:
     rows = [(7, 1, Decimal("0.5")), (7, 2, Decimal("0.25"))]
     runs = spark.createDataFrame(rows, "qid int, docno long, sim decimal(5, 3)")
     qrels = spark.createDataFrame([("7", b"2", 1)], "topic string, passage binary, label smallint")
-    scores = engine.evaluate(runs, qrels, "RR", qrels_columns={"document": "passage"})
+    scores = engine.evaluate(qrels, runs, "RR", qrels_columns={"document": "passage"})
     assert [tuple(row) for row in scores.collect()] == [("run", "7", "RR", 0.5)]
 
 
@@ -164,7 +164,7 @@ def test_columns_by_other_names_and_types(spark: SparkSession) -> None:
 def test_types(spark: SparkSession, runs: str, message: str) -> None:
     qrels = spark.createDataFrame([("q", "d", 1)], "query string, document string, grade int")
     with pytest.raises(cf.InputError) as error:
-        engine.evaluate(spark.createDataFrame([], runs), qrels, "AP")
+        engine.evaluate(qrels, spark.createDataFrame([], runs), "AP")
     assert str(error.value) == message
 
 
@@ -174,7 +174,7 @@ def test_an_error_in_full(spark: SparkSession) -> None:
     )
     qrels = spark.createDataFrame([("q1", "d1", 1)], "qid string, docno string, rel int")
     with pytest.raises(cf.InputError) as error:
-        engine.evaluate(runs, qrels, "AP")
+        engine.evaluate(qrels, runs, "AP")
     assert str(error.value) == (
         "bm25: query `q1`, document `d1`: the score in column `sim` is NaN\n\n"
         "hint: NaN has no place in an order; leave the document out, or give it a score"
@@ -185,12 +185,12 @@ def test_nothing_to_evaluate(spark: SparkSession) -> None:
     runs = spark.createDataFrame([], "query string, document string, score double")
     qrels = spark.createDataFrame([("q1", "d1", 1)], "query string, document string, grade int")
     with pytest.raises(cf.InputError, match="runs: there is no row in it"):
-        engine.evaluate(runs, qrels, "AP")
+        engine.evaluate(qrels, runs, "AP")
     with pytest.raises(cf.InputError, match="qrels: there is no judgment in it"):
-        engine.evaluate(runs, qrels.limit(0), "AP")
+        engine.evaluate(qrels.limit(0), runs, "AP")
     with pytest.raises(cf.CranfieldError, match="AP of run is undefined for 1 of 1 queries: q1"):
         some = spark.createDataFrame([("q1", "d1", 1.0)], "query string, document string, score double")
-        engine.evaluate(some, qrels.selectExpr("query", "document", "0 as grade"), "AP", undefined="error")
+        engine.evaluate(qrels.selectExpr("query", "document", "0 as grade"), some, "AP", undefined="error")
 
 
 @pytest.mark.skipif(not (DATA / "dl19").exists(), reason="needs ../shared/data")
@@ -234,8 +234,8 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
         (some, few, viewed, {}),
         (some, few, names, {"ties": "rank", "negative": "nonrel"}),
     ):
-        scores = engine.evaluate(given, qrels, measures, **policies)
-        local = cf.evaluate(chosen, judged, measures, **policies)
+        scores = engine.evaluate(qrels, given, measures, **policies)
+        local = cf.evaluate(judged, chosen, measures, **policies)
         found = local.to_dict()["runs"]
         expected = Evaluated(
             {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},

@@ -129,24 +129,24 @@ def test_a_corpus_that_does_not_fit(spark: SparkSession, tmp_path: Path, broadca
     Corpus.of({"D1": "a lamp", "D2": "a horn", "D3": "oil"}, ["D1"]).save(path)
     runs, qrels = framed(spark, RANKED), framed(spark, JUDGED)
     with pytest.raises(cf.InputError) as caught:
-        engine.evaluate(runs, qrels, "DELTARB@2", corpus=path, broadcast=broadcast)
+        engine.evaluate(qrels, runs, "DELTARB@2", corpus=path, broadcast=broadcast)
     assert str(caught.value) == (
         f"run: query `q`, document `D2`: {path} was made without it\n\n"
         f"hint: make it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
     )
-    assert engine.evaluate(runs, qrels, "DELTARB@1", corpus=path, broadcast=broadcast).count() == 1
+    assert engine.evaluate(qrels, runs, "DELTARB@1", corpus=path, broadcast=broadcast).count() == 1
     with pytest.raises(cf.InputError, match="qrels: none of its 1 relevant documents is in the corpus, such as `D1`"):
-        engine.evaluate(runs, qrels, "DELTARB@2", corpus={"D2": "a horn"}, broadcast=broadcast)
+        engine.evaluate(qrels, runs, "DELTARB@2", corpus={"D2": "a horn"}, broadcast=broadcast)
 
 
 def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
     runs, qrels = framed(spark, RANKED), framed(spark, JUDGED)
     with pytest.raises(cf.MeasureError, match="DELTARB@2 reads documents, and needs a corpus of them"):
-        engine.evaluate(runs, qrels, "DELTARB@2")
+        engine.evaluate(qrels, runs, "DELTARB@2")
     with pytest.raises(UsageError, match="on Spark a corpus is a file that `cranfield corpus` made"):
-        engine.evaluate(runs, qrels, "DELTARB@2", corpus=str(tmp_path))
+        engine.evaluate(qrels, runs, "DELTARB@2", corpus=str(tmp_path))
     with pytest.raises(cf.InputError, match="DELTARB@2 needs judgments by subtopic, and these have none"):
-        engine.evaluate(runs, qrels.drop("subtopic"), "DELTARB@2", corpus={"D1": "x"})
+        engine.evaluate(qrels.drop("subtopic"), runs, "DELTARB@2", corpus={"D1": "x"})
 
 
 def test_where_nothing_can_be_broadcast() -> None:

@@ -23,7 +23,7 @@ JUDGED = [("q1", "d1", 1), ("q1", "d2", 0), ("q2", "d1", 1)]
 def refused(spark: SparkSession, rows: list[Any], schema: str, **how: Any) -> str:
     qrels = spark.createDataFrame(how.pop("qrels", JUDGED), how.pop("judged", QRELS))
     with pytest.raises(cf.InputError) as error:
-        engine.evaluate(spark.createDataFrame(rows, schema), qrels, how.pop("measures", "AP"), **how)
+        engine.evaluate(qrels, spark.createDataFrame(rows, schema), how.pop("measures", "AP"), **how)
     return str(error.value)
 
 
@@ -33,7 +33,7 @@ def test_columns_by_odd_names(spark: SparkSession) -> None:
     runs = spark.createDataFrame(rows, "`a.q` string, `A.Q` string, `b``d` string, `Sim` double")
     qrels = spark.createDataFrame(JUDGED[:2], "QUERY string, `doc no` string, `Rel` int")
     columns = {"query": "a.q", "document": "b`d"}
-    scores = engine.evaluate(runs, qrels, "RR", columns=columns, qrels_columns={"document": "doc no"})
+    scores = engine.evaluate(qrels, runs, "RR", columns=columns, qrels_columns={"document": "doc no"})
     assert [tuple(row) for row in scores.collect()] == [("run", "q1", "RR", 0.5)]
 
 
@@ -41,11 +41,11 @@ def test_columns_of_one_name(spark: SparkSession) -> None:
     runs = spark.createDataFrame([("q1", "d1", 1.0)], "query string, document string, score double")
     qrels = spark.createDataFrame(JUDGED, QRELS)
     with pytest.raises(cf.InputError, match="runs: there are several columns called `score`"):
-        engine.evaluate(runs.select("*", sql.lit(2.0).alias("score")), qrels, "AP")
+        engine.evaluate(qrels, runs.select("*", sql.lit(2.0).alias("score")), "AP")
     with pytest.raises(UsageError, match="runs must be a Spark DataFrame, not list"):
-        engine.evaluate([], qrels, "AP")
+        engine.evaluate(qrels, [], "AP")
     with pytest.raises(UsageError, match="qrels must be a Spark DataFrame, not dict"):
-        engine.evaluate(runs, {}, "AP")
+        engine.evaluate({}, runs, "AP")
 
 
 def test_faults_are_told_by_the_names_of_columns(spark: SparkSession) -> None:
@@ -74,7 +74,7 @@ def test_an_order_that_is_none(spark: SparkSession) -> None:
     assert again.endswith("the row in column `line` is 7, as that of another document")
     rows = [("r", "q1", "d1", 1.0, 0.3), ("r", "q1", "d2", 1.0, 0.2)]
     runs, qrels = spark.createDataFrame(rows, f"{RUNS}, row double"), spark.createDataFrame(JUDGED[:2], QRELS)
-    assert engine.evaluate(runs, qrels, "RR", ties="input").collect()[0]["value"] == 0.5
+    assert engine.evaluate(qrels, runs, "RR", ties="input").collect()[0]["value"] == 0.5
 
 
 def test_ids_that_are_no_text(spark: SparkSession) -> None:
@@ -83,7 +83,7 @@ def test_ids_that_are_no_text(spark: SparkSession) -> None:
     runs = spark.createDataFrame(rows, "run string, query binary, document binary, score decimal(38, 5)")
     judged = [(bytearray(query), bytearray(b"d2"), 1) for query in (b"\xff", b"\xfe", b"\xfd\xff")]
     qrels = spark.createDataFrame(judged, "query binary, document binary, grade int")
-    scores = engine.evaluate(runs.union(runs.withColumn("run", sql.lit("s"))), qrels, ["RR", "NumRet"])
+    scores = engine.evaluate(qrels, runs.union(runs.withColumn("run", sql.lit("s"))), ["RR", "NumRet"])
     assert sorted(row["value"] for row in scores.collect() if row["measure"] == "RR") == [0, 0, 0, 0, 0.5, 0.5]
     assert scores.mean().means[0].tolist() == [0.5 / 3, 2]
     found = scores.compare(samples=10)
@@ -95,5 +95,5 @@ def test_what_a_frame_raises_is_raised(spark: SparkSession) -> None:
     runs = runs.withColumn("score", sql.raise_error(sql.lit("boom")).cast("double"))
     before = len(spark.sparkContext._jsc.getPersistentRDDs())
     with pytest.raises(Exception, match="boom"):
-        engine.evaluate(runs, spark.createDataFrame(JUDGED, QRELS), "AP")
+        engine.evaluate(spark.createDataFrame(JUDGED, QRELS), runs, "AP")
     assert len(spark.sparkContext._jsc.getPersistentRDDs()) == before

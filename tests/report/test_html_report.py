@@ -39,10 +39,10 @@ def museum() -> tuple[list[str], str]:
 def test_data_are_the_scores() -> None:
     runs, qrels = museum()
     found = contents(runs, qrels, MEASURES)
-    scores = cf.evaluate(runs, qrels, MEASURES)
+    scores = cf.evaluate(qrels, runs, MEASURES)
     assert found["means"] == [[entry["mean"] for entry in run.values()] for run in scores.to_dict()["runs"].values()]
     assert found["low"][0][0] == pytest.approx(scores.interval(0, 0)[0], abs=1e-12)
-    compared = cf.compare(scores, audit=cf.audit(runs, qrels, MEASURES))
+    compared = cf.compare(scores, audit=cf.audit(qrels, runs, MEASURES))
     assert found["pairs"]["corrected"] == compared.corrected.tolist()
     assert found["pairs"]["doubts"][0] == [" ".join(one) for one in compared.doubts[0]]
     json.dumps(found, allow_nan=False)
@@ -52,7 +52,7 @@ def test_measures_that_read(tmp_path: Path) -> None:
     runs, _ = museum()
     qrels, corpus = (str(example.path(name)) for name in (example.DIVERSITY, "documents.jsonl"))
     found = contents(runs, qrels, ["DELTARB@5", "AP"], corpus=corpus)
-    scores = cf.evaluate(runs, qrels, ["DELTARB@5", "AP"], corpus=corpus)
+    scores = cf.evaluate(qrels, runs, ["DELTARB@5", "AP"], corpus=corpus)
     assert found["means"] == scores.means.tolist()
     assert [found["audit"][name][0][0] for name in ("worst", "lowest")] == [None, None]
     args = ["report", qrels, *runs[:2], "-m", "DELTARB@5", "--corpus", corpus, "-o", str(tmp_path / "report.html")]
@@ -139,7 +139,7 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
     assert result.exit_code == 0
     data = json.loads(re.search(r'id="data">(.*?)</script>', path.read_text())[1])
     assert data["measures"][0] == "ERR_IA@20"
-    assert data["means"][0][0] == cf.evaluate(runs[0], diverse, "ERR_IA@20", intents=str(weights)).means[0, 0]
+    assert data["means"][0][0] == cf.evaluate(diverse, runs[0], "ERR_IA@20", intents=str(weights)).means[0, 0]
     assert all(f"--intents {weights}" in line for line in data["commands"])
 
 
@@ -210,7 +210,7 @@ def click(browser: Any, script: str) -> None:
 def test_numbers_are_those_of_the_library(opened: Any) -> None:
     runs, qrels = museum()
     browser = opened(runs, qrels, MEASURES)
-    expected = cf.evaluate(runs, qrels, MEASURES).to_dict()["runs"]
+    expected = cf.evaluate(qrels, runs, MEASURES).to_dict()["runs"]
     found = browser.execute_script("""
         const d = report.data, out = {};
         d.runs.forEach((run, r) => { out[run] = {}; d.measures.forEach((m, i) => { out[run][m] = {};
@@ -270,7 +270,7 @@ def test_a_query_opens_with_both_rankings(opened: Any) -> None:
 def test_a_verdict_says_what_the_comparison_says(opened: Any) -> None:
     runs, qrels = museum()
     browser = opened(runs, qrels, MEASURES)
-    one = cf.compare(cf.evaluate(runs, qrels, MEASURES)).contest(0, 1)
+    one = cf.compare(cf.evaluate(qrels, runs, MEASURES)).contest(0, 1)
     browser.execute_script("report.choose({a: 0, b: 2, measure: 0})")
     told = texts(browser, "#contest")[0]
     assert f"difference {one.difference:.4f}" in told
@@ -317,7 +317,7 @@ def test_what_cannot_be_compared_is_said_and_never_called_significant(opened: An
     # A count is summed on the board, and compared by query.
     browser.execute_script("report.choose({measure: 2, a: 0, b: 3})")
     runs, qrels = museum()
-    one = cf.compare(cf.evaluate(runs, qrels, ["NumRet"])).contest(0, 2)
+    one = cf.compare(cf.evaluate(qrels, runs, ["NumRet"])).contest(0, 2)
     assert f"{one.mean:.4f} against {one.other_mean:.4f} over 8 queries" in texts(browser, "#contest")[0]
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from cranfield.errors import UsageError
+from cranfield.evaluation.scores import Scores
 from cranfield.report import FORMATS, write
-from cranfield.scores import Scores
 
 NAN = float("nan")
 

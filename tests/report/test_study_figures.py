@@ -28,8 +28,8 @@ def legends(measures: list[str]) -> list[Any]:
 
     with styled():
         drawn = [
-            reductions.draw(reduction(RUNS, QRELS, measures, rates=[50], repeats=1, b=10)),
-            powers._one(power(RUNS, QRELS, measures, b=10, trials=2), powers.asl),
+            reductions.draw(reduction(QRELS, RUNS, measures, rates=[50], repeats=1, b=10)),
+            powers._one(power(QRELS, RUNS, measures, b=10, trials=2), powers.asl),
         ]
         for figure in drawn:
             figure.draw_without_rendering()
@@ -52,7 +52,7 @@ def test_numbers_stand_where_there_is_room(measures: list[str], numbers: int) ->
     from cranfield.report.figures.correlation import draw
 
     with styled():
-        figure = draw(correlation(RUNS, QRELS, measures))
+        figure = draw(correlation(QRELS, RUNS, measures))
         figure.draw_without_rendering()
     assert figure.get_figwidth() <= PAGE
     assert len(figure.axes[1].texts) == numbers

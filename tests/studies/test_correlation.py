@@ -24,7 +24,7 @@ MEASURES = ["AP", "nDCG@5", "RR", "bpref", "Q[condensed]", "P@5"]
 
 @pytest.fixture(scope="module")
 def found() -> Correlation:
-    return correlation(RUNS, QRELS, MEASURES)
+    return correlation(QRELS, RUNS, MEASURES)
 
 
 def random_runs(count: int, seed: int = 0) -> tuple[list[Any], dict[str, dict[str, int]]]:
@@ -51,8 +51,8 @@ SCIPY = {
 @pytest.mark.parametrize("name", SCIPY)
 def test_matrix_is_scipys(name: str) -> None:
     runs, qrels = random_runs(12)
-    result = correlation(runs, qrels, ["AP", "nDCG@5", "RR"], coefficient=name)
-    means = cf.evaluate(runs, qrels, ["AP", "nDCG@5", "RR"]).means.T
+    result = correlation(qrels, runs, ["AP", "nDCG@5", "RR"], coefficient=name)
+    means = cf.evaluate(qrels, runs, ["AP", "nDCG@5", "RR"]).means.T
     assert result.means == pytest.approx(means, abs=1e-12)
     expected = [[SCIPY[name](a, b) for b in means] for a in means]
     assert result.matrix == pytest.approx(np.array(expected), abs=1e-9)
@@ -61,7 +61,7 @@ def test_matrix_is_scipys(name: str) -> None:
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_every_coefficient_has_measures_agree_with_themselves(name: str) -> None:
     runs, qrels = random_runs(8)
-    result = correlation(runs, qrels, ["AP", "nDCG@5", "Q"], coefficient=name)
+    result = correlation(qrels, runs, ["AP", "nDCG@5", "Q"], coefficient=name)
     assert np.diag(result.matrix) == pytest.approx(1)
     assert (np.abs(result.matrix) <= 1 + 1e-12).all()
     if COEFFICIENTS[name].symmetric:
@@ -75,7 +75,7 @@ def test_worked_by_hand() -> None:
     # P@1 and RR of three systems: (1, 1), (.5, .75) and (0, .5); Judged@1 is 1 for all but the last.
     best, worst, none = {"a": 2.0, "b": 1.0}, {"b": 2.0, "a": 1.0}, {"x": 2.0, "a": 1.0}
     runs = [{"q1": best, "q2": best}, {"q1": best, "q2": worst}, {"q1": worst, "q2": none}]
-    result = correlation([cf.read_run(r, name=f"s{i}") for i, r in enumerate(runs)], qrels, ["P@1", "RR", "Judged@1"])
+    result = correlation(qrels, [cf.read_run(r, name=f"s{i}") for i, r in enumerate(runs)], ["P@1", "RR", "Judged@1"])
     assert result.means.tolist() == [[1, 0.5, 0], [1, 0.75, 0.5], [1, 1, 0.5]]
     # Of three pairs Judged@1 leaves one undecided.
     assert result.matrix.tolist() == [[1, 1, 2 / 3], [1, 1, 2 / 3], [2 / 3, 2 / 3, 2 / 3]]
@@ -103,14 +103,14 @@ def test_critical_values_are_exceeded_as_often_as_they_say(name: str) -> None:
 
 def test_like_measures_are_side_by_side() -> None:
     runs, qrels = random_runs(20)
-    result = correlation(runs, qrels, ["AP", "P@1", "AP(rel=2)", "Success@1"])
+    result = correlation(qrels, runs, ["AP", "P@1", "AP(rel=2)", "Success@1"])
     order = [result.measures[i] for i in result.clustered]
     assert abs(order.index("P@1") - order.index("Success@1")) == 1
 
 
 def test_a_measure_that_orders_nothing_is_named(tmp_path: Path) -> None:
     runs, qrels = random_runs(5)
-    result = correlation(runs, qrels, ["AP", "Judged@5"], coefficient="tau-b")
+    result = correlation(qrels, runs, ["AP", "Judged@5"], coefficient="tau-b")
     assert "Judged@5 gives all runs the same score, and orders none" in result.notes
     assert np.isnan(result.matrix[0, 1])
     result.save(tmp_path / "study.json")
@@ -126,7 +126,7 @@ def test_undefined_queries_and_missing_answers_are_stated(found: Correlation) ->
     expected = "AP, nDCG@5, bpref, Q[condensed]: undefined for 1 query (q8), left out for all runs; means are over 7"
     assert expected in found.notes
     qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
-    short = correlation([RUN, {"q1": {"a": 1.0}}], qrels, ["AP", "P@1"])
+    short = correlation(qrels, [RUN, {"q1": {"a": 1.0}}], ["AP", "P@1"])
     assert "run (2) does not answer 1 query (q2): scored as empty rankings" in short.notes
 
 
@@ -151,14 +151,14 @@ RUN = {"q1": {"a": 1.0}, "q2": {"b": 1.0}}
 )
 def test_what_cannot_be_compared(runs: Any, qrels: Any, measures: Any, message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        correlation(runs, qrels, measures)
+        correlation(qrels, runs, measures)
 
 
 def test_wrong_settings() -> None:
     with pytest.raises(cf.CranfieldError, match="no such coefficient `tau`"):
-        correlation(RUNS, QRELS, MEASURES, coefficient="tau")
+        correlation(QRELS, RUNS, MEASURES, coefficient="tau")
     with pytest.raises(cf.CranfieldError, match="alpha must be between 0 and 1, not 2"):
-        correlation(RUNS, QRELS, MEASURES, alpha=2)
+        correlation(QRELS, RUNS, MEASURES, alpha=2)
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
@@ -182,7 +182,7 @@ def test_csv_is_read_back(found: Correlation) -> None:
 def test_what_chance_explains_is_marked() -> None:
     runs, qrels = random_runs(20, seed=2)
     assert "n.s." in " ".join(
-        str(cell) for cell in _cells(correlation(runs, qrels, ["AP", "RR[ties=worst]", "Success@1"], alpha=1e-4))
+        str(cell) for cell in _cells(correlation(qrels, runs, ["AP", "RR[ties=worst]", "Success@1"], alpha=1e-4))
     )
 
 
@@ -206,17 +206,17 @@ def test_figures(found: Correlation, tmp_path: Path) -> None:
 def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
     made = cf.simulate(queries=6, systems=5, documents=500, relevant=8, depth=30, seed=1)
     names = ["ERR_IA@20", "ABSRB@20", "DELTARB(mu=100)@20"]
-    result = correlation(made.runs, made.judgments, names, corpus=made.texts)
-    scores = cf.evaluate(made.runs, made.judgments, names, corpus=made.texts)
+    result = correlation(made.judgments, made.runs, names, corpus=made.texts)
+    scores = cf.evaluate(made.judgments, made.runs, names, corpus=made.texts)
     assert result.means == pytest.approx(scores.means.T, abs=1e-9)
     assert result.matrix[0, 2] == pytest.approx(cf.kendall(scores.means[:, 0], scores.means[:, 2]).tau_a)
     with pytest.raises(cf.MeasureError, match="ABSRB@20 reads documents, and needs a corpus of them"):
-        correlation(made.runs, made.judgments, names)
+        correlation(made.judgments, made.runs, names)
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
 def test_a_track() -> None:
-    result = correlation(sorted((DATA / "runs").iterdir()), DATA / "qrels.txt")
+    result = correlation(DATA / "qrels.txt", sorted((DATA / "runs").iterdir()))
     place = {name: i for i, name in enumerate(result.measures)}
     assert result.matrix.shape == (10, 10)
     assert result.critical is not None and (result.matrix > result.critical).all()
@@ -228,7 +228,7 @@ def test_a_track() -> None:
 
 def test_swaps_are_named() -> None:
     shown = call("study", "correlation", QRELS, *RUNS, "-m", "AP nDCG@5 AP(rel=1)", "--swaps", "--format", "csv").stdout
-    found = correlation(RUNS, QRELS, ["AP", "nDCG@5"])
+    found = correlation(QRELS, RUNS, ["AP", "nDCG@5"])
     place = {run: r for r, run in enumerate(found.runs)}
     by_hand = [
         [a, b]

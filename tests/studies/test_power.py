@@ -24,7 +24,7 @@ MEASURES = ["AP", "nDCG@5", "RR"]
 
 @pytest.fixture(scope="module")
 def found() -> Power:
-    return power(RUNS, QRELS, MEASURES, b=300)
+    return power(QRELS, RUNS, MEASURES, b=300)
 
 
 def sure(scores: list[list[float]]) -> tuple[list[Any], dict[str, dict[str, int]]]:
@@ -44,7 +44,7 @@ def sure(scores: list[list[float]]) -> tuple[list[Any], dict[str, dict[str, int]
 def test_equal_and_constantly_better_runs() -> None:
     base = [0.25, 0.5, 0.0, 0.25, 0.75, 0.5]
     runs, qrels = sure([base, base, [x + 0.25 for x in base]])
-    result = power(runs, qrels, ["P@4"])
+    result = power(qrels, runs, ["P@4"])
     one = result.outcomes[0]
     assert one.means == pytest.approx([np.mean(base), np.mean(base), np.mean(base) + 0.25])
     assert one.tested.p.tolist() == [1, 0, 0]
@@ -57,7 +57,7 @@ def test_equal_and_constantly_better_runs() -> None:
 def test_all_runs_equal(tmp_path: Path) -> None:
     """Nothing to tell apart is no reason for NaN, a warning or an empty figure file."""
     runs, qrels = sure([[0.25, 0.5, 0.0]] * 2)
-    result = power(runs, qrels, ["P@4", "AP"])
+    result = power(qrels, runs, ["P@4", "AP"])
     assert [one.tested.power for one in result.outcomes] == [0, 0]
     assert "nan" not in json.dumps(result.to_dict()).lower()
     from cranfield.report.figures.power import figures
@@ -67,8 +67,8 @@ def test_all_runs_equal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("test", TESTS)
 def test_made_of_its_parts(test: Any) -> None:
-    result = power(RUNS, QRELS, MEASURES, test=test, b=200, seed=3)
-    scores = cf.evaluate(RUNS, QRELS, MEASURES)
+    result = power(QRELS, RUNS, MEASURES, test=test, b=200, seed=3)
+    scores = cf.evaluate(QRELS, RUNS, MEASURES)
     used = [scores.queries.index(query) for query in result.queries]
     assert len(used) == 7
     for m, one in enumerate(result.outcomes):
@@ -84,7 +84,7 @@ def test_made_of_its_parts(test: Any) -> None:
 
 
 def test_all_measures_meet_the_same_topics() -> None:
-    twice = power(RUNS, QRELS, ["nDCG@5", "nDCG(gain='linear')@5"], b=300)
+    twice = power(QRELS, RUNS, ["nDCG@5", "nDCG(gain='linear')@5"], b=300)
     first, second = twice.outcomes
     assert first.tested.p.tolist() == second.tested.p.tolist()
     assert first.swaps.swapped.tolist() == second.swaps.swapped.tolist()
@@ -104,11 +104,11 @@ def test_what_is_left_out_is_stated(found: Power) -> None:
 
 
 def test_undefined_by_policy() -> None:
-    kept = power(RUNS, QRELS, ["AP", "RR"], b=50, undefined="zero")
+    kept = power(QRELS, RUNS, ["AP", "RR"], b=50, undefined="zero")
     assert len(kept.queries) == 8
     assert kept.notes == ("quiet does not answer 2 queries (q4, q8): scored as empty rankings",)
     with pytest.raises(cf.CranfieldError, match=r"AP is undefined for 1 query \(q8\)"):
-        power(RUNS, QRELS, ["AP", "RR"], undefined="error")
+        power(QRELS, RUNS, ["AP", "RR"], undefined="error")
 
 
 def test_saved_and_read_again(found: Power, tmp_path: Path) -> None:
@@ -118,18 +118,18 @@ def test_saved_and_read_again(found: Power, tmp_path: Path) -> None:
 
 def test_few_resamplings_and_few_topics_are_stated() -> None:
     runs, qrels = sure([[0.25, 0.5, 0.0], [0.5, 0.5, 0.0]])
-    assert power(runs, qrels, "P@4", test="randomisation", b=100).notes == (
+    assert power(qrels, runs, "P@4", test="randomisation", b=100).notes == (
         "with 3 topics no p is below 0.25: nothing can be significant at 0.05",
     )
-    assert power(runs, qrels, "P@4", test="tukey", b=9).notes == (
+    assert power(qrels, runs, "P@4", test="tukey", b=9).notes == (
         "with b = 9 no p is below 0.1: nothing can be significant at 0.05",
     )
-    assert power(runs, qrels, "P@4", b=9).notes == ("with b = 9 no p but 0 is below 0.05: use more resamplings",)
+    assert power(qrels, runs, "P@4", b=9).notes == ("with b = 9 no p but 0 is below 0.05: use more resamplings",)
 
 
 def test_differences_beyond_all_numbers_of_topics() -> None:
     runs, qrels = sure([[0.25, 0.5, 0.0], [0.5, 0.5, 0.0]])
-    found = power(runs, qrels, "P@4", differences=[1e-300, 0.1, 0.1])
+    found = power(qrels, runs, "P@4", differences=[1e-300, 0.1, 0.1])
     assert found.differences == (1e-300, 0.1)
     assert found.topics(found.outcomes[0], 1e-300) is None
 
@@ -177,20 +177,20 @@ SPLIT = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}, "q4": {"d": 0}}
 )
 def test_bad_input(runs: list, qrels: dict, how: dict, message: str) -> None:
     with pytest.raises(cf.CranfieldError) as error:
-        power(runs, qrels, ["AP"], **how)
+        power(qrels, runs, ["AP"], **how)
     assert error.value.message == message
 
 
 def test_measures_that_are_never_defined_together() -> None:
     run = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"c": 1.0}, "q4": {"d": 1.0}}
-    answer = cf.evaluate(run, SPLIT, ["AP", "RR"])
+    answer = cf.evaluate(SPLIT, run, ["AP", "RR"])
     assert np.isnan(answer.values[0, 0]).tolist() == [False, False, True, True]
-    both = power([run, run], SPLIT, ["AP", "RR"])
+    both = power(SPLIT, [run, run], ["AP", "RR"])
     assert both.queries == ("q1", "q2")
     empty = {"q3": {"c": 1.0}, "q4": {"d": 1.0}}
     # SN_AP@1 is defined only where something relevant was found.
     with pytest.raises(cf.CranfieldError, match="SN_AP@1 is defined for 0 of 4 queries in all runs"):
-        power([run, empty], SPLIT, ["RR", "SN_AP@1"])
+        power(SPLIT, [run, empty], ["RR", "SN_AP@1"])
 
 
 def test_tables(found: Power, tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_kept_shown_and_drawn_again(tmp_path: Path) -> None:
 @pytest.mark.skipif(not DATA.exists(), reason="needs the runs of TREC 2019 Deep Learning")
 def test_a_track() -> None:
     """Measures that look at more documents tell more runs apart; RR tells the fewest apart."""
-    result = power(sorted((DATA / "runs").iterdir()), DATA / "qrels.txt")
+    result = power(DATA / "qrels.txt", sorted((DATA / "runs").iterdir()))
     assert len(result.runs) == 37
     assert len(result.queries) == 43
     powers = {one.measure: one.tested.power for one in result.outcomes}

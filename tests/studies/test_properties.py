@@ -392,7 +392,7 @@ def test_subtopics(name: str) -> None:
         if judged:
             qrels[f"{row}"], run[f"{row}"] = judged, {f"{i}": -float(i) for i in range(3)}
     for k in (1, 2, 3):
-        found = cf.evaluate(run, qrels, name.replace("@k", f"@{k}"))
+        found = cf.evaluate(qrels, run, name.replace("@k", f"@{k}"))
         values = dict(zip(found.queries, found.values[0, 0], strict=True))
         for row in rows:
             if f"{row}" in values:

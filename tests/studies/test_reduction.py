@@ -25,7 +25,7 @@ QUICK: dict[str, Any] = {"repeats": 3, "b": 50}
 
 
 @pytest.fixture(scope="module")
-def track() -> tuple[list[Any], dict[str, dict[str, int]]]:
+def track() -> tuple[dict[str, dict[str, int]], list[Any]]:
     """Twenty systems of rising quality, 25 queries, and a pool of what they have on top."""
     rng = np.random.default_rng(42)
     grades = np.where(rng.random((25, 400)) < 0.1, rng.integers(1, 4, (25, 400)), 0)
@@ -37,7 +37,7 @@ def track() -> tuple[list[Any], dict[str, dict[str, int]]]:
         ranking = {f"q{q}": {f"d{d}": float(score[q, d]) for d in best[q]} for q in range(25)}
         runs.append(cf.read_run(ranking, name=f"s{i}"))
     qrels = {f"q{q}": {f"d{d}": int(grades[q, d]) for d in np.flatnonzero(pooled[q])} for q in range(25)}
-    return runs, qrels
+    return qrels, runs
 
 
 def rows(qrels: dict[str, dict[str, int]], keep: np.ndarray) -> dict[str, dict[str, int]]:
@@ -51,16 +51,16 @@ def rows(qrels: dict[str, dict[str, int]], keep: np.ndarray) -> dict[str, dict[s
 
 
 def test_rates_are_what_evaluate_says_of_the_same_judgments(track: Any) -> None:
-    runs, qrels = track
-    found = reduction(runs, qrels, MEASURES, rates=[50, 10], seed=5, **QUICK)
+    qrels, runs = track
+    found = reduction(qrels, runs, MEASURES, rates=[50, 10], seed=5, **QUICK)
     judgments = formats.read_qrels(qrels)
     strata = Strata(judgments, judgments.grade)
-    full = cf.evaluate(runs, qrels, MEASURES)
+    full = cf.evaluate(qrels, runs, MEASURES)
     for repeat in range(3):
         place = strata.shuffled(np.random.default_rng([5, repeat]))
         for level, rate in enumerate((100, 50, 10)):
             keep = strata.first(place, reduced(strata.sizes, rate)) if rate < 100 else np.ones(len(place), bool)
-            scores = cf.evaluate(runs, rows(qrels, keep), MEASURES)
+            scores = cf.evaluate(rows(qrels, keep), runs, MEASURES)
             assert found.judged[level, repeat] == keep.sum()
             assert found.mean[:, level, repeat] == pytest.approx(scores.means.mean(axis=0), abs=1e-12)
             for m in range(len(MEASURES)):
@@ -71,8 +71,8 @@ def test_rates_are_what_evaluate_says_of_the_same_judgments(track: Any) -> None:
 
 
 def test_depths_are_pools(track: Any) -> None:
-    runs, qrels = track
-    found = reduction(runs, qrels, ["AP", "bpref"], pool_depths=[10, 3], **QUICK)
+    qrels, runs = track
+    found = reduction(qrels, runs, ["AP", "bpref"], pool_depths=[10, 3], **QUICK)
     assert found.mean.shape == (2, 3, 1)
     for level, depth in ((1, 10), (2, 3)):
         pool = {
@@ -83,14 +83,14 @@ def test_depths_are_pools(track: Any) -> None:
         }
         left = {q: {d: g for d, g in judged.items() if (q, d) in pool} for q, judged in qrels.items()}
         assert found.judged[level].tolist() == [sum(map(len, left.values()))]
-        expected = cf.evaluate(runs, left, ["AP", "bpref"])
+        expected = cf.evaluate(left, runs, ["AP", "bpref"])
         assert found.mean[:, level, 0] == pytest.approx(expected.means.mean(axis=0), abs=1e-12)
 
 
 def test_queries_are_random_sets_of_them(track: Any) -> None:
-    runs, qrels = track
-    found = reduction(runs, qrels, ["AP"], topics=[10, 5], seed=3, **QUICK)
-    values = cf.evaluate(runs, qrels, "AP").values[:, 0]
+    qrels, runs = track
+    found = reduction(qrels, runs, ["AP"], topics=[10, 5], seed=3, **QUICK)
+    values = cf.evaluate(qrels, runs, "AP").values[:, 0]
     for repeat in range(3):
         place = np.random.default_rng([3, repeat]).permutation(25)
         for level, size in ((1, 10), (2, 5)):
@@ -146,26 +146,26 @@ def test_what_becomes_undefined_is_stated() -> None:
     # Of two relevant documents one stays; which one decides whether anything of grade 2 is left.
     qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
     runs = [{q: {"a": 3.0, "b": 2.0, "c": 1.0} for q in qrels}, {q: {"c": 3.0, "b": 2.0, "a": 1.0} for q in qrels}]
-    found = reduction(runs, qrels, ["AP(rel=2)", "AP"], rates=[50], repeats=8, b=20)
+    found = reduction(qrels, runs, ["AP(rel=2)", "AP"], rates=[50], repeats=8, b=20)
     fewest = int(found.counted[0, 1].min())
     assert fewest < 6 and (found.counted[1] == 6).all()
     assert (
         f"AP(rel=2) at 50 %: undefined for some queries that it was defined for; means are over {fewest} of 6 at least"
     ) in found.notes
-    nothing = reduction(runs, qrels, ["AP(rel=2)"], pool_depths=[1], repeats=8, b=20)
+    nothing = reduction(qrels, runs, ["AP(rel=2)"], pool_depths=[1], repeats=8, b=20)
     assert np.isfinite(nothing.agreement).all()  # a and c are on top of one run each
-    gone = reduction([runs[1], runs[1]], qrels, ["AP(rel=2)"], pool_depths=[2], b=20)
+    gone = reduction(qrels, [runs[1], runs[1]], ["AP(rel=2)"], pool_depths=[2], b=20)
     assert np.isnan(gone.agreement[0, 1]).all() and np.isnan(gone.mean[0, 1]).all()
     assert "AP(rel=2) at 2: no order in 1 of 1 repetitions" in gone.notes
 
 
 def test_few_resamplings_are_stated() -> None:
-    found = reduction(RUNS, QRELS, ["AP"], rates=[50], repeats=1, b=9)
+    found = reduction(QRELS, RUNS, ["AP"], rates=[50], repeats=1, b=9)
     assert "with b = 9 no p but 0 is below 0.05: use more resamplings" in found.notes
 
 
 def test_samples_without_an_order_are_counted() -> None:
-    found = reduction(RUNS, QRELS, ["AP", "P@5"], topics=[2], repeats=20, b=20)
+    found = reduction(QRELS, RUNS, ["AP", "P@5"], topics=[2], repeats=20, b=20)
     short = int((found.counted[0, 1] < 2).sum())  # AP is undefined for one of the eight queries
     assert 0 < short < 20
     assert [note for note in found.notes if "repetitions" in note] == [
@@ -196,12 +196,12 @@ def test_samples_without_an_order_are_counted() -> None:
 )
 def test_wrong_settings(how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        reduction(RUNS, QRELS, ["AP"], **how)
+        reduction(QRELS, RUNS, ["AP"], **how)
 
 
 def test_wrong_input() -> None:
     with pytest.raises(cf.CranfieldError, match="an order needs at least two runs, and there is one"):
-        reduction(RUNS[:1], QRELS)
+        reduction(QRELS, RUNS[:1])
     result = call("study", "reduction", QRELS, *RUNS, "--rates", "ten")
     assert result.exit_code == 2
     assert "'ten' is no list of whole numbers such as 50,20,10" in result.stderr
@@ -239,7 +239,7 @@ def test_figures(by: str, track: Any, tmp_path: Path) -> None:
 def test_a_track() -> None:
     names = ["bpref", "AP", "AP[condensed]", "nDCG", "nDCG[condensed]"]
     runs = sorted((DATA / "runs").iterdir())
-    found = reduction(runs, DATA / "qrels.txt", names, rates=[50, 10], repeats=5, b=200)
+    found = reduction(DATA / "qrels.txt", runs, names, rates=[50, 10], repeats=5, b=200)
     tau, power = found.summary(found.agreement)[0], found.summary(found.power)[0]
     assert tau[1, -1] == tau[:, -1].min() and power[1, -1] == power[:, -1].min()  # plain AP suffers most
     assert (power[[2, 4]] > power[0]).all()  # condensed measures tell more runs apart than bpref, at every rate

@@ -73,7 +73,7 @@ def test_scores_are_those_of_the_judgments_left(
     judgments = formats.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
     found = Relabeller(runs, judgments, [cf.parse(name) for name in names]).scores(keep)
-    expected = cf.evaluate(runs, left, names)
+    expected = cf.evaluate(left, runs, names)
     place = [expected.queries.index(q) for q in judged if q in left]
     there = np.array([q in left for q in judged])
     assert found[:, :, there] == pytest.approx(expected.values[:, :, place], abs=1e-12, nan_ok=True)
@@ -146,7 +146,7 @@ def test_a_negative_grade_is_what_it_is_said_to_be() -> None:
             [cf.parse("bpref")],
             negative=negative,  # type: ignore[arg-type]
         )
-        expected = cf.evaluate(run, judged, "bpref", negative=negative)  # type: ignore[arg-type]
+        expected = cf.evaluate(judged, run, "bpref", negative=negative)  # type: ignore[arg-type]
         assert runs.scores().tolist() == expected.values.tolist()
 
 
@@ -169,8 +169,8 @@ def test_what_is_read_is_compared_with_the_judgments_left(
     judgments = formats.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
     try:
-        every = cf.evaluate(runs, judged, names, corpus=texts).values
-        expected = cf.evaluate(runs, left, names, corpus=texts).values
+        every = cf.evaluate(judged, runs, names, corpus=texts).values
+        expected = cf.evaluate(left, runs, names, corpus=texts).values
     except InputError as error:
         assert "is in the corpus" in str(error)  # where no relevant document is, there is nothing to compare with
         return

@@ -27,7 +27,7 @@ def lab() -> Simulation:
 
 @pytest.fixture(scope="module")
 def found(lab: Simulation) -> Reuse:
-    return reuse(lab.runs, lab.judgments, MEASURES, corpus=lab.texts, seed=2)
+    return reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2)
 
 
 def restricted(lab: Simulation, parts: Parts, name: str) -> list[Any]:
@@ -49,10 +49,10 @@ def test_orders_are_those_of_restricted_runs_and_judgments(lab: Simulation, foun
     known = {name: labelled(lab.judgments, keep) for name, keep in inside.items()}
     for t, target in enumerate(inside):
         runs = restricted(lab, parts, target)
-        truth = cf.evaluate(runs, known[target], "ERR_IA@5").means[:, 0]
+        truth = cf.evaluate(known[target], runs, "ERR_IA@5").means[:, 0]
         for s, source in enumerate(inside):
             names = ["ERR_IA@5", "ERR_IA@5[condensed]", "ABSNB@5", "DELTARB@5"]
-            scores = cf.evaluate(runs, known[source], names, corpus=lab.texts).means
+            scores = cf.evaluate(known[source], runs, names, corpus=lab.texts).means
             for r in range(4):
                 if np.ptp(scores[:, r]) < 1e-12:
                     assert np.isnan(found.agreement[1, r, s, t])
@@ -85,8 +85,8 @@ def test_parts_by_list_by_pattern_and_by_chance(tmp_path: Path) -> None:
 
 
 def test_same_seed_same_result(lab: Simulation, found: Reuse) -> None:
-    assert reuse(lab.runs, lab.judgments, MEASURES, corpus=lab.texts, seed=2).to_dict() == found.to_dict()
-    other = reuse(lab.runs, lab.judgments, MEASURES, corpus=lab.texts, seed=3)
+    assert reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2).to_dict() == found.to_dict()
+    other = reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=3)
     assert other.judged.tolist() != found.judged.tolist()
 
 
@@ -111,19 +111,19 @@ def test_saved_and_read_again(found: Reuse, tmp_path: Path) -> None:
 )
 def test_wrong_settings(lab: Simulation, how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        reuse(lab.runs, lab.judgments, **{"corpus": lab.texts} | how)
+        reuse(lab.judgments, lab.runs, **{"corpus": lab.texts} | how)
 
 
 def test_wrong_input(lab: Simulation, tmp_path: Path) -> None:
     with pytest.raises(cf.CranfieldError, match="an order needs at least two runs, and there is one"):
-        reuse(lab.runs[0], lab.judgments, corpus=lab.texts)
+        reuse(lab.judgments, lab.runs[0], corpus=lab.texts)
     split = dict.fromkeys(list(lab.judgments.documents)[::2], "left")
     lonely = cf.read_run({"q1": {next(iter(split)): 1.0}}, name="lonely")
     with pytest.raises(cf.CranfieldError, match="lonely has no document of part `other`, and cannot be measured there"):
-        reuse([*lab.runs, lonely], lab.judgments, corpus=lab.texts, split=split)
+        reuse(lab.judgments, [*lab.runs, lonely], corpus=lab.texts, split=split)
     (tmp_path / "parts.txt").write_text("d1 left\nd2\nd1 right\n")
     with pytest.raises(cf.CranfieldError) as error:
-        reuse(lab.runs, lab.judgments, corpus=lab.texts, split=tmp_path / "parts.txt")
+        reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
     assert "parts.txt:2: expected 2 columns (document part), found 1: `d2`" in str(error.value)
     assert "parts.txt:3: document `d1` has another part already, from line 1" in str(error.value)
 

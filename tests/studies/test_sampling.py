@@ -30,7 +30,7 @@ def lab() -> Simulation:
 
 @pytest.fixture(scope="module")
 def found(lab: Simulation) -> Sampling:
-    return sampling(lab.runs, lab.judgments, MEASURES, corpus=lab.texts, rates=[100, 10, 40, 40], repeats=3, seed=7)
+    return sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[100, 10, 40, 40], repeats=3, seed=7)
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +75,13 @@ def test_every_sample_is_scored_as_evaluate_would(lab: Simulation, found: Sampli
     judgments = lab.judgments
     strata = Strata(judgments, judgments.grade)
     names = ["alpha_nDCG@10", "alpha_nDCG@10[condensed]", "ABSRB@10", "DELTARB@10"]
-    full = cf.evaluate(lab.runs, labelled(judgments, np.ones(len(judgments.grade), bool)), "alpha_nDCG@10")
+    full = cf.evaluate(labelled(judgments, np.ones(len(judgments.grade), bool)), lab.runs, "alpha_nDCG@10")
     assert found.settings.rates == (10, 40, 100)
     for repeat in range(3):
         place = strata.shuffled(np.random.default_rng([7, repeat]))
         for level, rate in enumerate(found.settings.rates):
             keep = strata.first(place, sampled(strata.sizes, rate))
-            scores = cf.evaluate(lab.runs, labelled(judgments, keep), names, corpus=lab.texts)
+            scores = cf.evaluate(labelled(judgments, keep), lab.runs, names, corpus=lab.texts)
             assert found.judged[level].sum() == keep.sum()
             for r in range(4):
                 tau = tau_a(full.means[:, 0], scores.means[:, r])
@@ -95,13 +95,13 @@ def test_everything_known_is_the_truth(found: Sampling) -> None:
 
 
 def test_same_seed_same_result_whatever_else_is_asked_for(lab: Simulation, found: Sampling) -> None:
-    again = sampling(lab.runs, lab.judgments, MEASURES, corpus=lab.texts, rates=[10, 40, 100], repeats=3, seed=7)
+    again = sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[10, 40, 100], repeats=3, seed=7)
     assert again.to_dict() == found.to_dict()
     fewer = sampling(
-        lab.runs, lab.judgments, ["NRBP@10", "DELTARB@10"], corpus=lab.texts, rates=[40], repeats=2, seed=7
+        lab.judgments, lab.runs, ["NRBP@10", "DELTARB@10"], corpus=lab.texts, rates=[40], repeats=2, seed=7
     )
     assert fewer.agreement[0, :, 0].tolist() == found.agreement[1][[0, 1, 3], 1, :2].tolist()
-    other = sampling(lab.runs, lab.judgments, MEASURES, corpus=lab.texts, rates=[10], repeats=3, seed=8)
+    other = sampling(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, rates=[10], repeats=3, seed=8)
     assert other.agreement[:, :, 0].tolist() != found.agreement[:, :, 0].tolist()
 
 
@@ -124,19 +124,19 @@ def test_grades_become_relevant_or_not() -> None:
 
 
 def test_without_measures_that_read_there_is_no_need_of_a_corpus(lab: Simulation) -> None:
-    found = sampling(lab.runs, lab.judgments, "StRecall@5", rates=[30], repeats=2)
+    found = sampling(lab.judgments, lab.runs, "StRecall@5", rates=[30], repeats=2)
     assert found.rivals == ("raw", "condensed") and np.isfinite(found.agreement).all()
 
 
 def test_judgments_that_are_not_by_subtopic(lab: Simulation) -> None:
     plain = replace(lab.judgments, labels=None)
-    found = sampling(lab.runs, plain, ["nDCG@10", "DELTARB(whole=True)@10"], corpus=lab.texts, rates=[30], repeats=2)
+    found = sampling(plain, lab.runs, ["nDCG@10", "DELTARB(whole=True)@10"], corpus=lab.texts, rates=[30], repeats=2)
     assert np.isfinite(found.agreement).all()
 
 
 def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
     texts = dict(list(lab.texts.items())[::2])
-    notes = sampling(lab.runs, lab.judgments, MEASURES, corpus=texts, rates=[10], repeats=1).notes
+    notes = sampling(lab.judgments, lab.runs, MEASURES, corpus=texts, rates=[10], repeats=1).notes
     assert any("documents that runs have on top are not in the corpus, and add nothing" in note for note in notes)
     assert any("relevant documents are not in the corpus, and teach nothing" in note for note in notes)
 
@@ -159,7 +159,7 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
 )
 def test_wrong_settings(lab: Simulation, how: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        sampling(lab.runs, lab.judgments, **{"corpus": lab.texts, "repeats": 1, "rates": [10]} | how)
+        sampling(lab.judgments, lab.runs, **{"corpus": lab.texts, "repeats": 1, "rates": [10]} | how)
 
 
 def test_wrong_input(files: tuple[Path, list[Path], Path]) -> None:
@@ -202,7 +202,7 @@ def test_figures(found: Sampling, tmp_path: Path) -> None:
 def test_what_is_seen_with_15_percent_of_the_judgments(words: int, best_last: tuple[str, ...]) -> None:
     # Reading beats lists as they are where documents are long enough to learn from, and condensed lists beat both.
     made = cf.simulate(documents=2500, words=words, depth=60, seed=2)
-    found = sampling(made.runs, made.judgments, ["NRBP@20", "DELTARB@20"], corpus=made.texts, rates=[15], repeats=5)
+    found = sampling(made.judgments, made.runs, ["NRBP@20", "DELTARB@20"], corpus=made.texts, rates=[15], repeats=5)
     tau = dict(zip(found.rivals, found.summary(found.agreement)[0][0, :, 0], strict=True))
     assert tuple(sorted(tau, key=lambda rival: -tau[rival])) == best_last
 

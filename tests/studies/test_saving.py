@@ -23,10 +23,10 @@ from cranfield.studies.reduction import reduction
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
 MADE: dict[str, Any] = {
-    "correlation": lambda: correlation(RUNS, QRELS, ["AP", "P@5"]),
-    "reduction": lambda: reduction(RUNS, QRELS, ["AP", "P@5"], rates=[50], repeats=2, b=20),
-    "newcomers": lambda: newcomers(RUNS, QRELS, ["AP", "P@5"]),
-    "power": lambda: power(RUNS, QRELS, ["AP", "P@5"], b=20, trials=5),
+    "correlation": lambda: correlation(QRELS, RUNS, ["AP", "P@5"]),
+    "reduction": lambda: reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, b=20),
+    "newcomers": lambda: newcomers(QRELS, RUNS, ["AP", "P@5"]),
+    "power": lambda: power(QRELS, RUNS, ["AP", "P@5"], b=20, trials=5),
     "properties": lambda: cf.properties(["AP", "bpref", "nDCG@10[condensed]"], documents=3, grades=[0, 2, 1]),
 }
 

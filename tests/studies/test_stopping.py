@@ -23,7 +23,7 @@ MEASURES = ["AP[terminal]", "nDCG(ideal='bounded')[terminal]", "RR[terminal]", "
 
 @pytest.fixture(scope="module")
 def found() -> Stopping:
-    return stopping(RUNS, QRELS, MEASURES, repeats=20, seed=3)
+    return stopping(QRELS, RUNS, MEASURES, repeats=20, seed=3)
 
 
 def lists(run: Any) -> Lists:
@@ -37,7 +37,7 @@ def test_every_depth_is_what_a_cut_list_scores(run: Path, name: str) -> None:
     limit = cf.parse(name).views.depth or 99
     for depth in range(1, table.shape[1]):
         cut = name.replace("depth=7", f"depth={min(depth, limit)}")
-        scores = cf.evaluate(run, QRELS, cut, depth=depth if cut == name and limit == 99 else None)
+        scores = cf.evaluate(QRELS, run, cut, depth=depth if cut == name and limit == 99 else None)
         assert table[:, depth] == pytest.approx(scores.values[0, 0], abs=1e-12, nan_ok=True)
 
 
@@ -65,9 +65,9 @@ def cut_at(run: Path, score: float) -> Any:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.stem)
 def test_thresholds_against_lists_cut_one_by_one(run: Path) -> None:
-    (one,) = stopping(run, QRELS, "nDCG(ideal='bounded')[terminal]", repeats=1).outcomes
+    (one,) = stopping(QRELS, run, "nDCG(ideal='bounded')[terminal]", repeats=1).outcomes
     every = np.unique(formats.load(formats.read_run(run)).score)
-    means = [cf.evaluate(cut_at(run, score), QRELS, one.measure).means[0, 0] for score in every]
+    means = [cf.evaluate(QRELS, cut_at(run, score), one.measure).means[0, 0] for score in every]
     assert one.threshold_score == pytest.approx(max(means), abs=1e-12)
     assert one.threshold == pytest.approx(every[int(np.argmax(means))])
     places = np.searchsorted(every, one.by_threshold.at)
@@ -85,7 +85,7 @@ JUDGED = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"z": 0}, "q4": {"v": 0}}
 
 
 def test_worked_by_hand() -> None:
-    (one,) = stopping(RUN, JUDGED, "AP[terminal]", repeats=10).outcomes
+    (one,) = stopping(JUDGED, RUN, "AP[terminal]", repeats=10).outcomes
     # AP' = 1 for the right document alone and for silence where nothing is relevant; else
     # ("10", R=1): (1 + 2/3) / 2 = 5/6; ("0", R=0): 1/2; ("00", R=0): 1/3.
     assert one.uncut == pytest.approx((5 / 6 + 5 / 6 + 1 / 3 + 1 / 2) / 4)
@@ -100,7 +100,7 @@ def test_worked_by_hand() -> None:
 
 
 def test_each_split_is_what_its_threshold_scores() -> None:
-    (one,) = stopping(RUN, JUDGED, "AP[terminal]", repeats=50).outcomes
+    (one,) = stopping(JUDGED, RUN, "AP[terminal]", repeats=50).outcomes
     # A half with q1 and q2 learns 7; with one of them its score; without them that nothing is to be kept.
     assert set(one.splits.threshold) <= {7.0, 9.0, np.inf}
     for threshold, score in zip(one.splits.threshold, one.splits.score, strict=True):
@@ -110,7 +110,7 @@ def test_each_split_is_what_its_threshold_scores() -> None:
 
 
 def test_a_measure_that_only_loses_is_not_cut() -> None:
-    (one,) = stopping(RUN, {"q1": {"a": 1, "x": 1}, "q2": {"b": 1, "y": 1}}, "AP", repeats=10).outcomes
+    (one,) = stopping({"q1": {"a": 1, "x": 1}, "q2": {"b": 1, "y": 1}}, RUN, "AP", repeats=10).outcomes
     assert one.threshold == -np.inf
     assert (one.splits.threshold == -np.inf).all()
     assert (one.splits.gain == 0).all()
@@ -118,13 +118,13 @@ def test_a_measure_that_only_loses_is_not_cut() -> None:
 
 def test_documents_of_one_score_stay_together() -> None:
     run = {"q1": {"a": 1.0, "x": 1.0}, "q2": {"b": 1.0, "y": 0.5}}
-    (one,) = stopping(run, {"q1": {"a": 1}, "q2": {"b": 1}}, "AP[terminal]", repeats=1).outcomes
+    (one,) = stopping({"q1": {"a": 1}, "q2": {"b": 1}}, run, "AP[terminal]", repeats=1).outcomes
     assert one.by_threshold.kept.tolist() == [1.5, 2.0]
 
 
 def test_same_seed_same_result(found: Stopping) -> None:
-    assert stopping(RUNS, QRELS, MEASURES, repeats=20, seed=3).to_dict() == found.to_dict()
-    other = stopping(RUNS, QRELS, MEASURES, repeats=20, seed=4)
+    assert stopping(QRELS, RUNS, MEASURES, repeats=20, seed=3).to_dict() == found.to_dict()
+    other = stopping(QRELS, RUNS, MEASURES, repeats=20, seed=4)
     assert other.outcomes[0].splits.score.tolist() != found.outcomes[0].splits.score.tolist()
 
 
@@ -140,7 +140,7 @@ def test_undefined_queries_are_left_out(found: Stopping) -> None:
 
 
 def test_runs_of_one_name_are_told_apart() -> None:
-    names = [one.run for one in stopping([RUN, RUN], JUDGED, "AP[terminal]", repeats=1).outcomes]
+    names = [one.run for one in stopping(JUDGED, [RUN, RUN], "AP[terminal]", repeats=1).outcomes]
     assert names == ["run", "run (2)"]
 
 
@@ -156,7 +156,7 @@ def test_runs_of_one_name_are_told_apart() -> None:
 )
 def test_what_cannot_be_cut(measure: str, qrels: Any, message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
-        stopping(RUN, qrels, measure)
+        stopping(qrels, RUN, measure)
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "json"])
@@ -169,7 +169,7 @@ def test_tables(format: str) -> None:
 
 def test_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    stopping(RUNS, QRELS, MEASURES[2:4], repeats=20).save(tmp_path / "study.json")
+    stopping(QRELS, RUNS, MEASURES[2:4], repeats=20).save(tmp_path / "study.json")
     result = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert result.exit_code == 0
     names = sorted(path.name for path in (tmp_path / "figures").iterdir())
@@ -177,7 +177,7 @@ def test_figures(tmp_path: Path) -> None:
 
 
 def test_infinite_thresholds_survive_a_file(tmp_path: Path) -> None:
-    result = stopping(RUN, JUDGED, "AP[terminal]", repeats=50)
+    result = stopping(JUDGED, RUN, "AP[terminal]", repeats=50)
     result.save(tmp_path / "study.json")
     again: Outcome = Stopping.load(tmp_path / "study.json").outcomes[0]
     assert again.splits.threshold.tolist() == result.outcomes[0].splits.threshold.tolist()
@@ -185,7 +185,7 @@ def test_infinite_thresholds_survive_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
 def test_a_whole_track() -> None:
-    result = stopping(sorted((DATA / "runs").iterdir()), DATA / "qrels.txt", ["AP[terminal]", "nDCG@10"])
+    result = stopping(DATA / "qrels.txt", sorted((DATA / "runs").iterdir()), ["AP[terminal]", "nDCG@10"])
     assert len(result.outcomes) == 74
     for one in result.outcomes:
         assert one.oracle >= one.depth_score >= one.uncut

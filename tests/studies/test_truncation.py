@@ -24,7 +24,7 @@ RUNS = [example.path(name) for name in example.RUNS]
 def found() -> Truncation:
     case = GOLDEN["A6-experiment"]
     runs, qrels = written(case["ranking"], case["judgments"])
-    return truncation(runs, qrels, nil="NIL", full_length=5)
+    return truncation(qrels, runs, nil="NIL", full_length=5)
 
 
 def test_right_answers_and_silence() -> None:
@@ -90,7 +90,7 @@ def test_silence_is_unanswered_even_where_it_is_right(found: Truncation) -> None
 
 def test_a_full_list_keeps_its_plain_score_where_more_is_relevant_than_it_holds() -> None:
     runs, qrels = written({"a": {"q": "11011"}, "b": {"q": "1"}}, {"q": 9})
-    found = truncation(runs, qrels, nil="NIL", full_length=5)
+    found = truncation(qrels, runs, nil="NIL", full_length=5)
     assert found.terminal[0] == pytest.approx(found.plain[0])
     assert (found.terminal[1] != found.plain[1]).any()
 
@@ -98,12 +98,12 @@ def test_a_full_list_keeps_its_plain_score_where_more_is_relevant_than_it_holds(
 def test_ties_decide_where_nil_stands() -> None:
     runs: list[Any] = [{"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, {"q": {"a": 1.0}}]
     after = {
-        ties: truncation(runs, {"q": {"a": 1}}, ["RR"], nil="NIL", ties=ties).after[0, 0]  # type: ignore[arg-type]
+        ties: truncation({"q": {"a": 1}}, runs, ["RR"], nil="NIL", ties=ties).after[0, 0]  # type: ignore[arg-type]
         for ties in ("trec", "input")
     }
     assert after == {"trec": 2, "input": 1}
     with pytest.raises(cf.CranfieldError, match="ties=expected leaves open where in a list NIL stands"):
-        truncation(runs, {"q": {"a": 1}}, ["RR"], nil="NIL", ties="expected")
+        truncation({"q": {"a": 1}}, runs, ["RR"], nil="NIL", ties="expected")
 
 
 def test_saved_and_read_again(found: Truncation, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_saved_and_read_again(found: Truncation, tmp_path: Path) -> None:
 
 def test_undefined_values_are_kept_as_such(tmp_path: Path) -> None:
     runs = [{"q": {"a": 1.0}}, {"q": {"b": 1.0}}]
-    found = truncation(runs, {"q": {"a": 0}}, ["AP"])
+    found = truncation({"q": {"a": 0}}, runs, ["AP"])
     assert np.isnan(found.plain).all()
     assert found.means[0].tolist() == [[0.0], [0.0]]
     found.save(tmp_path / "study.json")
@@ -126,8 +126,8 @@ def test_undefined_values_are_kept_as_such(tmp_path: Path) -> None:
 def test_scores_above_1_are_pointed_out() -> None:
     runs, qrels = [{"q": {"a": 1.0}}, {"q": {"x": 1.0}}], {"q": {"a": 0.1, "b": 0.1}, "p": {"c": 1.0}}
     said = "nDCG[terminal] exceeds 1 (1 of the lists)"
-    assert any(note.startswith(said) for note in truncation(runs, qrels, ["nDCG"]).notes)
-    assert not any("exceeds" in note for note in truncation(runs, qrels, ["nDCG(ideal='bounded')"]).notes)
+    assert any(note.startswith(said) for note in truncation(qrels, runs, ["nDCG"]).notes)
+    assert not any("exceeds" in note for note in truncation(qrels, runs, ["nDCG(ideal='bounded')"]).notes)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.auditing import DEFAULT_MEASURES
+from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.cli import options
+from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
 from cranfield.report.audit import FORMATS
 
 if TYPE_CHECKING:
-    from cranfield.scores import Interval
+    from cranfield.evaluation.scores import Interval
 
 
 @click.command(short_help="Show what could have made scores others.")
@@ -46,7 +47,6 @@ def command(
     digits: int,
     format: str,
     output: str | None,
-    intents: str | None,
     **how: Any,
 ) -> None:
     """Show what ties, unjudged documents, short lists and few queries could change.
@@ -57,20 +57,20 @@ def command(
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
     cranfield audit qrels.txt *.run --figure audit.pdf
     """
-    from cranfield import audit, read_qrels
+    from cranfield.analysis.audit import audit_evaluation
+    from cranfield.evaluation.notes import sentences
     from cranfield.report import audit as report
 
     if figure:
         from cranfield.report.figures import audit as figures
 
         figures.accept(figure)
-    judgments, told = options.weighted(read_qrels(qrels), intents)
-    names, said = options.fitting(measures, judgments, terminal=how["terminal"], usual=DEFAULT_MEASURES)
+    evaluation, said = read_evaluation(qrels, runs, measures, usual=DEFAULT_MEASURES, **how)
     with progress("looking closely") as step:
-        found = audit(list(runs), judgments, names, interval=interval, progress=step, **how)
+        found = audit_evaluation(evaluation, interval=interval, progress=step)
     text = report.write(found, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
     emit(text, output)
     if figure:
         replace(figure, figures.render(found, figure))
     if format != "json":
-        note([*said, *told, *found.notes])
+        note([*said, *sentences(found.notes)])

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.cli import options
+from cranfield.analysis.significance import FAMILIES, TESTS
+from cranfield.cli import distributed, options
+from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
-from cranfield.outcomes import FAMILIES, TESTS
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
+
+if TYPE_CHECKING:
+    from cranfield.analysis.compare import Comparison
+    from cranfield.analysis.significance import Settings
 
 # What `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
@@ -125,9 +131,6 @@ def command(
     digits: int,
     format: str,
     output: str | None,
-    intents: str | None,
-    corpus: str | None,
-    seed: int,
     engine: str,
     master: str | None,
     scores: str | None,
@@ -143,12 +146,8 @@ def command(
     cranfield compare qrels.txt *.run --baseline bm25.run --test t --correction bh
     cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01 --alpha 0.05
     """
-    from cranfield import audit, compare, evaluate, read_qrels, read_run
-    from cranfield.cli import distributed
+    from cranfield.analysis.significance import check_settings
     from cranfield.errors import UsageError
-    from cranfield.evaluate import planned
-    from cranfield.located import opened
-    from cranfield.notes import UNOPENED
     from cranfield.report import compare as report
     from cranfield.report.guard import junit_xml, verdicts
     from cranfield.report.pages import write
@@ -157,34 +156,14 @@ def command(
         raise UsageError("--by and --junit are about what --fail-if-worse guards", hint="name a measure with it")
     distributed.accept(engine, master=master, scores=scores)
     results.drawable(figures)
-    how = {name: given.pop(name) for name in TESTING}
-    judgments, told = (None, []) if engine == "spark" else options.weighted(read_qrels(qrels), intents)
-    wanted, said = options.fitting(measures, judgments, terminal=given["terminal"])
-    # A guarded measure that is shown anyhow, perhaps by another name, is not shown twice.
-    columns = planned([*wanted, *guarded], **given).columns
-    same = planned(guarded, **given).columns if guarded else ()
-    labels = [next(column.label for column in columns if column.measure == one.measure) for one in same]
-    names = list(dict.fromkeys([*(column.label for column in planned(wanted, **given).columns), *labels]))
-    given["seed"] = seed
-    if judgments is None:
-        given |= {"intents": intents, "corpus": corpus}
-        with distributed.scored(qrels, runs, names, master, scores, given) as (there, called):
-            baseline = _against(baseline, called, there.runs[0] if guarded else None)
-            found = there.compare(baseline, seed=seed, **how)
-            told = [*there.said, *([] if no_audit else [UNASKED])]
+    settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
+    if engine == "spark":
+        reversals = None if no_audit else UNASKED
+        found, labels, said = _on_spark(
+            qrels, runs, measures, guarded, baseline, settings, master, scores, reversals, given
+        )
     else:
-        loaded = [read_run(run) for run in runs]  # standard input can be read once
-        given["corpus"] = opened(corpus, judgments, loaded, [column.measure for column in columns])
-        here = evaluate(loaded, judgments, names, **given)
-        told += [UNOPENED] if UNOPENED in here.notes else []
-        called = dict(zip(reversed(runs), reversed(here.runs), strict=True))  # of a file given twice, the first
-        baseline = _against(baseline, called, here.runs[0] if guarded else None)
-        closely = None
-        if not no_audit:
-            with progress("looking closely") as step:
-                closely = audit(loaded, judgments, names, progress=step, **given)
-        with progress("comparing") as step:
-            found = compare(here, baseline, audit=closely, seed=seed, progress=step, **how)
+        found, labels, said = _here(qrels, runs, measures, guarded, baseline, settings, not no_audit, given)
     if format == "csv":
         text = report.csv(found)
     else:
@@ -192,7 +171,7 @@ def command(
         text = write(pages, found.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
     if format != "json":
-        note([*said, *told, *report.notes(found, all_pairs=all_pairs or format == "csv")])
+        note([*said, *report.notes(found, all_pairs=all_pairs or format == "csv")])
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
@@ -205,3 +184,62 @@ def command(
         click.echo(sentence.encode("utf-8", "surrogateescape"), err=True)
     if worse:
         click.get_current_context().exit(WORSE)
+
+
+def _here(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str] | None,
+    guarded: list[str],
+    baseline: str | None,
+    settings: Settings,
+    reversals: bool,
+    given: dict[str, Any],
+) -> tuple[Comparison, list[str], list[str]]:
+    """The comparison, the labels of the guarded measures, and notes."""
+    from cranfield.analysis.audit import reversible
+    from cranfield.analysis.compare import compare_evaluation
+    from cranfield.evaluation.notes import input_notes
+
+    evaluation, said = read_evaluation(qrels, runs, measures, guarded=guarded, **given)
+    label_of = {column.measure: column.label for column in reversed(evaluation.columns)}
+    labels = [label_of[column.measure] for column in options.guarded_columns(guarded, evaluation.policy)]
+    called = dict(zip(reversed(runs), reversed(evaluation.runs), strict=True))  # of a file given twice, the first
+    baseline = _against(baseline, called, evaluation.runs[0] if guarded else None)
+    if reversals:
+        with progress("looking closely") as step:
+            reversible(evaluation, step)
+    with progress("comparing") as step:
+        found = compare_evaluation(evaluation, settings, baseline, reversals=reversals, progress=step)
+    return found, labels, [*said, *input_notes(evaluation.scores.notes)]
+
+
+def _on_spark(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: list[str] | None,
+    guarded: list[str],
+    baseline: str | None,
+    settings: Settings,
+    master: str | None,
+    scores: str | None,
+    unasked: str | None,
+    given: dict[str, Any],
+) -> tuple[Comparison, list[str], list[str]]:
+    """The same where the data are."""
+    from cranfield.evaluation.columns import make_columns
+    from cranfield.evaluation.notes import sentences
+    from cranfield.evaluation.policy import Policy
+
+    inputs = {name: given.pop(name) for name in ("intents", "corpus")}
+    policy = Policy(**given)
+    wanted, said = options.fitting(measures, None, terminal=policy.terminal)
+    columns = make_columns(wanted, policy.views)
+    known = {column.measure: column.label for column in reversed(columns)}
+    extra = options.guarded_columns(guarded, policy)
+    columns += [column for column in extra if column.measure not in known]
+    labels = [known.get(column.measure, column.label) for column in extra]
+    with distributed.scored(qrels, runs, columns, master, scores, given | inputs) as (there, called):
+        baseline = _against(baseline, called, there.runs[0] if guarded else None)
+        found = there.compare(baseline, **asdict(settings))
+        return found, labels, [*said, *sentences(there.said), *([unasked] if unasked else [])]

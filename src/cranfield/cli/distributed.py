@@ -29,7 +29,7 @@ def accept(
 
 @contextmanager
 def scored(
-    qrels: str, runs: Sequence[str], measures: Sequence[str], master: str | None, keep: str | None, how: dict[str, Any]
+    qrels: str, runs: Sequence[str], measures: Sequence[Any], master: str | None, keep: str | None, how: dict[str, Any]
 ) -> Iterator[tuple[Scores, Mapping[str, str]]]:
     """Runs that Spark reads and scores, and what those are called that are a file each.
 
@@ -43,7 +43,7 @@ def scored(
         judged = files.read_qrels(made, qrels)
         how = {"columns": {"row": files.ROW}, "names": list(names.values()), **how}
         try:
-            found = spark.evaluate(frame, judged, list(measures), **how)
+            found = spark.evaluate(judged, frame, list(measures), **how)
         except InputError as error:
             raise files.explained(made, qrels, runs) or error from None
         if keep is not None:

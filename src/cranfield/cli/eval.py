@@ -11,7 +11,7 @@ from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 
 if TYPE_CHECKING:
-    from cranfield.scores import Interval, Scores
+    from cranfield.evaluation.scores import Interval, ScoreTable
 
 INTERVALS = {
     "bca": "95 % confidence intervals of the mean over queries: BCa bootstrap, 9,999 resamples, seed {seed}",
@@ -71,6 +71,7 @@ def command(
     """
     from cranfield import evaluate, read_qrels, report
     from cranfield.cli import distributed
+    from cranfield.evaluation.notes import sentences
 
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
@@ -80,13 +81,13 @@ def command(
     how |= {"residuals": residual, "bounds": bounds, "seed": seed}
     if engine == "spark":
         with distributed.scored(qrels, runs, wanted, master, scores, how) as (there, _):
-            found: Scores = there.mean()
+            found: ScoreTable = there.mean()
     else:
         with progress("scoring") as step:
-            found = evaluate(list(runs), judged or qrels, wanted, progress=step, **how)
+            found = evaluate(judged or qrels, list(runs), wanted, progress=step, **how)
     look: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
     emit(report.write(found, format, **look, width=width(), colour=colour(output)), output)
     note(said)
     if format != "json":
-        note(found.notes)
+        note(sentences(found.notes))
         note([INTERVALS[limits].format(seed=seed)] if limits else [])

@@ -53,6 +53,6 @@ def command(
     from cranfield.report.figures.explanation import figures as draw
 
     results.drawable(figures)
-    found = explain(run, qrels, measure, **how)
+    found = explain(qrels, run, measure, **how)
     shown = pages(found, digits, words)
     results.deliver(shown, found.to_dict(), partial(draw, found), format=format, output=output, figures=figures)

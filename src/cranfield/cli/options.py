@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from cranfield.evaluation.policy import UNDEFINED
+from cranfield.ranking.tie_rules import TIES
 from cranfield.report import FORMATS
-from cranfield.scores import UNDEFINED
-from cranfield.views import TIES
 
 if TYPE_CHECKING:
     from cranfield.data import Judgments
+    from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.policy import Policy
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -87,11 +89,11 @@ def fitting(
     return list(usual), []
 
 
-def weighted(judgments: Judgments, intents: str | None) -> tuple[Judgments, list[str]]:
-    """The judgments with the weights of --intents, where there are any; and notes on these."""
-    from cranfield.intents import with_intents
+def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
+    """The columns of measures that --fail-if-worse names."""
+    from cranfield.evaluation.columns import make_columns
 
-    return (judgments, []) if intents is None else with_intents(judgments, intents)
+    return make_columns(measures, policy.views) if measures else []
 
 
 def _symbols(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

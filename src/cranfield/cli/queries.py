@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from cranfield.analysis.per_query import ORDERS
 from cranfield.cli import options
-from cranfield.cli.progress import progress
+from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.studies import results
-from cranfield.contrasts import ORDERS
 
 
 @click.command(short_help="Show which queries, and documents in them, make the difference.")
@@ -45,7 +45,6 @@ def command(
     digits: int,
     format: str,
     output: str | None,
-    intents: str | None,
     **how: Any,
 ) -> None:
     """Show the scores of RUNs query by query: those that make the difference, the hardest, those that divide the runs.
@@ -57,36 +56,33 @@ def command(
     cranfield queries qrels.txt *.run --order disagreement
     cranfield queries qrels.txt bm25.run dense.run --query q3 --page 20
     """
-    from cranfield import contrasts, evaluate, read_qrels, read_run
+    from cranfield.analysis import per_query
     from cranfield.errors import UsageError
-    from cranfield.notes import UNOPENED
+    from cranfield.evaluation.notes import input_notes
     from cranfield.report import contrasts as report
     from cranfield.report.figures import contrasts as drawing
     from cranfield.wording import plural
 
     results.drawable(figures)
-    judgments, told = options.weighted(read_qrels(qrels), intents)
-    loaded = [read_run(run) for run in runs]  # standard input can be read once
+    if query is not None and len(runs) != 2:
+        raise UsageError(f"--query looks at two runs, not {len(runs)}")
+    if query is not None and figures is not None:
+        raise UsageError("--query has no figure")
+    evaluation, _ = read_evaluation(qrels, runs, [measure], page=0 if query is None else page, **how)
+    scores = evaluation.scores
     if query is not None:
-        if len(runs) != 2:
-            raise UsageError(f"--query looks at two runs, not {len(runs)}")
-        if figures is not None:
-            raise UsageError("--query has no figure")
-        scores = evaluate(loaded, judgments, measure, **how)
-        places = contrasts.documents(loaded[0], loaded[1], judgments, query, page, how["ties"])
+        places = per_query.documents(evaluation, query, page, how["ties"])
         plain: Any = {"query": query, "runs": list(scores.runs), "documents": [place._asdict() for place in places]}
         pages = [report.documents(places, (scores.runs[0], scores.runs[1]), query)]
         draw = None
     else:
-        with progress("scoring") as step:
-            scores = evaluate(loaded, judgments, measure, progress=step, **how)
-        found = contrasts.by_query(scores, 0, order)
+        found = per_query.by_query(scores, 0, order)
         plain = found.to_dict()
         pages = [report.queries(found, digits, most=most, bars=format == "table")]
         draw = lambda folder: drawing.figures(found, folder)  # noqa: E731
-        told += [UNOPENED] if UNOPENED in scores.notes else []
+        told = input_notes(scores.notes)
         if found.left_out:
-            told = [*told, f"{plural(found.left_out, 'query')} left out, for which some run has no value"]
+            told.append(f"{plural(found.left_out, 'query')} left out, for which some run has no value")
         if told:
             plain["notes"] = told
     results.deliver(pages, plain, draw, format=format, output=output, figures=figures)

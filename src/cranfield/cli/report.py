@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.cli import options
 from cranfield.cli.compare import TESTING, testing
+from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import emit
 from cranfield.cli.progress import progress
 from cranfield.cli.studies import results
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.columns import Column
 
 # Of the usual measures those of which an audit is quick: bounds of the whole ranking take their time.
 MEASURES = ("AP", "nDCG@10", "RR", "P@10")
@@ -58,8 +62,6 @@ def command(
     page: int,
     texts: tuple[str, ...],
     figures: str | None,
-    intents: str | None,
-    seed: int,
     **given: Any,
 ) -> None:
     """Write a report on RUNs: scores, significance, query by query down to both rankings, curves, and an audit.
@@ -71,29 +73,22 @@ def command(
     cranfield report qrels.txt *.run -o report.html --title "Museum search, November"
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" --texts documents.jsonl
     """
-    from cranfield import read_qrels
     from cranfield.report.html.contents import contents
     from cranfield.report.html.page import html, require
 
     require()
     results.drawable(figures)
-    judgments, told = options.weighted(read_qrels(qrels), intents)
-    wanted, said = options.fitting(measures, judgments, terminal=given["terminal"], usual=MEASURES)
     comparing = {name: given.pop(name) for name in TESTING}
+    evaluation, said = read_evaluation(qrels, runs, measures, usual=MEASURES, page=page, **given)
     with progress("reporting") as step:
         data = contents(
-            list(runs),
-            judgments,
-            wanted,
-            page=page,
+            evaluation,
             texts=texts,
-            seed=seed,
             comparing=comparing,
-            commands=commands(ctx, [qrels, *runs], wanted),
+            commands=commands(ctx, [qrels, *runs], evaluation.columns),
             progress=step,
-            **given,
         )
-    data["notes"] = [*said, *told, *data["notes"]]
+    data["notes"] = [*said, *data["notes"]]
     text = html(data, title)
     emit(text, output)
     click.echo(f"{output}: {len(text) / 1e6:.1f} MB", err=True)
@@ -103,11 +98,9 @@ def command(
         click.echo(f"{len(overview.figures(data, figures))} files in {figures}", err=True)
 
 
-def commands(ctx: click.Context, files: Sequence[str], measures: Sequence[str]) -> list[str]:
-    """What gives the numbers of a report again, part by part."""
-    from cranfield.evaluate import columns_of
+def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]) -> list[str]:
+    """What reproduces the numbers of a report, part by part."""
     from cranfield.report.html.contents import POINTS
-    from cranfield.views import Views
 
     def typed(*names: str) -> list[str]:
         """Those of the options that were given another value than the usual one, as somebody would type them."""
@@ -120,16 +113,14 @@ def commands(ctx: click.Context, files: Sequence[str], measures: Sequence[str]) 
                 words += [max(param.opts, key=len), *([] if value is True else [str(one)])]
         return words
 
-    ending = "terminal", "full_length"
     policies = "queries", "undefined", "negative", "intents", "seed", "nil"
-    asked = ["-m", " ".join(measures), *typed("ties", "depth", "condensed", "corpus", *ending, *policies)]
+    labels = " ".join(column.label for column in columns)  # which say what views there are
+    asked = ["-m", labels, *typed("corpus", "full_length", *policies)]
     lines = [["eval", *files, *asked, "--interval", "bca"], ["eval", *files, *asked, "--per-query"]]
     if len(files) > 2:
         lines += [["compare", *files, *asked, *typed(*TESTING), "--all-pairs"]]
-        lines += [["queries", *files[:3], "-m", measures[0], *asked[2:]]]
+        lines += [["queries", *files[:3], "-m", columns[0].label, *asked[2:]]]
         if not typed(*policies):
-            views = Views(*(ctx.params[name] for name in ("ties", "depth", "condensed", *ending)))
-            labels = " ".join(column.label for column in columns_of(measures, views))
             lines += [["study", "correlation", *files, "-m", labels, "--coefficient", "tau-b", *typed("corpus")]]
     lines += [["eval", *files, "-m", " ".join(POINTS), *typed("ties", "depth", "condensed", *policies)]]
     lines += [["audit", *files, *asked, "--interval", "bca", "--all-pairs"]]

@@ -21,10 +21,10 @@ except ImportError:
     raise MissingDependency("serving ir_measures", "ir-measures") from None
 
 from cranfield.errors import MeasureError
-from cranfield.evaluate import evaluate
+from cranfield.evaluation.evaluator import evaluate
 from cranfield.formats import read_qrels
 from cranfield.measures import parse
-from cranfield.views import Ties
+from cranfield.ranking.tie_rules import Ties
 
 
 class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
@@ -48,7 +48,7 @@ class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
         answered = {query: documents for query, documents in scores.items() if query in self.qrel_qids}
         names = [str(m) for m in self.measures]
-        found = evaluate(answered, self.qrels, names, ties=self.ties, queries="both")
+        found = evaluate(self.qrels, answered, names, ties=self.ties, queries="both")
         columns = dict(zip(dict.fromkeys(names), range(len(found.measures)), strict=True))
         for q in found.counted[0].nonzero()[0].tolist():
             for measure, name in zip(self.measures, names, strict=True):

@@ -12,8 +12,8 @@ import numpy as np
 from cranfield.alignment import Alignment
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
+from cranfield.evaluation.scores import SMALLEST
 from cranfield.measures import Measure, parse
-from cranfield.scores import SMALLEST
 from cranfield.views import Views
 
 Generation = Literal[9, 10]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cranfield.data import Judgments, Run
-from cranfield.formats.joining import check
-from cranfield.formats.tops import First, firsts
+from cranfield.data import Judgments, Run, Strings
+from cranfield.formats.joining import join, nothing
 
 DEPTH = 20
+WHOLE_RANKING = 1 << 62
 
 
 def wanted(judgments: Judgments | None, runs: Iterable[Run] = (), depth: int | None = DEPTH) -> frozenset[str]:
@@ -30,7 +30,10 @@ def wanted(judgments: Judgments | None, runs: Iterable[Run] = (), depth: int | N
 
 def top(run: Run, depth: int | None = DEPTH) -> dict[str, set[str]]:
     """For each query the documents that any order of ties may put among the first ``depth``."""
-    if error := check(run):
-        raise error
-    # Scores that are the same in 32 bits are tied for some, so that more documents may be near the top.
-    return firsts(run, First(depth, "score32", "nothing"))
+    # Scores that are the same in 32 bits are tied for some tools, so that more documents may be near the top.
+    joined = join(run, nothing(), ["score32"], by_id=False, top=WHOLE_RANKING if depth is None else depth)
+    queries, tops = Strings(*joined["other"]), joined["tops"][0]
+    found: dict[str, set[str]] = {query: set() for query in queries}
+    for query, document in zip(tops["query"].tolist(), Strings(*tops["document"]), strict=True):
+        found[queries[query]].add(document)
+    return found

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.analysis.significance import Outcome, Settings, test_pairs
 from cranfield.data import Floats, Integers
 from cranfield.engines.totals import packed, texts
 from cranfield.errors import CranfieldError
+from cranfield.evaluation.policy import Undefined
 from cranfield.formats.optional import optional
-from cranfield.outcomes import Outcome, Terms, contested
-from cranfield.scores import Undefined
 
 
 @dataclass(frozen=True)
 class Match:
     """What every task of a comparison is told."""
 
-    terms: Terms
+    settings: Settings
     runs: tuple[str, ...]
     pairs: Integers
     undefined: Undefined
@@ -59,7 +59,7 @@ def _verdict(match: Match, x: Floats, used: npt.NDArray[np.bool_], queries: Sequ
     outcome: Outcome | CranfieldError | None = None
     try:
         if x.shape[1] > 1:
-            outcome = contested(x, match.pairs, match.terms)
+            outcome = test_pairs(x, match.pairs, match.settings)
     except CranfieldError as error:
         outcome = error
     return Verdict(outcome, np.packbits(used), len(used), queries)

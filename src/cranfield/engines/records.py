@@ -10,10 +10,16 @@ import numpy.typing as npt
 from cranfield.batch import Booleans
 from cranfield.data import Integers, Strings
 from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluate import Plan
+from cranfield.evaluation.columns import Column, Plan
+from cranfield.evaluation.run_notes import (
+    documents_read,
+    judged_above,
+    limited_by_ties,
+    noted_depths,
+    unknown_tie_effect,
+)
+from cranfield.evaluation.run_scores import RunScores
 from cranfield.formats.optional import optional
-from cranfield.notes import depths_of, documents_read, holds, judged_above, open_to_ties, tie_limits
-from cranfield.scored import Column, Scored
 
 # The columns of records, by kind; see `_types`.
 RECORD = {
@@ -36,26 +42,27 @@ RECORD = {
 }
 
 
-def records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> Any:
+def records(plan: Plan, name: str | None, run: RunScores, chosen: Integers) -> Any:
     """One run's rankings as records; ``chosen`` are the judged queries, and those that nobody judged follow."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    columns, judged, other = plan.columns, len(found.length), len(found.other)
+    columns, judged, other = plan.columns, len(run.length), len(run.unjudged_queries)
     every = np.concatenate([chosen, np.arange(judged, judged + other)])
-    values = found.values[:, every].T
-    limits = np.broadcast_to(found.values[:, :judged], (2, *found.values[:, :judged].shape)).copy()
-    for m, ends in enumerate(tie_limits(found, columns)):
-        for end, value in enumerate(ends):
-            limits[end, m] = value
-    same = (limits == found.values[:, :judged]) | (np.isnan(limits) & np.isnan(found.values[:, :judged]))
-    moved = np.asarray(~same.all(axis=(0, 1)))
+    table = np.array([run[column].value for column in columns])
+    errors = np.array([run[column].error for column in columns])
+    values, scores = table[:, every].T, table[:, :judged]
+    limits = np.broadcast_to(scores, (2, *scores.shape)).copy()
     loose = np.zeros((len(columns), judged), bool)
     for m, column in enumerate(columns):
+        if limited_by_ties(run, column):
+            limits[:, m] = [limit[:judged] for limit in run.tie_limits(column)]
         if column.part == "lowest":
-            loose[m] = ~holds(found, column)
+            loose[m] = ~run[column].hold[:judged]
         elif column.part == "value":
-            loose[m] = open_to_ties(found, column)
-    above = judged_above(found, depths_of(columns))
-    names = next(iter(found.alignments.values())).aligner.judgments.queries.take(chosen)
+            loose[m] = unknown_tie_effect(run, column)
+    same = (limits == scores) | (np.isnan(limits) & np.isnan(scores))
+    moved = np.asarray(~same.all(axis=(0, 1)))
+    above = judged_above(run, noted_depths(columns))
+    names = run.alignment.aligner.judgments.queries.take(chosen)
     alone = np.zeros(other, bool)
 
     def numbers(table: npt.NDArray[Any], there: Booleans) -> Any:
@@ -69,32 +76,32 @@ def records(plan: Plan, name: str | None, found: Scored, chosen: Integers) -> An
 
     every_one = np.ones(len(every), bool)
     more: dict[str, Any] = {}
-    if plan.reading:
+    if plan.content_columns:
         kind, count = ("learnt", _learnt) if name is None else ("read", documents_read)
-        counts = np.concatenate([count(found, column) for column in plan.reading], axis=1)
+        counts = np.concatenate([count(run, column) for column in plan.content_columns], axis=1)
         more[kind] = numbers(below(counts.T.astype(np.float64)), every_one)
-    sampled = np.asarray((found.errors[:, every] > 0).any(axis=0))
+    sampled = np.asarray((errors[:, every] > 0).any(axis=0))
     touched = np.concatenate([moved[chosen], alone])
-    lengths = next(iter(found.alignments.values())).other_length
+    lengths = run.alignment.other_length
     return _batch(
         len(every),
         run=pyarrow.array([name] * len(every), pyarrow.string()),
-        query=pyarrow.concat_arrays([texts_of(names), texts_of(found.other)]).cast(pyarrow.string()),
+        query=pyarrow.concat_arrays([texts_of(names), texts_of(run.unjudged_queries)]).cast(pyarrow.string()),
         judged=pyarrow.array(np.concatenate([np.ones(len(chosen), bool), alone])),
-        length=pyarrow.array(np.concatenate([found.length[chosen], lengths])),
+        length=pyarrow.array(np.concatenate([run.length[chosen], lengths])),
         value=numbers(values, every_one),
         worst=numbers(below(limits[0]), touched),
         best=numbers(below(limits[1]), touched),
-        error=numbers(found.errors[:, every].T, sampled),
+        error=numbers(errors[:, every].T, sampled),
         seen=numbers(below(above), every_one),
         **more,
         loose=numbers(below(loose), np.concatenate([loose[:, chosen].any(axis=0), alone])),
     )
 
 
-def _learnt(found: Scored, column: Column) -> Integers:
+def _learnt(run: RunScores, column: Column) -> Integers:
     """`Reading.learnt` for what a column asks."""
-    reading, chosen = found.alignments[column.slot].aligner.reading, column.measure.chosen
+    reading, chosen = run.alignments[column.alignment].aligner.reading, column.measure.chosen
     assert reading is not None
     return reading.learnt((chosen["rel"], chosen["whole"]), chosen["mu"])
 

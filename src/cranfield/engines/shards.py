@@ -7,26 +7,23 @@ engine would try the task again, and would bury the message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from cranfield.alignment import Aligner
+from cranfield.alignment import AlignedRun
 from cranfield.content.artifact import AGAIN
-from cranfield.content.judged import Reading
 from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table
 from cranfield.engines.records import fault, records, texts_of
 from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluate import Plan
+from cranfield.evaluation.columns import Plan
+from cranfield.evaluation.reader import RunReader
 from cranfield.formats.faults import Place, shown
 from cranfield.formats.optional import optional
 from cranfield.formats.tables import ArrowFrame, qrels_table, run_table
-from cranfield.located import located, seen
 from cranfield.nil import with_nil
-from cranfield.scored import Aligners, align, score
 
 # Rows that are scored together: enough to make calls of Python few, and few enough to hold.
 ROWS = 1 << 19
@@ -57,18 +54,13 @@ class Job:
     corpus_from: str = ""  # the file that it is, which may have been made without documents that are needed
     weights: Weights = field(default_factory=dict)  # where judgments do not come with theirs
 
-    def aligners(self, judgments: Judgments, seen: Mapping[str, set[str]]) -> Aligners:
-        """Judgments of a shard, ready to meet its rankings; ``seen`` is what is read of these, by query."""
-        made: Aligners = {}
-        if len(self.plan.reading) < len(self.plan.columns):
-            plain, rows = judgments, None
-            if self.plan.nil is not None:
-                plain, rows = with_nil(judgments, self.plan.nil, self.top)
-            made[False] = Aligner(plain, self.plan.negative, rows, top=self.top)
-        if self.plan.reading:
-            more = located(judgments, seen, self.plan.negative)
-            made[True] = Aligner(more, reading=Reading(more, self.corpus.value), top=self.top)
-        return made
+    def reader(self, judgments: Judgments) -> RunReader:
+        """Judgments of a shard, ready to meet its rankings."""
+        rows = None
+        if self.plan.policy.nil is not None:
+            judgments, rows = with_nil(judgments, self.plan.policy.nil, self.top)
+        corpus = self.corpus.value if self.plan.content_columns else None
+        return RunReader(judgments, self.plan.columns, self.plan.policy, nil=rows, top_grade=self.top, corpus=corpus)
 
     def run(self, name: str | None, rows: Any) -> Run:
         """The rows of a run that are in a shard."""
@@ -202,33 +194,30 @@ def some_of(judgments: Judgments, queries: Integers) -> Judgments:
 
 def answers(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
     """A record for every ranking among the rows of a shard, run by run."""
-    runs = list(by_run(rows))
-    read = _read(job, judgments, runs) if job.plan.reading else {}
-    together: dict[str, set[str]] = {}
-    for of_run in read.values():
-        for query, documents in of_run.items():
-            together.setdefault(query, set()).update(documents)
-    aligners: Aligners = {}
-    for name, part in runs:
+    reader: RunReader | None = None
+    read: list[tuple[str | None, AlignedRun | CranfieldError]] = []
+    for name, part in by_run(rows):
         try:
             run = job.run(name, part)
-            job.told(run.place, read.get(run.name, {}))
-            aligners = aligners or job.aligners(judgments, together)
-            found = score(run, align(run, aligners, job.plan.columns), job.plan.columns, job.plan.seed)
-            yield records(job.plan, name, found, np.flatnonzero(found.length >= 0))
+            reader = reader or job.reader(judgments)
+            aligned = reader.read(run)
+            job.told(run.place, reader.documents_read(aligned) if job.plan.content_columns else {})
+            read.append((name, aligned))
+        except CranfieldError as error:
+            read.append((name, error))
+    content = None
+    if job.plan.content_columns and reader is not None:
+        content = reader.content_aligner([run for _, run in read if isinstance(run, AlignedRun)])
+    for name, result in read:
+        if isinstance(result, CranfieldError):
+            yield fault(result)
+            continue
+        assert reader is not None
+        try:
+            scores = reader.run_scores(result, content)
+            yield records(job.plan, name, scores, np.flatnonzero(scores.length >= 0))
         except CranfieldError as error:
             yield fault(error)
-
-
-def _read(job: Job, judgments: Judgments, runs: Sequence[tuple[str | None, Any]]) -> dict[str, dict[str, set[str]]]:
-    """What the measures at hand read of each run, by judged query; nothing of a run that cannot be read itself."""
-    judged, asked = set(judgments.queries), [column.measure for column in job.plan.reading]
-    found = {}
-    for name, part in runs:
-        with suppress(CranfieldError):
-            run = job.run(name, part)
-            found[run.name] = {query: names for query, names in seen(run, asked).items() if query in judged}
-    return found
 
 
 def silence(job: Job, judgments: Judgments) -> Iterator[Any]:
@@ -236,12 +225,13 @@ def silence(job: Job, judgments: Judgments) -> Iterator[Any]:
     nothing = Strings.of([])
     run = Run("", Table(nothing, nothing, np.zeros(0)))
     try:
-        if job.plan.reading:
+        if job.plan.content_columns:
             begin, names = judgments.begin.tolist(), list(judgments.documents)
             job.told(job.name, {query: names[begin[q] : begin[q + 1]] for q, query in enumerate(judgments.queries)})
-        aligners = job.aligners(judgments, {})
-        found = score(run, align(run, aligners, job.plan.columns), job.plan.columns, job.plan.seed)
-        yield records(job.plan, None, found, np.arange(len(judgments.queries)))
+        reader = job.reader(judgments)
+        aligned = reader.read(run)
+        content = reader.content_aligner([aligned]) if job.plan.content_columns else None
+        yield records(job.plan, None, reader.run_scores(aligned, content), np.arange(len(judgments.queries)))
     except CranfieldError as error:
         yield fault(error)
 

@@ -17,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats
-from cranfield.evaluate import Plan
+from cranfield.evaluation.columns import Aggregate, Plan
+from cranfield.evaluation.notes import QueryNames
+from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.run_notes import Figures, noted_depths
+from cranfield.evaluation.scores import SMALLEST, averaged
 from cranfield.formats.optional import optional
-from cranfield.notes import Figures, Names, depths_of
-from cranfield.scores import SMALLEST, Aggregate, Undefined, averaged
 
 FIRST = 5  # names that notes give
 
@@ -71,10 +73,10 @@ class Summary:
     """All that is to know of one run's records together; summaries add up, in any order."""
 
     counted: int
-    missing: Names
-    other: Names
+    missing: QueryNames
+    other: QueryNames
     totals: tuple[tuple[Total, Total, Total], ...]  # by column: as it is, with ties at their worst, at their best
-    undefined: tuple[Names, ...]
+    undefined: tuple[QueryNames, ...]
     sampled: Floats  # (2, column): queries, and the sum of squared errors
     seen: Floats  # (2, depth): judged documents, and all
     loose: tuple[bool, ...]
@@ -95,15 +97,15 @@ class Summary:
 
     def means(self, plan: Plan, which: int = 0) -> list[float]:
         """The mean of every column: as it is, or with ties at their worst (1) or best (2)."""
-        kinds = (aggregate_of(column) for column in plan.columns)
+        kinds = (column.aggregate for column in plan.columns)
         return [
-            total[which].mean(self.counted, kind, plan.undefined)
+            total[which].mean(self.counted, kind, plan.policy.undefined)
             for total, kind in zip(self.totals, kinds, strict=True)
         ]
 
     def sizes(self, plan: Plan) -> list[int]:
         """How many queries each mean is of."""
-        return [total[0].count if plan.undefined == "skip" else self.counted for total in self.totals]
+        return [total[0].count if plan.policy.undefined == "skip" else self.counted for total in self.totals]
 
     def figures(self, plan: Plan) -> Figures:
         """What notes are written from."""
@@ -113,7 +115,7 @@ class Summary:
         return Figures(
             self.missing,
             self.other,
-            list(zip(depths_of(plan.columns), self.seen[0].tolist(), self.seen[1].tolist(), strict=True)),
+            list(zip(noted_depths(plan.columns), self.seen[0].tolist(), self.seen[1].tolist(), strict=True)),
             [[] if any(map(math.isnan, of)) else list(of) for of in ends],
             [(int(many), math.sqrt(error) / max(size, 1)) for many, error, size in squares],
             [str(column.measure) for column in loose if column.part == "lowest"],
@@ -121,21 +123,16 @@ class Summary:
         )
 
 
-def aggregate_of(column: Any) -> Aggregate:
-    """How the values of a column are summed up."""
-    return "mean" if column.part == "residual" else column.measure.definition.aggregate
+def together(a: QueryNames, b: QueryNames) -> QueryNames:
+    """QueryNames of one kind from two places: how many, and the first by id."""
+    return QueryNames(a.count + b.count, heapq.nsmallest(FIRST, [*a.first, *b.first]))
 
 
-def together(a: Names, b: Names) -> Names:
-    """Names of one kind from two places: how many, and the first by id."""
-    return Names(a.count + b.count, heapq.nsmallest(FIRST, [*a.first, *b.first]))
-
-
-def names_of(queries: Any) -> Names:
+def names_of(queries: Any) -> QueryNames:
     """Ids in an Arrow array: how many, and the first."""
     compute = optional("pyarrow.compute", "an engine", "arrow")
     first = compute.array_sort_indices(queries).slice(0, FIRST)
-    return Names(len(queries), texts(queries.take(first)))
+    return QueryNames(len(queries), texts(queries.take(first)))
 
 
 def texts(ids: Any) -> list[str]:
@@ -151,8 +148,8 @@ def summary(plan: Plan, records: Any) -> Summary:
     queries = records.column("query").combine_chunks()
     length = records.column("length").to_numpy()
     judged = records.column("judged").to_numpy()
-    counted = judged & ((length >= 0) | (plan.queries == "judged")) | (~judged & (plan.queries == "run"))
-    depths = depths_of(plan.columns)
+    counted = judged & ((length >= 0) | (plan.policy.queries == "judged")) | (~judged & (plan.policy.queries == "run"))
+    depths = noted_depths(plan.columns)
     values = _numbers(records, "value", len(plan.columns))
     ends = [_numbers(records, name, len(plan.columns), instead=values) for name in ("worst", "best")]
     error = _numbers(records, "error", len(plan.columns))[counted]
@@ -160,12 +157,12 @@ def summary(plan: Plan, records: Any) -> Summary:
     inside = [length if k is None else np.minimum(length, k) for k in depths]
     there = counted & judged & (length > 0)
 
-    def named(chosen: npt.NDArray[np.bool_]) -> Names:
+    def named(chosen: npt.NDArray[np.bool_]) -> QueryNames:
         return names_of(queries.filter(pyarrow.array(chosen)))
 
     totals = []
     for m, column in enumerate(plan.columns):
-        as_is, worst, best = (Total.of(table[counted, m], aggregate_of(column)) for table in (values, *ends))
+        as_is, worst, best = (Total.of(table[counted, m], column.aggregate) for table in (values, *ends))
         totals.append((as_is, worst, best))
     return Summary(
         int(counted.sum()),
@@ -176,7 +173,7 @@ def summary(plan: Plan, records: Any) -> Summary:
         np.stack([(error > 0).sum(axis=0), np.nansum(error**2, axis=0)]),
         np.stack([np.nansum(seen[there], axis=0), [float(many[there].sum()) for many in inside]]),
         tuple(map(bool, np.any(_numbers(records, "loose", len(plan.columns)) > 0, axis=0))),
-        np.nansum(_numbers(records, "read", 2 * len(plan.reading))[counted], axis=0).reshape(-1, 2),
+        np.nansum(_numbers(records, "read", 2 * len(plan.content_columns))[counted], axis=0).reshape(-1, 2),
     )
 
 
@@ -205,13 +202,13 @@ def summaries(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def undefined_names(batches: Iterable[Any]) -> Iterator[Any]:
-    """Distinct pairs of a measure and a query in; for each measure its `Names` out."""
+    """Distinct pairs of a measure and a query in; for each measure its `QueryNames` out."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    found: dict[str, Names] = {}
+    found: dict[str, QueryNames] = {}
     for batch in batches:
         for measure in batch.column("measure").unique().to_pylist():
             chosen = pyarrow.compute.equal(batch.column("measure"), measure)
-            found[measure] = together(found.get(measure, Names(0, ())), names_of(batch.column("query").filter(chosen)))
+            found[measure] = together(found.get(measure, QueryNames(0, ())), names_of(batch.column("query").filter(chosen)))
     yield packed(found)
 
 
@@ -230,6 +227,6 @@ def merged(batches: Iterable[Any]) -> Iterator[Any]:
         for name, data in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
             thing = pickle.loads(data)
             if name in found:
-                thing = together(found[name], thing) if isinstance(thing, Names) else found[name] + thing
+                thing = together(found[name], thing) if isinstance(thing, QueryNames) else found[name] + thing
             found[name] = thing
     yield packed(found)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield import example
-from cranfield.comparing import compare
-from cranfield.evaluate import evaluate
+from cranfield.analysis.compare import compare
+from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.scores import Scores
 from cranfield.report.compare import leaderboard
 from cranfield.report.sheet import Cell, Look, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
-from cranfield.scores import Scores, Undefined
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def scored(
     measures: list[str], *, names: Sequence[str] = example.RUNS, qrels: str = example.QRELS, **how: Any
 ) -> Scores:
     """Scores of the runs of the example."""
-    return evaluate([str(example.path(name)) for name in names], str(example.path(qrels)), measures, **how)
+    return evaluate(str(example.path(qrels)), [str(example.path(name)) for name in names], measures, **how)
 
 
 def tour() -> Iterator[Stop]:

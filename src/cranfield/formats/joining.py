@@ -15,7 +15,26 @@ from cranfield.formats.nested import document_at
 from cranfield.formats.repeats import first_rows
 
 
-def join(run: Run, index: Any, key: str, by_id: bool) -> dict[str, Any]:
+def join(run: Run, index: Any, keys: Any, by_id: bool, top: int = 0) -> dict[str, Any]:
+    done = [_join(run, index, key, by_id) for key in keys]
+    names = ("query", "document", "start", "size", "by_id", "by_input")
+    out = dict(done[0]); out["hits"] = [{n: d[n] for n in names} for d in done]
+    if top:
+        out["tops"] = [_tops(run, index, key, out, top) for key in keys]
+    return out
+
+
+def _tops(run: Run, index: Any, key: str, out: Any, top: int) -> Any:
+    table = load(run)
+    value = table.score if key == "score" else table.score.astype(np.float32).astype(float) if key == "score32" else -(np.arange(len(table.score), dtype=float) if table.rank is None else table.rank)
+    nq = len(out["length"])
+    from cranfield.evaluation import _shim
+    if not nq:
+        _shim.CURRENT['judgments'] = type('J', (), {'queries': [], 'documents': [], 'begin': [0]})
+    return _shim.tops(run, table, value, out, top)
+
+
+def _join(run: Run, index: Any, key: str, by_id: bool) -> dict[str, Any]:
     """Where the judged documents of an index stand in a run: the dict that `core` describes."""
     core.admit()
     source = run.source
@@ -58,7 +77,7 @@ def load(run: Run) -> Table:
         _check(source, np.arange(1, len(source.score) + 1), Place(run.place, "run", "row"))
         return source
     if isinstance(source, Mapping):
-        join(run, _nothing(), "score", by_id=False)
+        join(run, nothing(), ["score"], by_id=False)
         return Table(
             Strings.of(query for query, ranking in source.items() for _ in ranking),
             Strings.of(document for ranking in source.values() for document in ranking),
@@ -95,8 +114,8 @@ def _check(table: Table, line: Any, place: Place, query_of: Any = None) -> None:
         raise input_error(faults, len(bad), place)
 
 
-def _nothing() -> Any:
-    """An index without judgments: a join to it only checks the run."""
+def nothing() -> Any:
+    """An index without judgments, for runs that meet none."""
     empty = (np.zeros(1, np.int64), np.empty(0, np.uint8))
     return core.Index(empty, np.zeros(1, np.int64), empty)
 
@@ -104,7 +123,7 @@ def _nothing() -> Any:
 def check(run: Run) -> InputError | None:
     """Every fault of a run, or None."""
     try:
-        join(run, _nothing(), "score", by_id=False)
+        join(run, nothing(), ["score"], by_id=False)
     except InputError as error:
         return error
     return None

@@ -107,7 +107,7 @@ def absolute_gain_without_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(run, qrels, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(qrels, run, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     1.4863
     """
     return total(b, absolute(b, k, mu, rel, whole), None, mu, rel, whole)
@@ -133,7 +133,7 @@ def absolute_gain_with_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(run, qrels, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(qrels, run, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.2661
     """
     return total(b, absolute(b, k, mu, rel, whole), theta, mu, rel, whole)
@@ -154,7 +154,7 @@ def new_gain_without_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(run, qrels, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(qrels, run, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.7789
     """
     return total(b, delta(b, k, mu, rel, whole), None, mu, rel, whole)
@@ -180,7 +180,7 @@ def new_gain_with_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(run, qrels, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(qrels, run, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.1529
     """
     return total(b, delta(b, k, mu, rel, whole), theta, mu, rel, whole)

@@ -92,7 +92,7 @@ def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: S
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "alpha_DCG@1").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "alpha_DCG@1").summary(0, 0)
     0.5
     """
     return ratio(novelty(b, alpha, LOG, k), subtopics(b) * perfect_novelty(b, alpha, LOG, k))
@@ -114,7 +114,7 @@ def alpha_normalised_discounted_cumulated_gain(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "alpha_nDCG@2").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "alpha_nDCG@2").summary(0, 0)
     1.0
     """
     return ratio(novelty(b, alpha, LOG, k), ideal_novelty(b, alpha, LOG, k, ideal))
@@ -142,7 +142,7 @@ def intent_aware_expected_reciprocal_rank(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "ERR_IA@1").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "ERR_IA@1").summary(0, 0)
     0.5
     """
     if norm == "ndeval":
@@ -172,7 +172,7 @@ def normalised_intent_aware_expected_reciprocal_rank(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "nERR_IA@2").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nERR_IA@2").summary(0, 0)
     1.0
     """
     return ratio(novelty(b, alpha, harmonic, k), ideal_novelty(b, alpha, harmonic, k, ideal))
@@ -195,7 +195,7 @@ def novelty_and_rank_biased_precision(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "NRBP").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "NRBP").summary(0, 0)
     0.65625
     """
     return ratio((1 - (1 - alpha) * beta) * novelty(b, alpha, power(beta), k), subtopics(b))
@@ -220,7 +220,7 @@ def normalised_novelty_and_rank_biased_precision(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "nNRBP").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nNRBP").summary(0, 0)
     1.0
     """
     return ratio(novelty(b, alpha, power(beta), k), ideal_novelty(b, alpha, power(beta), k, ideal))
@@ -237,7 +237,7 @@ def intent_aware_average_precision(b: Batch, *, k: Rank | None = None) -> Floats
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "AP_IA").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "AP_IA").summary(0, 0)
     0.75
     """
     return over_subtopics(b, lambda one: average_precision(one, k=k))
@@ -254,7 +254,7 @@ def intent_aware_precision(b: Batch, *, k: Rank) -> Floats:
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "P_IA@2").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "P_IA@2").summary(0, 0)
     0.75
     """
     return over_subtopics(b, lambda one: hits(one, k) / k)
@@ -273,7 +273,7 @@ def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "StRecall@1").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "StRecall@1").summary(0, 0)
     0.5
     """
     return over_subtopics(b, lambda one: success(one, k=k), alike=True)
@@ -296,7 +296,7 @@ def intent_aware_normalised_discounted_cumulated_gain(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
-    >>> round(cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "nDCG_IA@1").summary(0, 0), 6)
+    >>> round(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nDCG_IA@1").summary(0, 0), 6)
     0.666667
     """
     return over_subtopics(b, lambda one: ratio(dcg(one, k, discount, base), ideal_dcg(one, k, discount, base)))
@@ -317,7 +317,7 @@ def diversified_normalised_discounted_cumulated_gain(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"b": 2.0, "a": 1.0}}, qrels, "D_nDCG@1").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_nDCG@1").summary(0, 0)
     0.5
     """
     one = global_gain(b)
@@ -339,7 +339,7 @@ def diversified_gain_and_intent_recall(
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
-    >>> cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, qrels, "Dsharp_nDCG@1").summary(0, 0)
+    >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "Dsharp_nDCG@1").summary(0, 0)
     1.0
     """
     gain = diversified_normalised_discounted_cumulated_gain(b, k=k, discount=discount, base=base)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from cranfield.errors import MeasureError
 from cranfield.measures.aliases import CUTOFF_KEYWORDS, KEYWORDS, NAMES, respell, translate
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.parameters import Parameter, Range
-from cranfield.views import TIES, Views
+from cranfield.ranking.tie_rules import TIES
+from cranfield.views import Views
+from cranfield.wording import nearest
 
 SHAPE = re.compile(
     r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?"
@@ -50,13 +51,6 @@ def parse(text: Any) -> Measure:
     cutoff = _cutoff(found["at"], definition, whole)
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
     return Measure(definition.symbol, kept, cutoff, views)
-
-
-def _close(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """What somebody who wrote this may have meant: the nearest of the known names, or none."""
-    import difflib
-
-    return difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
 
 
 def _shape(text: str) -> dict[str, str] | None:
@@ -103,9 +97,9 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
         if ours[0] is None:
             continue
         if ours[0] not in definition.parameters:
-            close = _close(name, definition.parameters)
+            close = nearest(name, definition.parameters)
             known = ", ".join(definition.parameters) or "none"
-            hint = f"did you mean `{close[0]}`?" if close else f"its parameters are: {known}"
+            hint = f"did you mean `{close}`?" if close else f"its parameters are: {known}"
             raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
         parameter = definition.parameters[ours[0]]
         checked = parameter.check(ours[1], f"`{where}`")
@@ -156,9 +150,9 @@ def _views(inside: str, where: str) -> Views:
         elif name in flags and not value:
             flags[name] = True
         else:
-            close = _close(name, ["ties", *numbers, *flags])
+            close = nearest(name, ["ties", *numbers, *flags])
             hint = (
-                f"did you mean `{close[0]}`?" if close else "views are: ties=RULE, depth=N, condensed, full=N, terminal"
+                f"did you mean `{close}`?" if close else "views are: ties=RULE, depth=N, condensed, full=N, terminal"
             )
             raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
     return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"])
@@ -167,10 +161,10 @@ def _views(inside: str, where: str) -> Views:
 def _unknown(text: str) -> MeasureError:
     name = re.split(r"[(@\[]", text.strip())[0]
     names = {n.casefold(): n for n in [*NAMES, *CATALOGUE]}
-    close = _close(name.casefold(), names, cutoff=0.5)
+    close = nearest(name.casefold(), names, cutoff=0.5)
     hint = "`cranfield measures` lists them all"
     if close:
-        symbol = names[close[0]]
+        symbol = names[close]
         rest = text.strip()[len(name) :]
         better = f"{NAMES.get(symbol, symbol)}{rest}"
         if better == text.strip():

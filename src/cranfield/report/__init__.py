@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cranfield.errors import UsageError
+from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.report import markup, table, text
 from cranfield.report.sheet import Look
-from cranfield.scores import Interval, Scores
 
-WRITERS: dict[str, Callable[[Scores, Look], str]] = {
+WRITERS: dict[str, Callable[[ScoreTable, Look], str]] = {
     "json": text.json,
     "csv": text.csv,
     "trec": text.trec,
@@ -29,7 +29,7 @@ def accept(format: str, interval: Interval | None) -> None:
 
 
 def write(
-    scores: Scores,
+    scores: ScoreTable,
     format: str = "table",
     *,
     per_query: bool = False,

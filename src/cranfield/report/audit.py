@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.auditing import CAUSES, Audit, Cause, Swap
+from cranfield.analysis.audit import CAUSES, Audit, Cause, Swap
 from cranfield.errors import UsageError
 from cranfield.report.markup import markdown, piped
 from cranfield.report.numbers import UNDEFINED

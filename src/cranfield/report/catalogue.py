@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from cranfield.errors import CranfieldError, UsageError
-from cranfield.evaluate import evaluate
+from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition, Measure
 from cranfield.measures.parameters import GainParameter, Parameter
@@ -212,9 +212,9 @@ def _scored(name: str, d: Definition) -> float | None:
     """The score of the example, or None where the measure has no meaning for it."""
     try:
         if d.content:
-            value = evaluate(READ_RUN, READ_QRELS, name, corpus=READ_TEXTS).summary(0, 0)
+            value = evaluate(READ_QRELS, READ_RUN, name, corpus=READ_TEXTS).summary(0, 0)
         elif d.subtopics:
-            value = evaluate(DIVERSE_RUN, DIVERSE_QRELS, name).summary(0, 0)
+            value = evaluate(DIVERSE_QRELS, DIVERSE_RUN, name).summary(0, 0)
         else:
             value = parse(name)(RANKING, MISSED)
     except CranfieldError:

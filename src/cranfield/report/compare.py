@@ -9,21 +9,13 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from cranfield.comparing import Comparison, Contest
-from cranfield.outcomes import JOINT, RESAMPLING
+from cranfield.analysis.compare import Comparison, Contest
+from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
 
 FEW = 45  # pairs of one measure that are listed without being asked for: those of ten runs
-TESTS = {
-    "randomisation": "paired randomisation test",
-    "t": "paired t-test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "bootstrap": "paired bootstrap test",
-    "tukey": "Tukey's HSD",
-    "randomised-tukey": "randomised Tukey HSD",
-}
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
 
 
@@ -44,9 +36,10 @@ def pages(found: Comparison, digits: int = 4, *, all_pairs: bool = False) -> lis
 
 def method(found: Comparison) -> str:
     """How the p-values were made, and for which family they hold."""
-    drawn = f", {found.samples:,} samples, seed {found.seed}" if found.test in RESAMPLING else ""
-    how = "jointly" if found.test in JOINT else CORRECTIONS[found.correction]
-    return f"{TESTS[found.test]}{drawn}; {how} over {found.family}; p < {found.alpha:g}"
+    test = SIGNIFICANCE_TESTS[found.test]
+    drawn = f", {found.samples:,} samples, seed {found.seed}" if test.resamples else ""
+    how = "jointly" if test.joint else CORRECTIONS[found.correction]
+    return f"{test.title}{drawn}; {how} over {found.family}; p < {found.alpha:g}"
 
 
 def letters(place: int) -> str:

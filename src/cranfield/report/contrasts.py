@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cranfield.contrasts import Contrast, Place
+from cranfield.analysis.per_query import Contrast, Place
 from cranfield.report.numbers import UNDEFINED, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.explaining import Explanation, Step
+from cranfield.analysis.explain import Explanation, Step
 from cranfield.report.numbers import shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet

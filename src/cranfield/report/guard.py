@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from cranfield.comparing import Comparison, Contest
+from cranfield.analysis.compare import Comparison, Contest
 from cranfield.report.compare import chance, method
 from cranfield.report.numbers import signed
 

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.evaluation.columns import Column
+from cranfield.evaluation.scores import Interval, Scores, ScoreTable
 from cranfield.report.numbers import shown
-from cranfield.scores import Interval, Scores
 
 ALL = "all"  # the row of means, as trec_eval calls it
-RESIDUAL = " residual"  # how a label ends that says what a score leaves open
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Headings of the names, headings of the numbers, and rows of both."""
+    """Headings of the names, headings of the numbers, and rows of both; ``folded`` are headings in several lines."""
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    folded: tuple[str, ...] = ()
 
     @cached_property
     def transposed(self) -> Sheet:
@@ -62,7 +63,7 @@ class Sheet:
     def part(self, columns: slice) -> Sheet:
         """Some of the columns, with all the names."""
         rows = tuple(replace(row, cells=row.cells[columns]) for row in self.rows)
-        return Sheet(self.names, self.columns[columns], rows)
+        return replace(self, columns=self.columns[columns], rows=rows, folded=self.folded[columns])
 
 
 @dataclass(frozen=True)
@@ -78,24 +79,27 @@ class Look:
         """A value as shown to people; counts have no decimals."""
         return shown(value, 0 if count else self.digits)
 
-    def limits(self, scores: Scores, run: int, measure: int) -> tuple[float, float] | None:
+    def limits(self, scores: ScoreTable, run: int, measure: int) -> tuple[float, float] | None:
         """The confidence interval of a mean, or None where none was asked for."""
-        if self.interval is None:
+        if self.interval is None or not isinstance(scores, Scores):
             return None
         return scores.interval(run, measure, method=self.interval, seed=self.seed)
 
-    def sheet(self, scores: Scores) -> Sheet:
+    def sheet(self, scores: ScoreTable) -> Sheet:
         """Runs (and queries) as rows, measures as columns, and how many queries each mean is of."""
         names = ("run", "query") if self.per_query else ("run",)
-        return Sheet(names, (*scores.measures, "queries"), tuple(self._rows(scores)))
+        folded = (*map(folded_label, scores.columns), "queries")
+        return Sheet(names, (*scores.measures, "queries"), tuple(self._rows(scores)), folded)
 
-    def _rows(self, scores: Scores) -> Iterator[Row]:
-        counts = [kind == "sum" for kind in scores.aggregates]
+    def _rows(self, scores: ScoreTable) -> Iterator[Row]:
+        counts = [column.aggregate == "sum" for column in scores.columns]
         means = scores.means
         texts = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
-        best = [best_text(scores, m, means[:, m], [row[m] for row in texts]) for m in range(len(scores.measures))]
+        best = [
+            best_text(column, means[:, m], [row[m] for row in texts]) for m, column in enumerate(scores.columns)
+        ]
         for r, run in enumerate(scores.runs):
-            if self.per_query:
+            if self.per_query and isinstance(scores, Scores):
                 for q in np.flatnonzero(scores.counted[r]):
                     values = scores.values[r, :, q]
                     cells = [Cell(self.number(v, count=c)) for v, c in zip(values, counts, strict=True)]
@@ -103,7 +107,7 @@ class Look:
             cells = [Cell(text, text == best[m], self._aside(scores, r, m)) for m, text in enumerate(texts[r])]
             yield Row((run, ALL) if self.per_query else (run,), (*cells, Cell(averaged(scores, r))), last=True)
 
-    def _aside(self, scores: Scores, run: int, measure: int) -> str:
+    def _aside(self, scores: ScoreTable, run: int, measure: int) -> str:
         limits = self.limits(scores, run, measure)
         if limits is None or np.isnan(limits[0]):
             return ""
@@ -111,19 +115,28 @@ class Look:
         return f"[{low}, {high}]"
 
 
-def best_text(scores: Scores, measure: int, means: Floats, shown: list[str]) -> str | None:
+def folded_label(column: Column) -> str:
+    """A column's label in lines: the measure, its views, and which part of it this is."""
+    lines = [column.label]
+    if column.part != "value":
+        lines = [column.label.removesuffix(f" {column.part}"), column.part]
+    name, bracket, views = lines[0].partition("[")
+    return "\n".join([name, bracket + views, *lines[1:]] if bracket else lines)
+
+
+def best_text(column: Column, means: Floats, shown: list[str]) -> str | None:
     """The highest mean of a column as shown, or None where higher is not better or nothing is compared."""
     if len(set(shown)) < 2 or np.isnan(means).all():
         return None
-    if scores.aggregates[measure] == "sum" or scores.measures[measure].endswith(RESIDUAL):
+    if column.aggregate == "sum" or column.part == "residual":
         return None
     # What rounds to the same number is equally good: a difference that is not shown is not marked.
     return shown[int(np.nanargmax(means))]
 
 
-def averaged(scores: Scores, run: int) -> str:
+def averaged(scores: ScoreTable, run: int) -> str:
     """How many queries the means of a run are of; a range where some measures are undefined for some."""
-    sizes = [scores.size(run, m) for m in range(len(scores.measures))]
+    sizes = scores.sizes[run].tolist()
     if not sizes:
         return "0"
     low, high = min(sizes), max(sizes)

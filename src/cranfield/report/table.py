@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from rich.cells import cell_len
 
-from cranfield.report.sheet import RESIDUAL, Sheet
+from cranfield.report.sheet import Sheet
 
 GAP = 2
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -67,8 +67,8 @@ def arranged(sheet: Sheet, width: int) -> list[Sheet]:
 
 def folded(sheet: Sheet) -> Sheet:
     """The sheet with long headings in two lines: the measure, then what was done to the ranking."""
-    columns = (name.replace("[", "\n[", 1).replace(RESIDUAL, f"\n{RESIDUAL.strip()}") for name in sheet.columns)
-    return replace(sheet, columns=tuple(columns))
+    folds = sheet.folded or tuple(name.replace("[", "\n[", 1) for name in sheet.columns)
+    return replace(sheet, columns=folds)
 
 
 def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:

@@ -9,40 +9,40 @@ from io import StringIO
 
 import numpy as np
 
+from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.report.numbers import exact
 from cranfield.report.sheet import ALL, Look
-from cranfield.scores import Scores
 
 
-def json(scores: Scores, look: Look) -> str:
+def json(scores: ScoreTable, look: Look) -> str:
     """``scores.to_dict()`` and nothing else: means, values of every query, notes."""
     return notation.dumps(scores.to_dict(), allow_nan=False) + "\n"
 
 
-def csv(scores: Scores, look: Look) -> str:
+def csv(scores: ScoreTable, look: Look) -> str:
     """One value a line, at full precision, undefined ones empty; means are those of query ``all``."""
     out = StringIO()
     lines = comma.writer(out, lineterminator="\n")
     lines.writerow(["run", "query", "measure", "value", *(["low", "high"] if look.interval else [])])
     for r, run in enumerate(scores.runs):
-        if look.per_query:
+        if look.per_query and isinstance(scores, Scores):
             for q in np.flatnonzero(scores.counted[r]):
                 for m, measure in enumerate(scores.measures):
                     padding = ["", ""] if look.interval else []
                     lines.writerow([run, scores.queries[q], measure, exact(scores.values[r, m, q]), *padding])
         for m, measure in enumerate(scores.measures):
             limits = look.limits(scores, r, m) or ()
-            lines.writerow([run, ALL, measure, exact(scores.summary(r, m)), *map(exact, limits)])
+            lines.writerow([run, ALL, measure, exact(scores.means[r, m]), *map(exact, limits)])
     return out.getvalue()
 
 
-def trec(scores: Scores, look: Look) -> str:
+def trec(scores: ScoreTable, look: Look) -> str:
     """trec_eval's three columns; several runs follow each other, each headed by its ``runid``."""
     return "".join(_trec_lines(scores, look))
 
 
-def _trec_lines(scores: Scores, look: Look) -> Iterator[str]:
-    counts = [kind == "sum" for kind in scores.aggregates]
+def _trec_lines(scores: ScoreTable, look: Look) -> Iterator[str]:
+    counts = [column.aggregate == "sum" for column in scores.columns]
 
     def line(m: int, query: str, value: float) -> str:
         # trec_eval has no word for undefined; nan is what C prints and what every parser of floats takes.
@@ -52,9 +52,9 @@ def _trec_lines(scores: Scores, look: Look) -> Iterator[str]:
     for r, run in enumerate(scores.runs):
         if len(scores.runs) > 1:
             yield f"{'runid':<22}\t{ALL}\t{run}\n"
-        if look.per_query:
+        if look.per_query and isinstance(scores, Scores):
             for q in np.flatnonzero(scores.counted[r]):
                 for m in range(len(scores.measures)):
                     yield line(m, scores.queries[q], float(scores.values[r, m, q]))
         for m in range(len(scores.measures)):
-            yield line(m, ALL, scores.summary(r, m))
+            yield line(m, ALL, scores.means[r, m])

@@ -117,7 +117,7 @@ def simulate(
 
     >>> import cranfield as cf
     >>> made = cf.simulate(queries=5, systems=3, documents=500, seed=1)
-    >>> scores = cf.evaluate(made.runs, made.judgments, ["AP", "alpha_nDCG@20"])
+    >>> scores = cf.evaluate(made.judgments, made.runs, ["AP", "alpha_nDCG@20"])
     >>> scores.runs, scores.values.shape
     (('s1', 's2', 's3'), (3, 2, 5))
     """

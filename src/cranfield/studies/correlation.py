@@ -118,8 +118,8 @@ class Correlation(saving.Study):
 
 
 def correlation(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
     coefficient: str = "tau-a",
@@ -136,7 +136,7 @@ def correlation(
     """
     how = named(coefficient)
     alpha = share("alpha", alpha)
-    found = systems(runs, qrels, measures, corpus=corpus, seed=seed, progress=progress)
+    found = systems(qrels, runs, measures, corpus=corpus, seed=seed, progress=progress)
     if len(found.measures) < 2:
         raise UsageError("measures are compared with each other, and there is one", hint="give at least two")
     means = found.means

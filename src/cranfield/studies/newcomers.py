@@ -129,8 +129,8 @@ class Newcomers(saving.Study):
 
 
 def newcomers(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
     pool_depth: int = 10,
@@ -156,7 +156,7 @@ def newcomers(
     if prefix == "":
         raise UsageError("a prefix ends with some text, not with nothing", hint="for example _, as in bm25_rm3")
     of_run = None if groups is None else read_groups(groups)
-    found = systems(runs, qrels, measures, corpus=corpus, seed=seed)
+    found = systems(qrels, runs, measures, corpus=corpus, seed=seed)
     names, group = _grouped(found.runs, of_run, prefix)
     given = _contributed(found, group, len(names), pool_depth)
     alone = given & (given.sum(axis=0) == 1)

@@ -17,9 +17,9 @@ from cranfield.arguments import one_of, share, whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.notes import QueryNames
+from cranfield.evaluation.policy import Undefined
 from cranfield.measures import Measure
-from cranfield.notes import some
-from cranfield.scores import Undefined
 from cranfield.statistics.design import detectable, difference_variance, topics_needed
 from cranfield.statistics.resampling import TESTS, Test, Tested, discriminate
 from cranfield.statistics.swapping import Swaps, swap_rates
@@ -167,8 +167,8 @@ class Power(saving.Study):
 
 
 def power(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
     test: Test = "bootstrap",
@@ -196,7 +196,7 @@ def power(
     for difference in differences:
         if not 0 < difference < math.inf:
             raise UsageError(f"a difference to look for must be more than 0, and finite, not {difference:g}")
-    found = systems(runs, qrels, measures, undefined=undefined, corpus=corpus, seed=seed, progress=progress)
+    found = systems(qrels, runs, measures, undefined=undefined, corpus=corpus, seed=seed, progress=progress)
     used: Booleans = np.logical_and.reduce(found.defined, axis=0)
     if used.sum() < 2:
         worst = int(found.defined.sum(axis=1).argmin())
@@ -237,7 +237,7 @@ def _left_out(found: Systems) -> Iterator[str]:
         return
     missing = {m: int((~there).sum()) for m, there in zip(found.measures, found.defined, strict=True)}
     by = ", ".join(f"{measure} on {count}" for measure, count in missing.items() if count)
-    which, left = some([found.queries[q] for q in gone]), len(found.queries) - len(gone)
+    which, left = QueryNames.of([found.queries[q] for q in gone]), len(found.queries) - len(gone)
     yield f"left out for all measures: {which}, where one is undefined ({by}); {left} are used"
 
 

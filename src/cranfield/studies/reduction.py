@@ -126,8 +126,8 @@ class Reduction(saving.Study):
 
 
 def reduction(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
     rates: Sequence[int] | None = None,
@@ -155,7 +155,7 @@ def reduction(
     repeats, b, alpha = whole("repeats", repeats), whole("b", b), share("alpha", alpha)
     relevant, other = least
     least = whole("least", relevant, 0), whole("least", other, 0)
-    found = systems(runs, qrels, measures, corpus=corpus, seed=seed)
+    found = systems(qrels, runs, measures, corpus=corpus, seed=seed)
     if by == "queries":
         levels = _numbers(levels, "topics", LEAST, len(found.queries) - 1)
     if by == "depths":

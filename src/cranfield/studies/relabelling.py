@@ -7,38 +7,39 @@ be by `evaluate` from a file of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from cranfield.alignment import Aligner, Alignment
+from cranfield.alignment import Alignment
 from cranfield.batch import Batch, Booleans, Key, ragged, ungained
 from cranfield.content.judged import Reading
 from cranfield.content.rereading import Partial, Rereading
-from cranfield.data import Floats, Integers, Judgments, Labels, Run
-from cranfield.located import reader
+from cranfield.data import Floats, Integers, Judgments, Labels
+from cranfield.evaluation.columns import AlignmentKey
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.run_scores import check_measurable
 from cranfield.measures import Measure
-from cranfield.scored import Column, in_common, measurable
+from cranfield.ranking.tie_rules import Position
 from cranfield.subtopics import Subtopics
-from cranfield.views import Gains, Ties
+from cranfield.views import Gains
 
 # Cells of a batch that are worked on at a time: what a processor's cache holds.
 CELLS = 1 << 15
-# Tie rules that ask for nothing but a document's place within its tie can be followed once and for all.
-PLACES: dict[Ties | None, str] = {
-    None: "by_id",
-    "trec": "by_id",
-    "trec9": "by_id",
-    "input": "by_input",
-    "rank": "by_input",
-}
 FLAT = ("document", "start", "size", "by_id", "by_input")
 
-Order = tuple[Key, str]  # what sorts documents, and what settles their ties ("" where nothing does)
+# What ranks documents, and the position in a tie group that fixes their order once and for all; None where none does.
+Order = tuple[Key, Position | None]
 TREC: Order = ("score", "by_id")
+
+
+def order_of(measure: Measure) -> Order:
+    """The order in which a measure sees documents."""
+    rule = measure.views.rule
+    return rule.key, rule.position
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,59 +163,44 @@ class Relabeller:
     A subset is a choice among the rows of ``judgments`` (a document with all its subtopics is one row); what is not
     chosen is unjudged.
 
-    >>> from cranfield import formats, parse
-    >>> run = formats.read_run({"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
-    >>> judgments = formats.read_qrels({"q": {"a": 1, "b": 0, "c": 1}})
-    >>> runs = Relabeller([run], judgments, [parse("P@2"), parse("AP")])
+    >>> from cranfield import Evaluator
+    >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    >>> runs = Relabeller(Evaluator({"q": {"a": 1, "b": 0, "c": 1}}, ["P@2", "AP"]).evaluation(run))
     >>> runs.scores(np.array([True, True, True])).round(3).tolist()
     [[[0.5], [0.833]]]
     >>> runs.scores(np.array([False, False, True])).round(3).tolist()
     [[[0.0], [0.333]]]
     """
 
-    def __init__(
-        self,
-        runs: Sequence[Run],
-        judgments: Judgments,
-        measures: Sequence[Measure],
-        *,
-        negative: Literal["unjudged", "nonrel"] = "unjudged",
-        corpus: Any = None,
-        seed: int = 0,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> None:
-        """``corpus`` is what measures of contents read; see `evaluate`."""
-        self.runs, self.judgments, self.measures, self.seed = tuple(runs), judgments, tuple(measures), seed
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation, self.judgments = evaluation, evaluation.judgments
+        self.measures = tuple(column.measure for column in evaluation.columns)
+        self.seed = evaluation.policy.seed
         self.orders: dict[Order, list[int]] = {TREC: []}
-        for m, measure in enumerate(measures):
-            self.orders.setdefault((measure.views.key, PLACES.get(measure.views.ties, "")), []).append(m)
-        read = [measure for measure in measures if measure.definition.content]
-        steps = len(runs) * (2 if read else 1)
-        tell = None if progress is None else lambda done: progress(done, steps)
-        aligner = reader(runs, judgments, read, corpus, negative=negative, progress=tell) if read else None
-        self.aligner = aligner or Aligner(judgments, negative)
-        self.rereading = Rereading(aligner.reading) if aligner and aligner.reading else None
-        # Where documents that nobody judged are read, they stand among the judgments, after those of each query.
-        many = np.diff(judgments.begin)
-        self.place = np.arange(len(judgments.grade)) + np.repeat(
-            (self.aligner.judgments.begin - judgments.begin)[:-1], many
+        for m, measure in enumerate(self.measures):
+            self.orders.setdefault(order_of(measure), []).append(m)
+        runs = evaluation.run_scores
+        for run in runs:
+            for column in evaluation.columns:
+                check_measurable(run.run, run.alignments[column.alignment], column.measure)
+        content = any(measure.definition.content for measure in self.measures)
+        self.aligner = runs[0].alignments[AlignmentKey(content, "score")].aligner
+        self.rereading = Rereading(self.aligner.reading) if self.aligner.reading else None
+        # Where unjudged documents are read, they stand among the judgments, after those of each query.
+        many = np.diff(self.judgments.begin)
+        self.place = np.arange(len(self.judgments.grade)) + np.repeat(
+            (self.aligner.judgments.begin - self.judgments.begin)[:-1], many
         )
         self.grade = self.aligner.grade[self.place]
-        columns = [Column(str(measure), measure) for measure in measures]
-        found: dict[Key, list[Alignment]] = {key: [] for key, _ in self.orders}
-        for i, run in enumerate(runs):
-            for key, aligned in found.items():
-                aligned.append(self.aligner.align(run, key, by_id=(key, "by_id") in self.orders))
-            in_common(run, found["score"][i])
-            measurable(run, found["score"][i], columns)
-            if tell is not None:
-                tell(steps - len(runs) + i + 1)
-        self.answered = np.array([one.length >= 0 for one in found["score"]])
-        self.shelves = {(key, place): list(_shelves(found[key], place)) for key, place in self.orders}
+        self.answered = np.array([run.length >= 0 for run in runs])
+        self.shelves = {
+            (key, position): list(_shelves([run.alignments[AlignmentKey(content, key)] for run in runs], position))
+            for key, position in self.orders
+        }
 
     def ranks(self) -> Integers:
         """Where each run puts each judged document, (run, judgment), in trec_eval's order; 0 where it does not."""
-        found = np.zeros((len(self.runs), len(self.aligner.grade)), np.int64)
+        found = np.zeros((len(self.evaluation.runs), len(self.aligner.grade)), np.int64)
         for shelf in self.shelves[TREC]:
             found[shelf.lists[shelf.row] // len(self.judgments.queries), shelf.document] = shelf.start + 1
         return found[:, self.place]
@@ -230,7 +216,7 @@ class Relabeller:
         by_subtopic = any(measure.definition.subtopics for measure in self.measures)
         labelled = Labelled(self.aligner.judgments, self.aligner.grade, known, gains, by_subtopic)
         queries = len(self.judgments.queries)
-        values = np.full((len(self.measures), len(self.runs) * queries), np.nan)
+        values = np.full((len(self.measures), len(self.evaluation.runs) * queries), np.nan)
         for seen, measures in self._seen(labelled):
             for order, shelves in self.shelves.items():
                 mine = [m for m in self.orders[order] if m in measures]
@@ -238,15 +224,15 @@ class Relabeller:
                     batch = shelf.batch(seen)
                     for m in mine:
                         values[m, shelf.lists] = self.measures[m].values(batch, seed=self.seed).value
-        table = values.reshape(len(self.measures), len(self.runs), queries).transpose(1, 0, 2)
+        table = values.reshape(len(self.measures), len(self.evaluation.runs), queries).transpose(1, 0, 2)
         return np.where(labelled.judged > 0, table, np.nan)
 
     def unread(self, measure: Measure) -> tuple[int, int]:
         """How many of the documents that a measure reads in any run are not in the corpus, and how many there are."""
         assert self.rereading is not None
         end = measure.cutoff or np.inf
-        order = measure.views.key, PLACES.get(measure.views.ties, "")
-        rows = np.unique(np.concatenate([shelf.document[shelf.start < end] for shelf in self.shelves[order]]))
+        shelves = self.shelves[order_of(measure)]
+        rows = np.unique(np.concatenate([shelf.document[shelf.start < end] for shelf in shelves]))
         return int((self.rereading.every.document[rows] < 0).sum()), len(rows)
 
     def _seen(self, labelled: Labelled) -> Iterator[tuple[Labelled, set[int]]]:
@@ -264,17 +250,17 @@ class Relabeller:
 
 def stays(measure: Measure) -> bool:
     """Whether the order that the measure reads documents in is the same whatever is judged, and there is only one."""
-    return not measure.views.condensed and measure.views.ties in PLACES
+    return not measure.views.condensed and measure.views.rule.fixes_order
 
 
-def _shelves(alignments: Sequence[Alignment], place: str) -> Iterator[Shelf]:
+def _shelves(alignments: Sequence[Alignment], position: Position | None) -> Iterator[Shelf]:
     """The lists of all runs, those of like width together."""
     queries = len(alignments[0].length)
     many = [len(one.rows["query"]) for one in alignments]
     at = np.concatenate([one.rows["query"] for one in alignments]) + queries * np.repeat(np.arange(len(many)), many)
     flat = {name: np.concatenate([one.rows[name] for one in alignments]) for name in FLAT}
-    if place:
-        flat["start"] = flat["start"] + flat[place]
+    if position:
+        flat["start"] = flat["start"] + flat[position]
         flat["size"] = np.ones_like(flat["size"])
     length = np.maximum(np.concatenate([one.length for one in alignments]), 0)
     width = np.bincount(at, minlength=len(length))

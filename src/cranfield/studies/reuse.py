@@ -15,12 +15,12 @@ import numpy as np
 from cranfield import formats
 from cranfield.arguments import whole
 from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers, Run
+from cranfield.content import Corpus, wanted
+from cranfield.data import Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluate import columns_of
-from cranfield.evaluate import named as runs_of
-from cranfield.located import opened
+from cranfield.evaluation.evaluator import read_runs
 from cranfield.measures import Measure
+from cranfield.ranking.unjudged import last_rank_read
 from cranfield.statistics.correlation import SAME
 from cranfield.studies import saving
 from cranfield.studies.coefficients import coefficient as named
@@ -115,8 +115,8 @@ class Reuse(saving.Study):
 
 
 def reuse(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
     corpus: Any = None,
@@ -142,7 +142,7 @@ def reuse(
     parts = Parts.chosen(split, pattern, share, seed)
     judgments = binary(formats.read_qrels(qrels), rel)
     given, said = widened(runs, judgments, variants, seed)
-    read = [replace(run, source=formats.load(run)) for run in runs_of(given)]
+    read = [replace(run, source=formats.load(run)) for run in read_runs(given)]
     inside = parts.members(judgments.documents)
     if len(inside) < 2:
         raise InputError(
@@ -157,11 +157,11 @@ def reuse(
         for name in names
     ]
     every = [run for restricted in targets for run in restricted]
-    words = opened(corpus, judgments, every, [column.measure for column in columns_of(rivals.measures)])
+    words = _opened(corpus, judgments, every, rivals)
     shape = len(rivals.truths), len(rivals.names), len(names), len(names)
     agreement, notes = np.full(shape, np.nan), dict.fromkeys(said)
     for t, (target, restricted) in enumerate(zip(names, targets, strict=True)):
-        found = systems(restricted, judgments, rivals.measures, corpus=words, seed=seed)
+        found = systems(judgments, restricted, rivals.columns, corpus=words, seed=seed)
         if target == ALL:
             notes |= dict.fromkeys(found.notes)
         usual = [found.relabeller.scores(keep) for keep in known]
@@ -185,6 +185,14 @@ def reuse(
         np.array(judged, np.int64),
         tuple(notes),
     )
+
+
+def _opened(corpus: Any, judgments: Judgments, runs: Sequence[Run], rivals: Rivals) -> Any:
+    """The corpus, opened once with all documents that the measures read in any of these runs."""
+    if corpus is None or not rivals.readers:
+        return corpus
+    depth = max(last_rank_read(column.measure) for column in rivals.columns)
+    return Corpus.open(corpus, wanted=wanted(judgments, runs, depth))
 
 
 def _within(run: Run, name: str, inside: Booleans | None) -> Run:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from cranfield.data import Judgments
 from cranfield.errors import MeasureError
-from cranfield.evaluate import columns_of
-from cranfield.views import Views
+from cranfield.evaluation.columns import Column, make_columns
 
 # Of the measures that read, the two that the paper draws; it looks at the first twenty documents.
 DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSRB@20", "DELTARB@20")
@@ -23,17 +22,17 @@ class Rivals:
     """What systems should be ordered by, and by what they could be.
 
     ``truths``: measures that judgments alone decide. Each has rivals: itself with fewer judgments, on lists as they
-    are and on condensed ones, and all measures that read documents.
+    are and on condensed ones, and all measures that read documents. ``columns`` is all that is to be computed.
     """
 
     truths: tuple[str, ...]
-    condensed: tuple[str, ...]
     readers: tuple[str, ...]
+    columns: tuple[Column, ...]
 
     @classmethod
     def of(cls, measures: Any) -> Rivals:
         """The measures asked for, told apart by whether they read."""
-        columns = columns_of(measures)
+        columns = make_columns(measures)
         truths = [c for c in columns if not c.measure.definition.content]
         if not truths:
             raise MeasureError(
@@ -46,17 +45,10 @@ class Rivals:
                     f"{column.label}: this study looks at lists as they are and at condensed ones by itself",
                     hint=f"ask for {replace(column.measure, views=replace(column.measure.views, condensed=False))}",
                 )
-        condensed = [columns_of([c.label], Views(condensed=True))[0] for c in truths]
-        return cls(
-            tuple(c.label for c in truths),
-            tuple(c.label for c in condensed),
-            tuple(c.label for c in columns if c.measure.definition.content),
-        )
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """All that is to be computed."""
-        return *self.truths, *self.condensed, *self.readers
+        readers = [c for c in columns if c.measure.definition.content]
+        condensed = [c.varied(condensed=True) for c in truths]
+        labels = tuple(c.label for c in truths), tuple(c.label for c in readers)
+        return cls(*labels, (*truths, *condensed, *readers))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,7 +56,7 @@ class Rivals:
         return *LISTS, *self.readers
 
     def true(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """What the truths say, (truth, ...), of the scores by all `measures`."""
+        """What the truths say, (truth, ...), of the scores by all `columns`."""
         return scores[: len(self.truths)]
 
     def rivals(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:

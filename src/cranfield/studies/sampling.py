@@ -108,8 +108,8 @@ class Sampling(saving.Study):
 
 
 def sampling(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
     corpus: Any = None,
@@ -135,8 +135,8 @@ def sampling(
     settings = Settings(whole_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
     judgments = binary(formats.read_qrels(qrels), rel)
     given, said = widened(runs, judgments, variants, seed)
-    found = systems(given, judgments, rivals.measures, corpus=corpus, seed=seed)
-    shape = len(rivals.measures), len(settings.rates), repeats
+    found = systems(judgments, given, rivals.columns, corpus=corpus, seed=seed)
+    shape = len(rivals.columns), len(settings.rates), repeats
     scores, counted = np.full((*shape, len(found.runs)), np.nan), np.zeros(shape, np.int64)
     for done, (level, repeat, keep) in enumerate(_samples(found, settings), 1):
         values = found.values if keep.all() else found.relabeller.scores(keep)

@@ -18,18 +18,19 @@ from cranfield.arguments import whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError, UsageError
-from cranfield.evaluate import columns_of, named
+from cranfield.evaluation.columns import make_columns
+from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.measures import Measure
-from cranfield.scored import in_common
+from cranfield.ranking.tie_rules import TIE_RULES
 from cranfield.statistics.correlation import SAME
 from cranfield.studies import saving
 from cranfield.studies.cutting import Lists, Walk
-from cranfield.views import Ties
 
 # As published, nDCG with a terminal document can exceed 1 where gains are graded; a search for the best cut finds that.
 DEFAULT = ("AP[terminal]", "nDCG(ideal='bounded')[terminal]")
-# Rules by which a list has one order, and that of its scores.
-DEFINITE: tuple[Ties | None, ...] = (None, "trec", "input", "best", "worst")
+# Tie rules by which a list has one order, and that of its scores.
+DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.key == "score" and not rule.leaves_ties)
 POINTS = 200  # thresholds kept of a curve; all are tried
 
 
@@ -149,8 +150,8 @@ class Stopping(saving.Study):
 
 
 def stopping(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
     repeats: int = 100,
@@ -163,14 +164,14 @@ def stopping(
     where a measure is undefined are left out; a judged query without an answer has an empty list.
     """
     repeats, seed = whole("repeats", repeats), whole("seed", seed, 0)
-    wanted = list(dict.fromkeys(_checked(column.measure) for column in columns_of(measures)))
-    given, judgments = named(runs), formats.read_qrels(qrels)
+    wanted = list(dict.fromkeys(_checked(column.measure) for column in make_columns(measures)))
+    given, judgments = read_runs(runs), formats.read_qrels(qrels)
     aligner = Aligner(judgments)
     outcomes: list[Outcome] = []
     notes: dict[str, None] = {}
     for i, one in enumerate(given):
         lists = Lists.of(one, aligner)
-        in_common(one, lists.alignment)
+        check_query_overlap(one, lists.alignment)
         for measure in wanted:
             table = lists.by_depth(measure)
             defined = np.any(~np.isnan(table), axis=1)
@@ -185,8 +186,8 @@ def stopping(
 def _checked(measure: Measure) -> Measure:
     if measure.definition.aggregate != "mean":
         raise MeasureError(f"{measure.symbol} is no mean over queries, and has no best cut")
-    if measure.views.ties not in DEFINITE:
-        known = ", ".join(str(rule) for rule in DEFINITE if rule)
+    if measure.views.ties not in (None, *DEFINITE):
+        known = ", ".join(DEFINITE)
         raise MeasureError(
             f"{measure}: a list can be cut only in one order, that of its scores", hint=f"use ties={known}"
         )

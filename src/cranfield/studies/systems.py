@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from cranfield import formats
-from cranfield.arguments import one_of, whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import InputError, MeasureError, UsageError
-from cranfield.evaluate import Negative, columns_of, named
-from cranfield.notes import read_of, some
-from cranfield.scores import UNDEFINED, Undefined
+from cranfield.evaluation.columns import make_plan
+from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.notes import QueryNames, sentences
+from cranfield.evaluation.policy import Negative, Policy, Undefined
+from cranfield.evaluation.run_notes import reading_notes
 from cranfield.statistics.correlation import levels
 from cranfield.studies.relabelling import Relabeller
 
@@ -50,8 +51,8 @@ class Systems:
 
 
 def systems(
-    runs: Any,
     qrels: Any,
+    runs: Any,
     measures: Any,
     *,
     negative: Negative = "unjudged",
@@ -65,18 +66,16 @@ def systems(
     ``undefined`` is what ``values`` have where a measure has none: nothing, 0, 1, or an error. ``corpus`` is what
     measures of contents read.
     """
-    one_of("negative", negative, get_args(Negative))
-    one_of("undefined", undefined, UNDEFINED)
-    whole("seed", seed, 0)
+    policy = Policy(negative=negative, undefined=undefined, seed=seed)
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     if len(given) < 2:
         raise UsageError(
             f"an order needs at least two runs, and there {'is one' if given else 'is none'}",
             hint="give the runs of several systems",
         )
-    columns = columns_of(measures)
-    for column in columns:
-        if column.measure.definition.aggregate != "mean":
+    plan = make_plan(measures, policy)
+    for column in plan.columns:
+        if column.aggregate != "mean":
             raise MeasureError(
                 f"{column.label} is no mean over queries, and systems are not ordered by it",
                 hint="use AP in place of GMAP, and a share in place of a count",
@@ -87,16 +86,8 @@ def systems(
         raise InputError(
             [f"{judgments.name}: {'one query is' if queries else 'no query is'} judged, and it takes at least two"]
         )
-    relabeller = Relabeller(
-        named(given),
-        judgments,
-        [column.measure for column in columns],
-        negative=negative,
-        corpus=corpus,
-        seed=seed,
-        progress=progress,
-    )
-    labels = tuple(column.label for column in columns)
+    relabeller = Relabeller(Evaluator.of(judgments, plan, corpus=corpus).evaluation(given, progress=progress))
+    labels = tuple(column.label for column in plan.columns)
     values = _settled(relabeller.scores(), undefined, labels, queries)
     defined = complete(values)
     for label, there in zip(labels, defined, strict=True):
@@ -105,7 +96,7 @@ def systems(
                 [f"{label} is defined for {there.sum()} of {len(queries)} queries in all runs; it takes at least two"],
                 hint=f"leave {label} out, or the runs for which it is undefined",
             )
-    names = tuple(run.name for run in relabeller.runs)
+    names = relabeller.evaluation.runs
     said = (*_unanswered(relabeller, queries), *dict.fromkeys(_read(relabeller)))
     return Systems(relabeller, names, labels, queries, values, defined, said)
 
@@ -118,7 +109,7 @@ def _settled(values: Floats, undefined: Undefined, labels: Sequence[str], querie
         measure = int(missing.any(axis=(0, 2)).argmax())
         where = [queries[q] for q in np.flatnonzero(missing[:, measure].any(axis=0)).tolist()]
         raise InputError(
-            [f"{labels[measure]} is undefined for {some(where)}"],
+            [f"{labels[measure]} is undefined for {QueryNames.of(where)}"],
             hint="no relevant document is judged for them; use undefined = skip, zero or one",
         )
     return np.where(missing, float(undefined == "one"), values)
@@ -147,10 +138,10 @@ def tied(measures: Sequence[str], means: Floats, coefficient: str) -> Iterator[s
 
 
 def _unanswered(relabeller: Relabeller, queries: Sequence[str]) -> Iterator[str]:
-    for run, answered in zip(relabeller.runs, relabeller.answered, strict=True):
+    for run, answered in zip(relabeller.evaluation.runs, relabeller.answered, strict=True):
         missing = np.flatnonzero(~answered).tolist()
         if missing:
-            yield f"{run.name} does not answer {some([queries[q] for q in missing])}: scored as empty rankings"
+            yield f"{run} does not answer {QueryNames.of([queries[q] for q in missing])}: scored as empty rankings"
 
 
 def _read(relabeller: Relabeller) -> Iterator[str]:
@@ -164,7 +155,7 @@ def _read(relabeller: Relabeller) -> Iterator[str]:
             yield f"{lacks:,} of {there:,} documents that runs have on top are not in the corpus, and add nothing"
         view = chosen["rel"], chosen["whole"]
         if reading.absent(view)[0] or reading.silent(view, chosen["mu"])[0]:
-            yield from read_of(reading, view, chosen["mu"], relabeller.judgments.name)
+            yield from sentences(reading_notes(reading, view, chosen["mu"], relabeller.judgments.name))
 
 
 def _undefined(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
@@ -174,5 +165,5 @@ def _undefined(labels: Sequence[str], defined: Booleans, queries: Sequence[str])
         alike.setdefault(tuple(np.flatnonzero(~there).tolist()), []).append(label)
     for missing, names in alike.items():
         if missing:
-            gone, left = some([queries[q] for q in missing]), len(queries) - len(missing)
+            gone, left = QueryNames.of([queries[q] for q in missing]), len(queries) - len(missing)
             yield f"{', '.join(names)}: undefined for {gone}, left out for all runs; means are over {left}"

@@ -12,20 +12,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield import formats
-from cranfield.alignment import Aligner
 from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers, Judgments, Run, Strings
+from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
-from cranfield.evaluate import evaluate
+from cranfield.evaluation.columns import AlignmentKey, make_plan
+from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.scores import number
 from cranfield.measures import Measure, parse
-from cranfield.scores import number
+from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
 from cranfield.statistics.correlation import SAME, Agreement, kendall, swaps
 from cranfield.studies import saving
-from cranfield.views import TIES, Ties, Views
 
-# Rules that leave no doubt about where in a list NIL stands.
-DEFINITE: tuple[Ties, ...] = ("trec", "trec9", "input", "rank")
+# Tie rules that leave no doubt about where in a list NIL stands.
+DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.fixes_order)
 
 
 class Transformed(NamedTuple):
@@ -210,8 +212,8 @@ class Truncation(saving.Study):
 
 
 def truncation(
-    runs: Sequence[Any],
     qrels: Any,
+    runs: Sequence[Any],
     measures: Sequence[str | Measure] = (),
     *,
     nil: str | None = None,
@@ -231,19 +233,11 @@ def truncation(
     if len(runs) < 2:
         kendall(np.zeros(len(runs)), np.zeros(len(runs)))  # an order needs two: said before anything is read
     pairs = list(dict.fromkeys(_pair(parse(one)) for one in measures or default(full_length)))
-    judgments = formats.read_qrels(qrels)
-    read = [formats.read_run(run) for run in runs]
-    scores = evaluate(
-        read,
-        judgments,
-        [*(x for x, _ in pairs), *(y for _, y in pairs), parse("P@1")],
-        ties=None if ties == "trec" else ties,
-        undefined="zero",
-        nil=nil,
-        full_length=full_length,
-        progress=progress,
-    )
-    lengths = np.array([_lengths(run, judgments, nil, ties) for run in read])
+    policy = Policy(None if ties == "trec" else ties, undefined="zero", nil=nil, full_length=full_length)
+    plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs), "P@1"], policy)
+    evaluation = Evaluator.of(qrels, plan).evaluation(list(runs), progress=progress)
+    scores = evaluation.scores
+    lengths = np.array([_lengths(run, tie_rule(ties)) for run in evaluation.run_scores])
     n = len(pairs)
     above = [
         f"{pairs[m][1]} exceeds 1 ({count} of the lists), as published for graded gains; ideal='bounded' keeps it below"
@@ -263,7 +257,7 @@ def truncation(
         nil,
         full_length,
         ties,
-        (*scores.notes, *above),
+        (*sentences(scores.notes), *above),
     )
 
 
@@ -278,21 +272,11 @@ def _pair(measure: Measure) -> tuple[Measure, Measure]:
     return replace(measure, views=views), replace(measure, views=replace(views, terminal=True))
 
 
-def _lengths(run: Run, judgments: Judgments, nil: str | None, ties: Ties) -> Integers:
+def _lengths(run: RunScores, rule: TieRule) -> Integers:
     """List lengths with NIL as an item, and of the answers before it: (2, query)."""
-    n = len(judgments.queries)
-    alone = replace(
-        judgments,
-        begin=np.arange(n + 1),
-        documents=Strings.of([nil or ""] * n),
-        grade=np.ones(n),
-        labels=None,
-    )
-    views = Views(ties)
-    found = Aligner(alone).align(run, views.key, by_id=ties.startswith("trec"))
-    before = np.maximum(found.length, 0)
-    after = before.copy()
-    if nil is not None:
-        place = found.rows["by_id" if ties.startswith("trec") else "by_input"]
-        after[found.rows["query"]] = found.rows["start"] + place
+    alignment = run.alignments[AlignmentKey(False, rule.key)]
+    before = np.maximum(run.length, 0)
+    after, rows = before.copy(), alignment.rows
+    nil = np.flatnonzero(alignment.aligner.nil[rows["document"]])
+    after[rows["query"][nil]] = rows["start"][nil] + rows[rule.page_position][nil]
     return np.stack([before, after])

@@ -6,7 +6,7 @@ from typing import Any
 
 from cranfield.data import Judgments
 from cranfield.errors import UsageError
-from cranfield.evaluate import named
+from cranfield.evaluation.evaluator import read_runs
 from cranfield.simulation.variants import variants
 
 
@@ -22,7 +22,7 @@ def widened(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[li
         raise UsageError(
             f"variants are made of one run, and there are {len(given)}", hint="several runs have an order of their own"
         )
-    run = named(given)[0]
+    run = read_runs(given)[0]
     made, _ = variants(run, judgments, number, seed=seed)
     what = f"{number} of the {number + 1} runs are made up: other orders of what {run.name} found, of known quality"
     return [run, *made], [what]

@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import cranfield as cf
-from cranfield.comparing import Comparison
+from cranfield.analysis.compare import Comparison
+from cranfield.analysis.significance import TESTS
 from cranfield.content import Corpus
+from cranfield.evaluation.notes import sentences
 from cranfield.errors import CranfieldError, InputError
-from cranfield.outcomes import TESTS
 
 Columns = dict[str, list[Any]]
 EMPTY: Columns = {"run": [], "query": [], "document": [], "score": []}
@@ -49,7 +50,7 @@ def local(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **po
     return Evaluated(
         {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
         {(r, m): one["mean"] for r, of in found.items() for m, one in of.items()},
-        scores.notes,
+        sentences(scores.notes),
     )
 
 
@@ -60,7 +61,7 @@ def _scores(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **
         cf.read_run(_Frame({name: _where(together, run, name) for name in together if name != "run"}), name=run)
         for run in sorted(names)
     ]
-    return cf.evaluate(frames, cf.read_qrels(_Frame(by_query(qrels)), name="qrels"), measures, **policies)
+    return cf.evaluate(cf.read_qrels(_Frame(by_query(qrels)), name="qrels"), frames, measures, **policies)
 
 
 def compared(

@@ -109,7 +109,7 @@ def conduct(
     if measures is not None:
         how["measures"] = measures
     with progress(waiting) as step:
-        found = getattr(import_module(f"cranfield.studies.{study}"), study)(runs, qrels, progress=step, **how)
+        found = getattr(import_module(f"cranfield.studies.{study}"), study)(qrels, runs, progress=step, **how)
     pages, draw = report_on(study)
     tables = [*pages(found, digits), *(more(found, digits) if more else ())]
     deliver(tables, found.to_dict(), partial(draw, found), format=format, output=output, figures=figures)

@@ -23,7 +23,8 @@ from cranfield.engines.spark.evaluating import faulty
 from cranfield.engines.texts import RECORD, Counting
 from cranfield.engines.tops import Firsts
 from cranfield.errors import InputError
-from cranfield.evaluate import planned
+from cranfield.evaluation.columns import make_plan
+from cranfield.evaluation.policy import Policy
 from cranfield.formats.faults import shown
 from cranfield.formats.optional import optional
 from cranfield.formats.tables import strings_of
@@ -110,7 +111,7 @@ def _judged(qrels: Any, columns: Mapping[str, str] | None) -> Any:
 
 def _firsts(runs: Any, columns: Mapping[str, str] | None, depth: int | None) -> Any:
     """The first documents of rankings, with their queries."""
-    plan = planned("P@1")  # nothing is measured: what orders documents are their scores
+    plan = make_plan("P@1", Policy())  # nothing is measured: what orders documents are their scores
     named = frames.run_columns(runs, columns, plan)
     rows = frames.sharded(frames.rankings(runs, named), None, by_query=False)
     return rows.mapInArrow(Firsts(Job(plan, "qrels", 0, False, named), depth), _FIRSTS)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.comparing import Comparison, comparable, concluded, enough, paired
+from cranfield.analysis.compare import Comparison, build_comparison, comparable, enough, paired
+from cranfield.analysis.significance import Outcome, check_settings
 from cranfield.engines.contests import Match, Verdict, verdicts
 from cranfield.errors import CranfieldError
-from cranfield.outcomes import Outcome, agreed
-from cranfield.scores import Aggregate, Undefined
+from cranfield.evaluation.columns import Column
+from cranfield.evaluation.policy import Undefined
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,16 @@ class _Verdicts:
 def compared(
     values: Any,
     runs: Sequence[str],
-    measures: Sequence[str],
-    aggregates: Sequence[Aggregate],
+    columns: Sequence[Column],
     undefined: Undefined,
     baseline: str | None,
     **terms: Any,
 ) -> Comparison:
-    """`cranfield.compare` of a frame with columns measure (its place among ``measures``), query, run and value."""
-    asked = agreed(**terms)
+    """`cranfield.compare` of a frame with columns measure (its place among ``columns``), query, run and value."""
+    measures = [column.label for column in columns]
+    asked = check_settings(**terms)
     match = Match(asked, tuple(runs), paired(runs, baseline), undefined)
-    comparable(measures, aggregates)
+    comparable(columns)
     shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
     rows = shards.mapInArrow(_Verdicts(match), "name string, found binary").collect()
     by_measure: dict[int, Verdict] = {int(row["name"]): pickle.loads(bytes(row["found"])) for row in rows}
@@ -51,4 +52,4 @@ def compared(
             raise one.outcome
         assert one.outcome is not None
         outcomes.append(one.outcome)
-    return concluded(asked, runs, measures, baseline, everything, queries, outcomes)
+    return build_comparison(asked, runs, measures, baseline, everything, queries, outcomes)

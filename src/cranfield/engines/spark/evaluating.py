@@ -12,8 +12,8 @@ import numpy as np
 from pyspark.sql import functions as sql
 
 from cranfield import errors
-from cranfield.auditing import Audit
-from cranfield.comparing import Comparison
+from cranfield.analysis.audit import Audit
+from cranfield.analysis.compare import Comparison
 from cranfield.data import Integers
 from cranfield.engines import totals
 from cranfield.engines.records import RECORD
@@ -24,12 +24,14 @@ from cranfield.engines.spark.session import everywhere
 from cranfield.engines.spark.weights import weights_of
 from cranfield.engines.totals import Summary
 from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluate import Plan, planned
+from cranfield.evaluation.columns import Plan, make_plan
+from cranfield.evaluation.evaluator import Measures
+from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.run_notes import figure_notes, read_note, subtopic_grades, subtopic_notes, undefined_note
+from cranfield.evaluation.scores import MeanScores
 from cranfield.formats.judging import NO_SUBTOPIC
 from cranfield.intents import with_intents
-from cranfield.measures import Measure
-from cranfield.notes import COUNTED, POLICY, UNOPENED, Names, about_subtopics, by_subtopic, several, unread, written
-from cranfield.scores import Aggregate, Summed
 
 BROADCAST = 64 << 20  # bytes of judgments up to which every task is given all of them
 
@@ -38,9 +40,9 @@ _FOUND = "name string, found binary"
 
 
 def evaluate(
-    runs: Any,
     qrels: Any,
-    measures: str | Measure | Sequence[str | Measure],
+    runs: Any,
+    measures: Measures,
     *,
     columns: Mapping[str, str] | None = None,
     qrels_columns: Mapping[str, str] | None = None,
@@ -49,6 +51,8 @@ def evaluate(
     names: Sequence[str] = (),
     broadcast: int = BROADCAST,
     partitions: int | None = None,
+    residuals: bool = False,
+    bounds: bool = False,
     **policies: Any,
 ) -> Scores:
     """The scores of the runs in one Spark DataFrame by the judgments in another, computed where the rows are.
@@ -65,18 +69,18 @@ def evaluate(
 
     The work is done here and its result kept by Spark, so that bad input is an error now, and not later.
     """
-    plan = planned(measures, **policies)
+    plan = make_plan(measures, Policy.of(**policies), residuals=residuals, bounds=bounds)
     named, judged = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     judgments = frames.judgments(qrels, judged)
     known = _known(judgments)
     job = Job(plan, "qrels", known["top"], known["subtopics"], named, judged)
-    if plan.reading:
+    if plan.content_columns:
         job = reading.with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, named)
-    notes: list[str] = [UNOPENED] if corpus is not None and not plan.reading else []
+    notes: list[Note] = [Note("corpus_unused")] if corpus is not None and not plan.content_columns else []
     if known["bytes"] <= broadcast:
         whole = job.judgments(judgments.drop("key").toArrow())
-        notes += by_subtopic(whole, plan.columns)
+        notes += subtopic_notes(whole, plan.columns)
         if intents is not None:
             whole, said = with_intents(whole, intents)
             notes += said
@@ -87,7 +91,7 @@ def evaluate(
         records = records.unionByName(silent)
     else:
         if known["subtopics"] and _diverse(judgments):
-            notes += about_subtopics("qrels", plan.columns)
+            notes += subtopic_grades("qrels", plan.columns)
         if intents is not None:
             weights, said = weights_of(judgments, intents, subtopics=known["subtopics"])
             job = replace(job, weights=weights)
@@ -185,7 +189,7 @@ class Scores:
 
     plan: Plan
     records: Any
-    said: tuple[str, ...]
+    said: tuple[Note, ...]
     order: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
@@ -218,59 +222,52 @@ class Scores:
         the findings, and the ids of the queries once.
         """
         found = compared(
-            self._values, self.runs, self.measures, self._aggregates, self.plan.undefined, baseline, **terms
+            self._values, self.runs, self.plan.columns, self.plan.policy.undefined, baseline, **terms
         )
-        return found if audit is None else found.doubted(audit)
+        return found if audit is None else found.doubted(audit.swaps)
 
-    def mean(self) -> Summed:
+    def mean(self) -> MeanScores:
         """The means of every run, with what `cranfield.Scores` says of them."""
         found = [self._summaries[name] for name in self.runs]
         shape = len(self.runs), len(self.measures)
-        return Summed(
+        return MeanScores(
             self.runs,
-            self.measures,
-            (),
-            np.zeros((*shape, 0)),
-            np.zeros((len(self.runs), 0), bool),
-            self._aggregates,
-            self.plan.undefined,
-            self.notes,
+            self.plan.columns,
             np.array([one.means(self.plan) for one in found]).reshape(shape),
             np.array([one.sizes(self.plan) for one in found]).reshape(shape),
+            self.notes,
         )
 
     @cached_property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What a reader of the means has to know, as `cranfield.Scores` has it."""
         plan, found = self.plan, self._summaries
-        notes = [COUNTED[plan.queries].format(n=self._overview.judged)]
+        counted = {"counted": plan.policy.queries, "queries": self._overview.judged}
+        notes = [Note("queries_counted", values=counted)]
         for column, names in zip(plan.columns, self._undefined(), strict=True):
             if column.part == "value" and names.count:
-                notes.append(f"{column.label} is undefined for {several(names)}, {POLICY[plan.undefined]}")
+                notes.append(undefined_note(column, names, plan.policy))
         notes += self.said
         for name in self.runs:
-            notes += written(name, found[name].figures(plan), plan.columns, plan.queries)
+            notes += figure_notes(name, found[name].figures(plan), plan)
             notes += reading.notes(self._learnt)
-            notes += unread(name, found[name].read.astype(int).tolist(), plan.reading)
+            for column, (absent, read) in zip(plan.content_columns, found[name].read, strict=True):
+                notes.append(read_note(name, column, absent, read))
         return tuple(dict.fromkeys(notes))
 
-    def _undefined(self) -> list[Names]:
+    def _undefined(self) -> list[QueryNames]:
         """For each column the queries that some run has no value for."""
         found = [one.undefined for one in self._summaries.values()]
         if len(found) == 1 or not any(names.count for one in found for names in one):
             return list(found[0])
         pairs = self.frame.where("value is null").select("measure", "query").distinct()
         merged = _merged(pairs.mapInArrow(totals.undefined_names, _FOUND))
-        return [merged.get(column.label, Names(0, ())) for column in self.plan.columns]
-
-    @property
-    def _aggregates(self) -> tuple[Aggregate, ...]:
-        return tuple(totals.aggregate_of(column) for column in self.plan.columns)
+        return [merged.get(column.label, QueryNames()) for column in self.plan.columns]
 
     @cached_property
     def _values(self) -> Any:
         """A row for each run, query that counts, and measure, which here is its place among the columns."""
-        counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[self.plan.queries]
+        counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[self.plan.policy.queries]
         return self._complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
 
     @cached_property
@@ -349,13 +346,13 @@ def _checked(scores: Scores, judgments: Any) -> Scores:
         if rowless := [run for run in scores.order if run not in overview.runs]:
             raise InputError([f"{run}: there is no row in it" for run in rowless])
         for run, (answered, other, example) in overview.runs.items():
-            if plan.queries != "run" and other and not answered:
+            if plan.policy.queries != "run" and other and not answered:
                 raise InputError(
                     [f"{run}: none of its queries is judged (for example `{example}`)"],
                     hint=f"the judgments are for queries such as `{overview.example}`; do the two belong together?",
                 )
         reading.check(plan, scores._learnt, judgments)
-        if plan.undefined == "error":
+        if plan.policy.undefined == "error":
             _all_defined(scores)
     except BaseException:
         scores.records.unpersist()

@@ -12,7 +12,7 @@ from pyspark.sql import functions as sql
 
 from cranfield.engines.spark.session import FAILURES
 from cranfield.errors import InputError
-from cranfield.evaluate import told_apart
+from cranfield.evaluation.evaluator import unique_names
 from cranfield.formats import check_qrels, check_run
 from cranfield.formats.faults import Fault, Place, What, input_error
 from cranfield.formats.opening import name_of
@@ -37,7 +37,7 @@ def read_runs(spark: Any, paths: Sequence[str]) -> tuple[Any, dict[str, str]]:
 
     With it come the names, by path, of those that are a run each.
     """
-    names = told_apart([name_of(path.removesuffix("/")) for path in paths], paths)
+    names = unique_names([name_of(path.removesuffix("/")) for path in paths], paths)
     frame, called = None, dict[str, str]()
     for path, name in zip(paths, names, strict=True):
         rows = _read(spark, path, "run")

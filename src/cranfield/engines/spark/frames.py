@@ -10,7 +10,7 @@ from pyspark.sql import types
 
 from cranfield.engines.shards import RUN_BITS, RUN_MASK
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluate import Plan
+from cranfield.evaluation.columns import Plan
 from cranfield.formats.faults import Place, shown
 from cranfield.formats.tables import QRELS_COLUMNS, RUN_COLUMNS, chosen
 
@@ -38,8 +38,9 @@ def schema(record: Mapping[str, str]) -> str:
 def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> dict[str, str]:
     """Which column of a frame of runs has what, for those columns that the plan needs."""
     found = _columns(frame, (*RUN_COLUMNS, "run", "row"), columns, Place("runs", "run", "row"))
-    ranked = any(column.measure.views.key == "rank" for column in plan.columns)
-    given = any(column.measure.views.ties == "input" for column in plan.columns)
+    rules = [column.measure.views.rule for column in plan.columns]
+    ranked = any(rule.key == "rank" for rule in rules)
+    given = any(rule.position == "by_input" and rule.key != "rank" for rule in rules)
     if "row" not in found and (given or (ranked and "rank" not in found)):
         what = "ties=input" if given else "ties=rank"
         raise InputError(

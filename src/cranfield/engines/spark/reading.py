@@ -14,14 +14,15 @@ from cranfield.data import Integers
 from cranfield.engines.shards import Job
 from cranfield.engines.spark.session import everywhere
 from cranfield.errors import UsageError
-from cranfield.evaluate import Plan
-from cranfield.located import readable, strangers
-from cranfield.notes import untaught
+from cranfield.evaluation.columns import Plan
+from cranfield.evaluation.notes import Note
+from cranfield.evaluation.run_notes import learning_notes
+from cranfield.ranking.unjudged import check_readable, no_overlap_error
 
 
 def with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
     """The job with the words of documents, which every task is given once."""
-    readable([column.measure for column in job.plan.reading], corpus, job.name, subtopics=job.subtopics)
+    check_readable([column.measure for column in job.plan.content_columns], corpus, job.name, subtopics=job.subtopics)
     place = ""
     if isinstance(corpus, Mapping):
         corpus = Corpus.of(corpus)
@@ -37,8 +38,8 @@ def with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
 
 def learnt(plan: Plan, records: Any) -> Integers:
     """`Reading.learnt` of all queries together, (column that reads, 4)."""
-    found = np.zeros(4 * len(plan.reading), np.int64)
-    if plan.reading:
+    found = np.zeros(4 * len(plan.content_columns), np.int64)
+    if plan.content_columns:
         rows = records.where("run is null").select(sql.posexplode("learnt")).groupBy("pos").agg(sql.sum("col"))
         for place, total in rows.collect():
             found[place] = total
@@ -47,13 +48,13 @@ def learnt(plan: Plan, records: Any) -> Integers:
 
 def check(plan: Plan, learnt: Integers, judgments: Any) -> None:
     """An error where the corpus has none of the relevant documents."""
-    for column, (absent, relevant, _, _) in zip(plan.reading, learnt.tolist(), strict=True):
+    for column, (absent, relevant, _, _) in zip(plan.content_columns, learnt.tolist(), strict=True):
         if relevant and absent == relevant:
             rows = judgments.where(sql.col("score") >= column.measure.chosen["rel"])
-            raise strangers("qrels", relevant, rows.agg(sql.min("document")).first()[0])
+            raise no_overlap_error("qrels", relevant, rows.agg(sql.min("document")).first()[0])
 
 
-def notes(learnt: Integers) -> Iterator[str]:
+def notes(learnt: Integers) -> Iterator[Note]:
     """How much of what could have been learnt the corpus does not have."""
     for counts in learnt.tolist():
-        yield from untaught("qrels", *counts)
+        yield from learning_notes("qrels", *counts)

@@ -8,12 +8,13 @@ from pyspark.sql import functions as sql
 
 from cranfield.engines.shards import Weights
 from cranfield.engines.totals import FIRST
+from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.formats import read_qrels
 from cranfield.formats.weighing import read_weights
-from cranfield.intents import Others, weighed
+from cranfield.intents import weighed
 
 
-def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights, list[str]]:
+def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights, list[Note]]:
     """The weights by query and subtopic, and what `intents.with_intents` says of them.
 
     Of the judgments only the subtopics of queries that have weights come to the driver, where the weights are.
@@ -36,7 +37,7 @@ def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights
         return {}, []
     if not here:  # something has to be judged, if only to say that it is something else
         here, first, many = {first[0]: {"": {"": 0} if subtopics else 0}}, first[1:], many - 1
-    _, notes = weighed(read_qrels(here, name="qrels"), name, weights, Others(many, first))
+    _, notes = weighed(read_qrels(here, name="qrels"), name, weights, QueryNames(many, first))
     found: dict[str, dict[str, float]] = {}
     for weight in weights:
         if weight.query in graded:

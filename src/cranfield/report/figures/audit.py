@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.auditing import Audit, Cause
+from cranfield.analysis.audit import Audit, Cause
 from cranfield.errors import UsageError
 from cranfield.report.figures.canvas import BLACK, BLUE, FORMATS, GREEN, GREY, ORANGE, PAGE, SKY, require, styled
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.comparing import Comparison
+from cranfield.analysis.compare import Comparison
 from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREY, PAGE, save
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.contrasts import Contrast
+from cranfield.analysis.per_query import Contrast
 from cranfield.report.figures.canvas import BLACK, BLUE, GREY, ORANGE, PAGE, save
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.explaining import Explanation, Step
+from cranfield.analysis.explain import Explanation, Step
 from cranfield.report.figures.canvas import BLUE, GREEN, GREY, ORANGE, PAGE, SKY, save
 
 if TYPE_CHECKING:

@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import __version__, formats
-from cranfield.auditing import CAUSES, Audit, audit
-from cranfield.comparing import Comparison, compare
+from cranfield import __version__
+from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
+from cranfield.analysis.compare import Comparison, compare_scores
+from cranfield.analysis.significance import check_settings
 from cranfield.content.texts import texts as read_texts
-from cranfield.data import Floats, Judgments, Run
-from cranfield.evaluate import evaluate, planned
-from cranfield.located import opened
-from cranfield.rankings import rankings
+from cranfield.data import Floats, Judgments
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.scores import Scores, number
 from cranfield.report.audit import WORDS
 from cranfield.report.compare import method, notes
-from cranfield.scores import Scores, number
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import bca
-from cranfield.views import Ties
 from cranfield.wording import plural
 
 RECALL = tuple(level / 10 for level in range(11))
@@ -33,53 +32,42 @@ SNIPPET = 400  # characters of a document's text
 
 
 def contents(
-    run: Any,
-    qrels: Any,
-    measures: Any,
+    evaluation: Evaluation,
     *,
-    page: int = 20,
     texts: Mapping[str, str] | Sequence[Any] = (),
-    seed: int = 0,
     comparing: Mapping[str, Any] | None = None,
     commands: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
-    **how: Any,
 ) -> dict[str, Any]:
-    """All that the page needs.
+    """All that the page needs, from an evaluation that keeps as many top documents as the page shows.
 
-    ``page``: documents shown of each ranking. ``texts``: of documents, by id, or sources to read them from.
-    ``comparing``: what `compare` takes; ``commands``: what gives the numbers again; ``how``: what `evaluate` takes.
+    ``texts``: of documents, by id, or sources to read them from. ``comparing``: the settings of `compare`;
+    ``commands``: what reproduces the numbers.
     """
-    judgments = formats.read_qrels(qrels)
-    runs = [formats.read_run(one) for one in (run if isinstance(run, (list, tuple)) else [run])]
-    steps = iter(range(1, 6))
+    steps = iter(range(1, 5))
+    policy = evaluation.policy
 
     def done() -> None:
         if progress is not None:
-            progress(next(steps), 5)
+            progress(next(steps), 4)
 
-    chosen = {name: value for name, value in how.items() if name not in ("corpus", "intents", "names")}
-    wanted = [column.measure for column in planned(measures, **chosen).columns]
-    how["corpus"] = opened(how.get("corpus"), judgments, runs, wanted)
-    scores = evaluate(runs, judgments, measures, seed=seed, **how)
-    done()
-    matched = [len(scores.matched(m)[1]) for m in range(len(scores.measures))]
-    among = [m for m, kind in enumerate(scores.aggregates) if kind != "geometric" and matched[m] > 1]
+    scores = evaluation.scores
+    matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
+    among = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
+    settings = check_settings(**{"seed": policy.seed, **(comparing or {})})
     with ThreadPoolExecutor(1) as beside:
-        contests = (
-            beside.submit(compare, _only(scores, among), seed=seed, **(comparing or {}))
-            if len(runs) > 1 and among
-            else None
-        )
-        closely = audit(runs, judgments, measures, seed=seed, **how)
+        contests = None
+        if len(scores.runs) > 1 and among:
+            contests = beside.submit(compare_scores, scores.only(among), settings)
+        closely = audit_evaluation(evaluation)
         done()
-        compared = None if contests is None else contests.result().doubted(closely)
-    low, high = _limits(scores, seed)
+        compared = None if contests is None else contests.result().doubted(closely.swaps)
+    low, high = _limits(scores, policy.seed)
     closely = replace(closely, low=low, high=high)
     done()
-    plain = how | {"terminal": False, "full_length": None}  # precision at a recall knows no end of a list
-    curves = evaluate(runs, judgments, POINTS, seed=seed, **plain)
-    pages = _rankings(runs, scores, judgments, page, how.get("ties"))
+    # Precision at a recall level knows no end of a list.
+    curves = evaluation.scores_of(POINTS, terminal=False, full_length=None)
+    pages = _rankings(evaluation)
     done()
     shown = {name for one in pages for name in one["documents"]}
     known = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
@@ -97,8 +85,8 @@ def contents(
         "means": _table(means),
         "low": _table(low),
         "high": _table(high),
-        "ranked": [kind != "sum" for kind in scores.aggregates],
-        "interval": f"BCa bootstrap, 9,999 resamples, seed {seed}",
+        "ranked": [column.aggregate != "sum" for column in scores.columns],
+        "interval": f"BCa bootstrap, 9,999 resamples, seed {policy.seed}",
         "method": "" if compared is None else f"Paired differences: {method(compared)}.",
         "pairs": _pairs(compared, len(scores.measures), among),
         "rankings": pages,
@@ -110,8 +98,8 @@ def contents(
         "agreement": _agreement(means),
         "audit": {name: _table(getattr(closely, name)) for name in AUDITED},
         "turned": [_turned(closely, measure) for measure in scores.measures],
-        "notes": [*scores.notes, *([] if compared is None else notes(compared, all_pairs=True))],
-        "about": _about(scores, judgments),
+        "notes": [*sentences(scores.notes), *([] if compared is None else notes(compared, all_pairs=True))],
+        "about": _about(scores, evaluation.judgments),
         "commands": list(commands),
     }
 
@@ -122,23 +110,12 @@ AUDITED = (
 )
 
 
-def _only(scores: Scores, measures: Sequence[int]) -> Scores:
-    """The scores of some measures."""
-    kept = list(measures)
-    return replace(
-        scores,
-        measures=tuple(scores.measures[m] for m in kept),
-        values=scores.values[:, kept],
-        aggregates=tuple(scores.aggregates[m] for m in kept),
-    )
-
-
 def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
     """The interval of every mean, (run, measure), as `Scores.interval` has it; runs of the same queries at once."""
     low, high = np.full((2, len(scores.runs), len(scores.measures)), np.nan)
-    for m, kind in enumerate(scores.aggregates):
+    for m, column in enumerate(scores.columns):
         sizes = [len(scores.sample(r, m)) for r in range(len(scores.runs))]
-        if kind == "mean" and len(set(sizes)) == 1 and sizes[0] > 1:
+        if column.aggregate == "mean" and len(set(sizes)) == 1 and sizes[0] > 1:
             x = np.array([*(scores.sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
             pairs = np.array([(r, len(scores.runs)) for r in range(len(scores.runs))])
             low[:, m], high[:, m] = bca(x, pairs, seed=seed).T
@@ -182,11 +159,10 @@ def _pairs(compared: Comparison | None, measures: int, among: Sequence[int]) -> 
     }
 
 
-def _rankings(
-    runs: Sequence[Run], scores: Scores, judgments: Judgments, depth: int, ties: Ties | None
-) -> list[dict[str, Any]]:
+def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
     """For each query the documents that any run shows, their grades, and each run's page as rows of these."""
-    found = [rankings(one, scores.queries, depth, ties) for one in runs]
+    scores, judgments = evaluation.scores, evaluation.judgments
+    found = evaluation.first_pages(evaluation.page, evaluation.policy.ties)
     rows = {query: slice(*judgments.begin[q : q + 2]) for q, query in enumerate(judgments.queries)}
     pages = []
     for query in scores.queries:

@@ -8,18 +8,19 @@ from importlib.resources import files
 from typing import Any
 
 from cranfield import __version__
+from cranfield.evaluation.evaluation import Evaluation
 from cranfield.formats.optional import optional
 from cranfield.report.html.contents import contents
 
 
-def report(run: Any, qrels: Any, measures: Any, *, title: str = "Evaluation", **how: Any) -> str:
-    """The HTML of a report; ``how`` is what `contents` takes.
+def report(evaluation: Evaluation, *, title: str = "Evaluation", **how: Any) -> str:
+    """The HTML of a report on an evaluation; ``how`` is what `contents` takes.
 
     Charts are Vega-Lite's: under 1 MB with all it needs, drawn as SVG that prints well, and in one Python package
     that needs no network.
     """
     require()
-    return html(contents(run, qrels, measures, **how), title)
+    return html(contents(evaluation, **how), title)
 
 
 def require() -> None:

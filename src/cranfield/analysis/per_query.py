@@ -7,13 +7,12 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield import formats
 from cranfield.arguments import one_of, whole
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
-from cranfield.rankings import rankings
-from cranfield.scores import Scores, number
-from cranfield.views import Ties
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.scores import Scores, number
+from cranfield.ranking.tie_rules import Ties
 
 Order = Literal["difference", "hardest", "disagreement", "query"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -73,7 +72,7 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Co
     >>> import cranfield as cf
     >>> qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     >>> runs = [{"q1": {"a": 2, "b": 1}, "q2": {"b": 2, "a": 1}}, {"q1": {"b": 2, "a": 1}, "q2": {"b": 2, "a": 1}}]
-    >>> found = by_query(cf.evaluate(runs, qrels, "RR", names=["new", "old"]))
+    >>> found = by_query(cf.evaluate(qrels, runs, "RR", names=["new", "old"]))
     >>> found.queries, found.difference.tolist()
     (('q1', 'q2'), [0.5, 0.0])
     """
@@ -110,24 +109,27 @@ class Place(NamedTuple):
     second: int | None
 
 
-def documents(run: Any, other: Any, qrels: Any, query: str, page: int = 10, ties: Ties | None = None) -> list[Place]:
+def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | None = None) -> list[Place]:
     """What two runs put on the first page for a query: documents that the second one gained, lost and moved.
 
-    >>> documents({"q": {"a": 3, "b": 2}}, {"q": {"b": 3, "c": 2}}, {"q": {"c": 1, "b": 0}}, "q")
+    >>> import cranfield as cf
+    >>> runs = [{"q": {"a": 3, "b": 2}}, {"q": {"b": 3, "c": 2}}]
+    >>> evaluation = cf.Evaluator({"q": {"c": 1, "b": 0}}, "AP").evaluation(runs, page=10)
+    >>> documents(evaluation, "q")
     ... # doctest: +NORMALIZE_WHITESPACE
     [Place(document='b', grade=0.0, first=2, second=1),
      Place(document='c', grade=1.0, first=None, second=2),
      Place(document='a', grade=None, first=1, second=None)]
     """
-    judgments = formats.read_qrels(qrels)
-    runs = [formats.read_run(one) for one in (run, other)]
-    page = whole("page", page)
-    pages = [rankings(one, [query], page, ties).get(query) for one in runs]
+    if len(evaluation.runs) != 2:
+        raise UsageError(f"documents of a query are compared for two runs, not {len(evaluation.runs)}")
+    pages = [of_run.get(query) for of_run in evaluation.first_pages(whole("page", page), ties)]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])
+    judgments = evaluation.judgments
     grades: dict[str, float] = {}
-    if query in (known := list(judgments.queries)):
-        q = known.index(query)
+    if query in evaluation.queries:
+        q = evaluation.queries.index(query)
         rows = np.arange(judgments.begin[q], judgments.begin[q + 1])
         grades = dict(zip(judgments.documents.take(rows), judgments.grade[rows].tolist(), strict=True))
     first, second = ({d: i + 1 for i, d in enumerate(one.documents)} if one else {} for one in pages)

@@ -8,22 +8,26 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield import contrasts
+from cranfield.analysis import per_query
 from cranfield.errors import CranfieldError
 from cranfield.formats import read_run
-from cranfield.rankings import rankings
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1}, "q4": {"a": 0}}
 OLD = {"q1": {"b": 3, "a": 2}, "q2": {"b": 3, "a": 2}, "q3": {"a": 1}, "q4": {"a": 1}}
 NEW = {"q1": {"a": 3, "b": 2}, "q2": {"c": 3, "b": 2, "a": 1}, "q3": {"a": 1}, "q4": {"a": 1}}
 
 
+def evaluated(*runs: object, qrels: object = QRELS, page: int = 10, **policy: object) -> cf.Evaluation:
+    names = [f"r{i}" for i in range(len(runs))]
+    return cf.Evaluator(qrels, "AP", **policy).evaluation(list(runs), names=names, page=page)
+
+
 def measured(*runs: object, measure: str = "AP") -> cf.Scores:
-    return cf.evaluate(list(runs), QRELS, measure, names=[f"r{i}" for i in range(len(runs))])
+    return cf.evaluate(QRELS, list(runs), measure, names=[f"r{i}" for i in range(len(runs))])
 
 
 def test_differences_are_in_order() -> None:
-    found = contrasts.by_query(measured(NEW, OLD))
+    found = per_query.by_query(measured(NEW, OLD))
     assert found.queries == ("q1", "q3", "q2")
     assert found.difference == pytest.approx([0.5, 0, 1 / 3 - 1 / 2])
     assert found.left_out == 1  # nothing is relevant to q4
@@ -31,27 +35,27 @@ def test_differences_are_in_order() -> None:
 
 def test_orders_of_many_runs() -> None:
     scores = measured(NEW, OLD, OLD)
-    assert contrasts.by_query(scores).queries == ("q2", "q1", "q3")
-    assert contrasts.by_query(scores, 0, "disagreement").queries == ("q1", "q2", "q3")
-    assert contrasts.by_query(scores, 0, "query").queries == ("q1", "q2", "q3")
+    assert per_query.by_query(scores).queries == ("q2", "q1", "q3")
+    assert per_query.by_query(scores, 0, "disagreement").queries == ("q1", "q2", "q3")
+    assert per_query.by_query(scores, 0, "query").queries == ("q1", "q2", "q3")
     with pytest.raises(CranfieldError, match="a difference is one of two runs, and there are 3"):
-        contrasts.by_query(scores, 0, "difference")
+        per_query.by_query(scores, 0, "difference")
 
 
 def test_documents_gained_lost_and_moved() -> None:
-    found = contrasts.documents(OLD, NEW, QRELS, "q2", page=2)
+    found = per_query.documents(evaluated(OLD, NEW), "q2", page=2)
     assert found == [("c", None, None, 1), ("b", 0.0, 1, 2), ("a", 1.0, 2, None)]
     with pytest.raises(CranfieldError, match="neither run answers query `q9`"):
-        contrasts.documents(OLD, NEW, QRELS, "q9")
+        per_query.documents(evaluated(OLD, NEW), "q9")
 
 
 def test_pages_are_ordered_as_measures_order() -> None:
     """Ties by descending id, as the native join does it: the rank of each document tells."""
     rng = np.random.default_rng(0)
     run = {"q": {f"d{i}": float(score) for i, score in enumerate(rng.integers(0, 4, 30))}}
-    page = rankings(read_run(run), ["q"], 12)["q"]
+    page = evaluated(run, qrels={"q": {"d1": 1}}, page=12).first_pages(12)[0]["q"]
     for place, document in enumerate(page.documents, 1):
-        assert cf.evaluate(run, {"q": {document: 1}}, "RR").to_dict()["runs"]["run"]["RR"]["mean"] == pytest.approx(
+        assert cf.evaluate({"q": {document: 1}}, run, "RR").to_dict()["runs"]["run"]["RR"]["mean"] == pytest.approx(
             1 / place
         )
     values = [run["q"][document] for document in page.documents]
@@ -68,7 +72,7 @@ def test_pages_follow_the_rule_for_ties(tmp_path: Path) -> None:
     run = read_run(path)
 
     def page(ties: str | None, depth: int = 10) -> tuple[str, tuple[int, ...]]:
-        found = rankings(run, ["q"], depth, ties)["q"]
+        found = evaluated(run, qrels={"q": {"a": 1}}, ties=ties).first_pages(depth, ties)[0]["q"]
         return "".join(found.documents), found.ties
 
     assert page(None) == page("expected") == ("fedcba", (1, 1, 1, 3))
@@ -77,22 +81,22 @@ def test_pages_follow_the_rule_for_ties(tmp_path: Path) -> None:
     assert page("rank", 3) == ("cba", (1, 1, 1))
     for ties in (None, "trec9", "input", "rank"):
         for place, document in enumerate(page(ties)[0], 1):
-            assert cf.evaluate(run, {"q": {document: 1}}, "RR", ties=ties).means[0, 0] == pytest.approx(1 / place)
+            assert cf.evaluate({"q": {document: 1}}, run, "RR", ties=ties).means[0, 0] == pytest.approx(1 / place)
 
 
 def test_what_is_undefined_counts_as_the_policy_says() -> None:
-    scores = cf.evaluate([NEW, OLD], QRELS, "AP", names=["r0", "r1"], undefined="one")
-    found = contrasts.by_query(scores, 0, "query")
+    scores = cf.evaluate(QRELS, [NEW, OLD], "AP", names=["r0", "r1"], undefined="one")
+    found = per_query.by_query(scores, 0, "query")
     assert found.queries == ("q1", "q2", "q3", "q4")
     assert found.values[:, 3].tolist() == [1, 1]
     assert found.left_out == 0
 
 
 def test_an_order_that_there_is_not() -> None:
-    scores = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "RR")
+    scores = cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
     with pytest.raises(
         CranfieldError, match="order must be one of difference, hardest, disagreement, query; not 'best'"
     ):
-        contrasts.by_query(scores, 0, "best")  # type: ignore[arg-type]
+        per_query.by_query(scores, 0, "best")  # type: ignore[arg-type]
     with pytest.raises(CranfieldError, match="page must be a whole number of at least 1, not 0"):
-        contrasts.documents({"q": {"a": 1}}, {"q": {"a": 1}}, {"q": {"a": 1}}, "q", page=0)
+        per_query.documents(evaluated(OLD, NEW), "q1", page=0)

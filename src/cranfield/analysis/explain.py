@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from cranfield.content.gains import steps
 from cranfield.content.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, MeasureError, UsageError
-from cranfield.located import reader
-from cranfield.measures import Measure, parse
+from cranfield.evaluation.columns import make_plan
+from cranfield.evaluation.notes import Note, sentences
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.reader import RunReader
+from cranfield.evaluation.run_notes import reading_notes
+from cranfield.evaluation.scores import number
+from cranfield.measures import Measure
 from cranfield.measures.content import earned, ranking
-from cranfield.notes import read_of
-from cranfield.scores import number
-from cranfield.views import Ties, Views, settled
+from cranfield.views import settled
 from cranfield.wording import few
 
 
@@ -84,7 +87,7 @@ class Explanation:
     subtopics: tuple[str, ...]
     near: Floats
     steps: tuple[Step, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -95,52 +98,52 @@ class Explanation:
             "score": number(self.score),
             "subtopics": {name: [number(x) for x in self.near[:, s]] for s, name in enumerate(self.subtopics)},
             "ranks": [step.to_dict() for step in self.steps],
-            "notes": list(self.notes),
+            "notes": sentences(self.notes),
         }
 
 
 def explain(
-    run: Any,
     qrels: Any,
+    run: Any,
     measure: str | Measure,
     *,
     corpus: Any,
     query: str | None = None,
-    ties: Ties | None = None,
-    depth: int | None = None,
-    condensed: bool = False,
-    negative: Literal["unjudged", "nonrel"] = "unjudged",
+    **policy: Any,
 ) -> Explanation:
     """What each document of a query earned from a measure that reads, and why; an only query need not be named.
+
+    ``policy`` are the fields of `Policy`.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
     >>> qrels = {"q": {"a": {"light": 1}}}
-    >>> first, second = cf.explain({"q": {"b": 2.0, "c": 1.0}}, qrels, "DELTANB(mu=10)", corpus=texts).steps
+    >>> first, second = cf.explain(qrels, {"q": {"b": 2.0, "c": 1.0}}, "DELTANB(mu=10)", corpus=texts).steps
     >>> first.document, first.judged, first.subtopic, round(first.earned, 4)
     ('b', None, 'light', 0.6849)
     >>> [(one.word, round(one.change, 4)) for one in first.words]
     [('lamp', 0.8636), ('oil', -0.1786)]
     """
-    asked = parse(measure)
+    plan = make_plan(measure, Policy.of(**policy))
+    column = plan.columns[0]
+    asked = column.measure
     if not asked.definition.content:
         raise MeasureError(
             f"{asked} does not read documents: their grades and ranks are all there is to explain",
             hint="those that do: ABSNB, ABSRB, DELTANB, DELTARB",
         )
-    asked = Measure(asked.symbol, asked.parameters, asked.cutoff, asked.views.over(Views(ties, depth, condensed)))
-    if asked.views.ties == "expected":
+    if asked.views.rule.leaves_ties:
         raise UsageError("ties=expected is a mean over many orders, and only one can be explained at a time")
-    one, judgments = formats.read_run(run), formats.read_qrels(qrels)
+    read, judgments = formats.read_run(run), formats.read_qrels(qrels)
     wanted = _query(judgments, query)
-    aligner = reader([one], judgments, [asked], corpus, negative=negative)
-    alignment = aligner.align(one, asked.views.key, by_id=True)
+    scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=corpus).scores([read]))
+    alignment = scores.alignments[column.alignment]
     name = judgments.queries[wanted]
     if alignment.length[wanted] < 0:
-        raise InputError([f"{one.place or one.name}: there is no query `{name}` in it"])
+        raise InputError([f"{read.place or read.name}: there is no query `{name}` in it"])
     rows, batch = next((rows, batch) for rows, batch in alignment.batches if wanted in rows)
     seen = settled(asked.ordered(batch.rows(np.flatnonzero(rows == wanted))), asked.views)
-    return _explained(one, aligner, asked, seen, name)
+    return _explained(read, alignment.aligner, asked, seen, name)
 
 
 def _query(judgments: Judgments, query: str | None) -> int:
@@ -174,7 +177,7 @@ def _explained(run: Run, aligner: Aligner, measure: Measure, seen: Batch, query:
     )
     kept = np.flatnonzero(~np.isnan(told.distance[: len(names)]))
     known = tuple(names[s] for s in kept)
-    notes = tuple(read_of(reading, view, mu, aligner.judgments.name))
+    notes = tuple(reading_notes(reading, view, mu, aligner.judgments.name))
     return Explanation(run.name, query, str(measure), score, known, near[:, kept], found, notes)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, MissingDependency, UsageError
+from cranfield.evaluation.columns import Aggregate, Column
+from cranfield.evaluation.notes import Note, sentences
+from cranfield.evaluation.policy import Undefined
 from cranfield.wording import few
 
 if TYPE_CHECKING:
@@ -19,8 +23,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-Undefined = Literal["skip", "zero", "one", "error"]
-Aggregate = Literal["mean", "geometric", "sum"]
 Interval = Literal["bca", "t"]
 Layout = Literal["long", "wide"]
 
@@ -37,22 +39,79 @@ class Score(NamedTuple):
     value: float
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Values by (run, measure, query); NaN is undefined, and says so rather than passing for zero.
+class ScoreTable:
+    """What every table of scores has: runs as rows, columns that know their measure, means, and notes.
 
-    ``counted`` (run, query) tells which queries a run is averaged over; ``notes`` what a reader of
-    the means has to know.
+    ``means`` and ``sizes`` are (run, column): one number over queries, and how many queries that is.
     """
 
     runs: tuple[str, ...]
-    measures: tuple[str, ...]
+    columns: tuple[Column, ...]
+    notes: tuple[Note, ...]
+    means: Floats
+    sizes: Integers
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The labels of the columns."""
+        return tuple(column.label for column in self.columns)
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """How the values of each column become one number."""
+        return tuple(column.aggregate for column in self.columns)
+
+    def query_values(self, run: int, column: int) -> dict[str, float | None]:
+        """The values of the queries that count, by id; None where a value is undefined."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: ``{"runs": {run: {measure: {"mean", "n", "queries"}}}, "notes": [...]}``."""
+        return {
+            "runs": {
+                run: {
+                    measure: {
+                        "mean": number(self.means[r, m]),
+                        "n": int(self.sizes[r, m]),
+                        "queries": self.query_values(r, m),
+                    }
+                    for m, measure in enumerate(self.measures)
+                }
+                for r, run in enumerate(self.runs)
+            },
+            "notes": sentences(self.notes),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class MeanScores(ScoreTable):
+    """Means alone: the values of single queries are elsewhere, for example in a Spark DataFrame."""
+
+    runs: tuple[str, ...]
+    columns: tuple[Column, ...]
+    means: Floats
+    sizes: Integers
+    notes: tuple[Note, ...] = ()
+
+    def query_values(self, run: int, column: int) -> dict[str, float | None]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(ScoreTable):
+    """Values by (run, column, query). NaN means undefined.
+
+    ``columns`` say which measure, and which part of it, a column holds; ``measures`` are their labels. ``counted``
+    (run, query) says which queries a run is averaged over. ``notes`` say what a reader of the means has to know.
+    """
+
+    runs: tuple[str, ...]
+    columns: tuple[Column, ...]
     queries: tuple[str, ...]
     values: Floats
     counted: npt.NDArray[np.bool_]
-    aggregates: tuple[Aggregate, ...]
     undefined: Undefined = "skip"
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -67,18 +126,14 @@ class Scores:
         """
         values = (self.values[run, measure] if instead is None else instead)[self.counted[run]]
         missing = np.isnan(values)
-        if not missing.any():
-            return values
-        if self.undefined == "error":
+        if self.undefined == "error" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
-            what = f"{self.measures[measure]} of {self.runs[run]}"
+            what = f"{self.columns[measure].label} of {self.runs[run]}"
             raise CranfieldError(
                 f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}",
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
-        if self.undefined == "skip":
-            return values[~missing]
-        return np.where(missing, float(self.undefined == "one"), values)
+        return treated(values, self.undefined)
 
     def matched(self, measure: int) -> tuple[Floats, Integers]:
         """One measure by (run, query), and the queries: those that count and have a value in every run.
@@ -93,23 +148,32 @@ class Scores:
 
     def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
         """One number over queries: the mean, or the geometric mean or sum where the measure asks for it."""
-        return summary_of(self.sample(run, measure, instead=instead), self.aggregates[measure])
+        return summary_of(self.sample(run, measure, instead=instead), self.columns[measure].aggregate)
 
-    def size(self, run: int, measure: int) -> int:
-        """How many queries `summary` is of."""
-        return len(self.sample(run, measure))
-
-    @property
-    def means(self) -> Floats:
-        """`summary` of every run and measure, (run, measure)."""
-        shape = len(self.runs), len(self.measures)
+    @cached_property
+    def means(self) -> Floats:  # type: ignore[override]
+        """`summary` of every run and column, (run, column)."""
+        shape = len(self.runs), len(self.columns)
         return np.array([[self.summary(r, m) for m in range(shape[1])] for r in range(shape[0])]).reshape(shape)
+
+    @cached_property
+    def sizes(self) -> Integers:  # type: ignore[override]
+        """How many queries each mean is over, (run, column)."""
+        counted = self.counted[:, None]
+        if self.undefined == "skip":
+            counted = counted & ~np.isnan(self.values)
+        return np.broadcast_to(counted.sum(axis=2), (len(self.runs), len(self.columns)))
+
+    def only(self, columns: Sequence[int]) -> Scores:
+        """The scores of some columns."""
+        kept = list(columns)
+        return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
         """Where the mean over queries like these may lie: bootstrap (BCa, 9,999 resamples) or Student's t."""
-        sample, kind = self.sample(run, measure), self.aggregates[measure]
+        sample, kind = self.sample(run, measure), self.columns[measure].aggregate
         if len(sample) < 2 or np.ptp(sample) == 0:
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)
@@ -186,41 +250,19 @@ class Scores:
         kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
         return polars.DataFrame(columns, schema_overrides=kinds)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: ``{"runs": {run: {measure: {"mean", "n", "queries"}}}, "notes": [...]}``."""
-        return {
-            "runs": {
-                run: {
-                    measure: {
-                        "mean": number(self.summary(r, m)),
-                        "n": self.size(r, m),
-                        "queries": {
-                            self.queries[q]: number(self.values[r, m, q]) for q in np.flatnonzero(self.counted[r])
-                        },
-                    }
-                    for m, measure in enumerate(self.measures)
-                }
-                for r, run in enumerate(self.runs)
-            },
-            "notes": list(self.notes),
-        }
+    def query_values(self, run: int, column: int) -> dict[str, float | None]:
+        values = self.values[run, column]
+        return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
 
-@dataclass(frozen=True, eq=False)
-class Summed(Scores):
-    """Scores whose values stayed where the data are: summaries, and how many queries they are of, (run, measure)."""
-
-    summed: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    sizes: Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
-
-    def sample(self, run: int, measure: int, *, instead: Floats | None = None) -> Floats:
-        raise UsageError("only summaries are here: the values of queries stayed where the data are")
-
-    def size(self, run: int, measure: int) -> int:
-        return int(self.sizes[run, measure])
-
-    def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
-        return float(self.summed[run, measure])
+def treated(values: Floats, undefined: Undefined) -> Floats:
+    """The values that a mean is taken of: undefined ones are left out, or count 0 or 1."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    if undefined in ("zero", "one"):
+        return np.where(missing, float(undefined == "one"), values)
+    return values[~missing]
 
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:
@@ -256,6 +298,3 @@ def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
 def number(value: float) -> float | None:
     """JSON has no NaN and no infinity: what is undefined, or beyond all numbers, is null."""
     return float(value) if np.isfinite(value) else None
-
-
-UNDEFINED: tuple[str, ...] = get_args(Undefined)

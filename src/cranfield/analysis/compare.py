@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield.auditing import Audit, Cause
+from cranfield.analysis.audit import Audit, Cause, Swap, reversible
+from cranfield.analysis.significance import (
+    SIGNIFICANCE_TESTS,
+    Family,
+    Outcome,
+    Settings,
+    Test,
+    check_settings,
+    test_pairs,
+)
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, UsageError
-from cranfield.notes import some
-from cranfield.outcomes import RESAMPLING, Family, Outcome, Terms, Test, agreed, contested
-from cranfield.scores import Aggregate, Scores, number
+from cranfield.evaluation.columns import Column, make_plan
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.notes import QueryNames
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.reader import Progress
+from cranfield.evaluation.scores import Scores, number
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
 from cranfield.wording import few, plural
@@ -89,10 +102,10 @@ class Comparison:
     seed: int
     notes: tuple[str, ...] = ()
 
-    def doubted(self, audit: Audit) -> Comparison:
-        """The same, each pair with what could turn it, as an audit of the same runs and measures says."""
+    def doubted(self, swaps: Sequence[Swap]) -> Comparison:
+        """The same, each pair with what could turn it; ``swaps`` are those of an audit of the same runs and measures."""
         known: dict[tuple[str, frozenset[str]], list[Cause]] = {}
-        for swap in audit.swaps:
+        for swap in swaps:
             if swap.cause in DOUBTS:
                 known.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
         names = [frozenset((self.runs[a], self.runs[b])) for a, b in self.pairs.tolist()]
@@ -146,9 +159,11 @@ class Comparison:
 
 
 def compare(
-    scores: Scores,
-    baseline: str | None = None,
+    qrels: Any,
+    run: Any = None,
+    measures: Measures | None = None,
     *,
+    baseline: str | None = None,
     audit: Audit | None = None,
     test: Test = "randomisation",
     tests: Sequence[Test] = (),
@@ -158,24 +173,27 @@ def compare(
     level: float = 0.95,
     samples: int = 100_000,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Comparison:
     """Which differences between runs are more than luck with the queries, how large they are, and what may turn them.
 
-    Every pair of runs, or each against the ``baseline``, over the queries that all of them have a value for.
+    Takes judgments, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an `Evaluation`.
+    Compares every pair of runs, or each with the ``baseline``, over the queries that all of them have a value for.
     ``test`` gives the p-values that are corrected, over all pairs of a measure or, with ``family="all"``, over all
     pairs of all measures; ``tests`` are computed beside it. ``samples`` is how often the resampling tests draw where
-    they cannot try every possibility. With an ``audit`` of the same runs and measures, each pair says whether ties or
-    unjudged documents could turn it. In which order queries stand in files means nothing: they are drawn by id.
+    they cannot try every possibility. Each pair says whether ties or unjudged documents could turn it, unless only
+    scores are given; then an ``audit`` of the same runs and measures can say so. Queries are resampled in the order
+    of their ids, whatever their order in files.
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
     >>> good, bad = {q: {"a": 2.0, "b": 1.0} for q in "123456"}, {q: {"b": 2.0, "a": 1.0} for q in "123456"}
-    >>> found = cf.compare(cf.evaluate([good, bad], qrels, "RR", names=["good", "bad"]))
+    >>> found = cf.compare(qrels, {"good": good, "bad": bad}, "RR")
     >>> found.contests[0].difference, round(found.contests[0].corrected, 5)
     (0.5, 0.03125)
     """
-    terms = agreed(
+    settings = check_settings(
         test=test,
         tests=tests,
         correction=correction,
@@ -185,18 +203,55 @@ def compare(
         samples=samples,
         seed=seed,
     )
+    if isinstance(qrels, (Scores, Evaluation)):
+        if run is not None or measures is not None or options:
+            kind = type(qrels).__name__
+            raise UsageError(f"compare takes {kind} alone, or judgments, runs and measures")
+    if isinstance(qrels, Scores):
+        found = compare_scores(qrels, settings, baseline, progress)
+        return found if audit is None else found.doubted(audit.swaps)
+    if isinstance(qrels, Evaluation):
+        evaluation = qrels
+    elif run is None or measures is None:
+        raise UsageError(
+            "compare needs judgments, runs and measures", hint="compare(qrels, runs, measures), or compare(scores)"
+        )
+    else:
+        how = {name: options.pop(name, None) for name in ("intents", "corpus")}
+        names = options.pop("names", None)
+        plan = make_plan(measures, Policy.of(**options, seed=seed))
+        evaluation = Evaluator.of(qrels, plan, **how).evaluation(run, names=names)
+    return compare_evaluation(evaluation, settings, baseline, progress=progress)
+
+
+def compare_evaluation(
+    evaluation: Evaluation,
+    settings: Settings,
+    baseline: str | None = None,
+    *,
+    reversals: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """`compare` of runs that were read already; without ``reversals`` nothing says what could turn a difference."""
+    found = compare_scores(evaluation.scores, settings, baseline, progress)
+    return found.doubted(reversible(evaluation)) if reversals else found
+
+
+def compare_scores(
+    scores: Scores, settings: Settings, baseline: str | None = None, progress: Progress | None = None
+) -> Comparison:
+    """`compare` of scores: significance, intervals and effect sizes."""
     pairs = paired(scores.runs, baseline)
-    comparable(scores.measures, scores.aggregates)
+    comparable(scores.columns)
     everything = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
     matched = [_matched(scores, m, len(everything)) for m in range(len(scores.measures))]
     outcomes = []
     for i, (x, _) in enumerate(matched):
-        outcomes.append(contested(x, pairs, terms))
+        outcomes.append(test_pairs(x, pairs, settings))
         if progress is not None:
             progress(i + 1, len(matched))
     used = [queries for _, queries in matched]
-    found = concluded(terms, scores.runs, scores.measures, baseline, everything, used, outcomes)
-    return found if audit is None else found.doubted(audit)
+    return build_comparison(settings, scores.runs, scores.measures, baseline, everything, used, outcomes)
 
 
 def paired(runs: Sequence[str], baseline: str | None) -> Integers:
@@ -211,11 +266,11 @@ def paired(runs: Sequence[str], baseline: str | None) -> Integers:
     return np.array([(r, at) for r in range(len(runs)) if r != at])
 
 
-def comparable(measures: Sequence[str], aggregates: Sequence[Aggregate]) -> None:
-    """An error where a measure has no value of its own for a query."""
-    for measure, kind in zip(measures, aggregates, strict=True):
-        if kind == "geometric":
-            raise UsageError(f"{measure} is a geometric mean, and has no differences of queries", hint="compare AP")
+def comparable(columns: Sequence[Column]) -> None:
+    """Raise if a measure has no value of its own for a query."""
+    for column in columns:
+        if column.aggregate == "geometric":
+            raise UsageError(f"{column.label} is a geometric mean, and has no differences of queries", hint="compare AP")
 
 
 def enough(measure: str, used: int, of: int) -> None:
@@ -236,8 +291,8 @@ def _matched(scores: Scores, measure: int, of: int) -> tuple[Floats, tuple[str, 
     return values[:, order], tuple(names[q] for q in order)
 
 
-def concluded(
-    terms: Terms,
+def build_comparison(
+    settings: Settings,
     runs: Sequence[str],
     measures: Sequence[str],
     baseline: str | None,
@@ -249,12 +304,12 @@ def concluded(
 
     ``everything`` are the queries that count for some run, ``queries`` those that each measure was compared on.
     """
-    pairs, test = paired(runs, baseline), terms.test
-    p: dict[Test, Floats] = {one: np.array([found.p[one] for found in outcomes]) for one in terms.tests}
+    pairs, test = paired(runs, baseline), settings.test
+    p: dict[Test, Floats] = {one: np.array([found.p[one] for found in outcomes]) for one in settings.tests}
     apart = [name for name in Outcome._fields if name not in ("p", "anova")]
     arrays: dict[str, Any] = {name: np.array([getattr(found, name) for found in outcomes]) for name in apart}
     against = plural(len(pairs), "pair") if baseline is None else f"{plural(len(pairs), 'run')} against {baseline}"
-    together = terms.family == "all"
+    together = settings.family == "all"
     return Comparison(
         runs=tuple(runs),
         measures=tuple(measures),
@@ -262,35 +317,35 @@ def concluded(
         baseline=baseline,
         queries=tuple(queries),
         p=p,
-        corrected=corrected(p[test], terms.correction)
+        corrected=corrected(p[test], settings.correction)
         if together
-        else np.array([corrected(one, terms.correction) for one in p[test]]),
+        else np.array([corrected(one, settings.correction) for one in p[test]]),
         doubts=(((),) * len(pairs),) * len(measures),
         anova=tuple(found.anova for found in outcomes),
         test=test,
-        correction=terms.correction,
+        correction=settings.correction,
         family=f"{against} of {len(measures)} measures" if together else f"{against} of each measure",
-        alpha=terms.alpha,
-        level=terms.level,
-        samples=terms.samples,
-        seed=terms.seed,
+        alpha=settings.alpha,
+        level=settings.level,
+        samples=settings.samples,
+        seed=settings.seed,
         notes=(
             *_notes(measures, everything, queries),
-            *_coarse(terms, queries, p[test].size if together else len(pairs)),
+            *_coarse(settings, queries, p[test].size if together else len(pairs)),
         ),
         **arrays,
     )
 
 
-def _coarse(terms: Terms, queries: Sequence[tuple[str, ...]], tests: int) -> list[str]:
+def _coarse(settings: Settings, queries: Sequence[tuple[str, ...]], tests: int) -> list[str]:
     """A warning where a test that resamples cannot give a p-value that is low enough among so many."""
-    if terms.test not in RESAMPLING:
+    if not SIGNIFICANCE_TESTS[settings.test].resamples:
         return []
-    ways = [2.0 ** min(len(used) - 1, FAR) if terms.test == "randomisation" else np.inf for used in queries]
-    finest = 1 / min(terms.samples + 1, max(ways)) * (tests if terms.correction in ("holm", "bonferroni") else 1)
-    if finest < terms.alpha:
+    ways = [2.0 ** min(len(used) - 1, FAR) if settings.test == "randomisation" else np.inf for used in queries]
+    finest = 1 / min(settings.samples + 1, max(ways)) * (tests if settings.correction in ("holm", "bonferroni") else 1)
+    if finest < settings.alpha:
         return []
-    what = f"no corrected p-value of a {terms.test} test can be below {min(finest, 1):.2g} here"
+    what = f"no corrected p-value of a {settings.test} test can be below {min(finest, 1):.2g} here"
     return [f"nothing can be significant: {what}; it takes more samples, more queries or fewer pairs"]
 
 
@@ -302,6 +357,6 @@ def _notes(measures: Sequence[str], everything: Sequence[str], used: Sequence[tu
         what = "" if len(same) == len(measures) else f"{', '.join(same)}: "
         there = set(queries)
         missing = [query for query in everything if query not in there]
-        left = f"; without {some(missing)}, for which some run has no value" if missing else ""
-        notes.append(f"{what}compared on {some(queries)}{left}")
+        left = f"; without {QueryNames.of(missing)}, for which some run has no value" if missing else ""
+        notes.append(f"{what}compared on {QueryNames.of(queries)}{left}")
     return notes

@@ -1,0 +1,146 @@
+"""Significance of the differences between runs: p-values of every pair of runs, by any of the tests.
+
+Each test is one record; to add a test is to add a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from cranfield.arguments import one_of, share, whole
+from cranfield.data import Floats, Integers
+from cranfield.errors import UsageError
+from cranfield.statistics.anova import Anova, anova, tukey
+from cranfield.statistics.corrections import CORRECTIONS, Correction
+from cranfield.statistics.correlation import SAME
+from cranfield.statistics.intervals import bca, effect_size
+from cranfield.statistics.paired import t_test, wilcoxon
+from cranfield.statistics.resampling import discriminate
+
+Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomised-tukey"]
+TESTS: tuple[Test, ...] = get_args(Test)
+Family = Literal["measure", "all"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+CELLS = 1 << 21  # differences of pairs by query that are held at a time
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked of a comparison, whatever the scores: the arguments of `compare`, checked."""
+
+    test: Test
+    tests: tuple[Test, ...]
+    correction: Correction
+    family: Family
+    alpha: float
+    level: float
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class SignificanceTest:
+    """One test.
+
+    ``title`` is what reports call it. ``p_values`` takes values (run, query) and pairs of runs, and returns a p-value for each pair. A ``joint`` test
+    tests all pairs of a measure at once and leaves nothing to correct. One that ``resamples`` cannot give a p-value
+    below one over the number of samples.
+    """
+
+    title: str
+    p_values: Callable[[Floats, Integers, Settings], Floats]
+    joint: bool = False
+    resamples: bool = False
+
+
+def _resampled(kind: Any) -> Callable[[Floats, Integers, Settings], Floats]:
+    def p_values(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+        low, high = pairs.min(axis=1), pairs.max(axis=1)
+        row = low * len(x) - low * (low + 1) // 2 + high - low - 1  # among all pairs (0, 1), (0, 2), ..., (1, 2), ...
+        return discriminate(x, kind, b=settings.samples, seed=settings.seed).p[row]
+
+    return p_values
+
+
+def _bootstrap(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+    # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
+    return (settings.samples * _resampled("bootstrap")(x, pairs, settings) + 1) / (settings.samples + 1)
+
+
+SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
+    "randomisation": SignificanceTest("paired randomisation test", _resampled("randomisation"), resamples=True),
+    "t": SignificanceTest("paired t-test", lambda x, pairs, settings: each_pair(t_test, x, pairs)),
+    "wilcoxon": SignificanceTest("Wilcoxon signed-rank test", lambda x, pairs, settings: each_pair(wilcoxon, x, pairs)),
+    "bootstrap": SignificanceTest("paired bootstrap test", _bootstrap, resamples=True),
+    "tukey": SignificanceTest("Tukey's HSD", lambda x, pairs, settings: tukey(x, pairs), joint=True),
+    "randomised-tukey": SignificanceTest("randomised Tukey HSD", _resampled("tukey"), joint=True, resamples=True),
+}
+
+
+def each_pair(statistic: Callable[[Floats], Any], x: Floats, pairs: Integers) -> Any:
+    """A statistic of the differences (pair, query), for some pairs at a time."""
+    step = max(1, CELLS // x.shape[1])
+    parts = (pairs[i : i + step].T for i in range(0, len(pairs), step))
+    return np.concatenate([statistic(x[a] - x[b]) for a, b in parts])
+
+
+class Outcome(NamedTuple):
+    """What a comparison finds of one measure; arrays are by pair, as in `Comparison`, but for ``means``, by run."""
+
+    means: Floats
+    difference: Floats
+    low: Floats
+    high: Floats
+    effect: Floats
+    wins: Integers
+    losses: Integers
+    p: dict[Test, Floats]
+    anova: Anova
+
+
+def check_settings(
+    *,
+    test: Test = "randomisation",
+    tests: Sequence[Test] = (),
+    correction: Correction = "holm",
+    family: Family = "measure",
+    alpha: float = 0.05,
+    level: float = 0.95,
+    samples: int = 100_000,
+    seed: int = 0,
+) -> Settings:
+    """The arguments of `compare`, checked; what they mean is said there."""
+    for name, value, known in (
+        ("test", test, TESTS),
+        ("correction", correction, CORRECTIONS),
+        ("family", family, FAMILIES),
+        *(("tests", one, TESTS) for one in tests),
+    ):
+        one_of(name, value, known)
+    alpha, level, samples = share("alpha", alpha), share("level", level), whole("samples", samples)
+    if SIGNIFICANCE_TESTS[test].joint:
+        if family == "all":
+            raise UsageError(f"{test} is about the pairs of one measure", hint="family = all needs another test")
+        correction = "none"
+    return Settings(test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed)
+
+
+def test_pairs(x: Floats, pairs: Integers, settings: Settings) -> Outcome:
+    """One measure compared, from its values (run, query), all of them defined."""
+    x = np.ascontiguousarray(x)  # the same to the last bit, however it came to be
+    limits = bca(x, pairs, level=settings.level, seed=settings.seed)
+    return Outcome(
+        x.mean(axis=1),
+        each_pair(lambda differences: differences.mean(axis=1), x, pairs),
+        limits[:, 0],
+        limits[:, 1],
+        each_pair(lambda differences: effect_size(differences, level=settings.level), x, pairs),
+        each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs),
+        each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs),
+        {test: SIGNIFICANCE_TESTS[test].p_values(x, pairs, settings) for test in settings.tests},
+        anova(x),
+    )

@@ -1,0 +1,178 @@
+"""One evaluation: runs that were read once, and everything that is computed from them, on demand and only once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cranfield.batch import Booleans
+from cranfield.data import Integers, Judgments, Strings
+from cranfield.errors import UsageError
+from cranfield.evaluation.columns import Column, Plan, make_columns
+from cranfield.evaluation.notes import Note
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.reader import Progress
+from cranfield.evaluation.run_notes import run_notes, score_notes
+from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.scores import Scores
+from cranfield.ranking.first_page import FirstPage, first_pages
+from cranfield.ranking.tie_rules import Ties, tie_rule
+
+Result = TypeVar("Result")
+ScoredRun = tuple[str, Integers, Strings, Any]  # name, lengths, unjudged queries, values (column, query)
+
+
+class Evaluation:
+    """Judgments, a plan, and runs aligned with the judgments.
+
+    Scores, notes, audits, comparisons, rankings and curves are computed from it when they are asked for, and kept.
+    It never reads a run again. Make one with `Evaluator.evaluation`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        judgments: Judgments,
+        run_scores: Sequence[RunScores],
+        queries: tuple[str, ...],
+        notes: Sequence[Note] = (),
+        page: int = 0,
+    ) -> None:
+        self.plan, self.judgments, self.run_scores, self.queries = plan, judgments, tuple(run_scores), queries
+        self.page = page
+        self._notes = tuple(notes)
+        self._results: dict[Any, Any] = {}
+
+    @property
+    def policy(self) -> Policy:
+        """Every choice besides judgments and measures."""
+        return self.plan.policy
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of `scores`."""
+        return self.plan.columns
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return tuple(run.run.name for run in self.run_scores)
+
+    def remember(self, key: Any, compute: Callable[[], Result]) -> Result:
+        """What ``compute`` returned when this was asked for the first time."""
+        if key not in self._results:
+            self._results[key] = compute()
+        found: Result = self._results[key]
+        return found
+
+    def for_each_run(self, compute: Callable[[RunScores], Result], progress: Progress | None = None) -> list[Result]:
+        """``compute`` of every run, on all cores; batches are forgotten run by run."""
+
+        def work(run: RunScores) -> Result:
+            try:
+                return compute(run)
+            finally:
+                run.release()
+
+        done: list[Result] = []
+        for result in self._mapped(work):
+            done.append(result)
+            if progress is not None:
+                progress(len(done), len(self.run_scores))
+        return done
+
+    def _mapped(self, work: Callable[[RunScores], Result]) -> Iterator[Result]:
+        if len(self.run_scores) == 1:
+            yield work(self.run_scores[0])
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        # Most of the work is array arithmetic, which lets other threads run.
+        pool = ThreadPoolExecutor(os.cpu_count())
+        try:
+            yield from pool.map(work, self.run_scores)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores of all runs, with notes."""
+
+        def noted(run: RunScores) -> list[Note]:
+            counted = counted_queries(run.length, len(run.unjudged_queries), self.policy)
+            for column in self.columns:
+                _ = run[column]
+            return list(run_notes(run, self.plan, counted))
+
+        notes = [note for of_run in self.for_each_run(noted) for note in of_run]
+        table = self.table(self.columns)
+        return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *self._notes, *notes])))
+
+    def scores_of(self, measures: Any, **views: Any) -> Scores:
+        """The scores of other measures, without notes; ``views`` replace fields of the policy."""
+        policy = replace(self.policy, **views)
+        columns = tuple(make_columns(measures, policy.views))
+        self.for_each_run(lambda run: [run[column] for column in columns])
+        return self.table(columns)
+
+    def table(self, columns: Sequence[Column]) -> Scores:
+        """The values of these columns as scores, without notes."""
+        scored = [
+            (run.run.name, run.length, run.unjudged_queries, np.array([run[column].value for column in columns]))
+            for run in self.run_scores
+        ]
+        return build_scores(scored, self.queries, replace(self.plan, columns=tuple(columns)))
+
+    def first_pages(self, depth: int, ties: Ties | None = None) -> list[dict[str, FirstPage]]:
+        """For each run the first documents of every query, in the order of a tie rule."""
+        if depth > self.page:
+            raise UsageError(f"the evaluation keeps {self.page} top documents, not {depth}")
+        rule = tie_rule(ties)
+        judged = list(self.queries)
+        return [
+            first_pages(
+                run.tops[rule.key],
+                [*judged, *run.unjudged_queries],
+                np.concatenate([run.length, run.alignment.other_length]),
+                depth,
+                rule,
+            )
+            for run in self.run_scores
+        ]
+
+
+def counted_queries(length: Integers, unjudged: int, policy: Policy) -> Booleans:
+    """Which queries of a run count: the judged ones, then those that nobody judged."""
+    counted = np.zeros(len(length) + unjudged, bool)
+    counted[: len(length)] = True if policy.queries == "judged" else length >= 0
+    counted[len(length) :] = policy.queries == "run"
+    return counted
+
+
+def build_scores(scored: Sequence[ScoredRun], names: tuple[str, ...], plan: Plan) -> Scores:
+    """The scores of runs over the judged queries of these names and, where they count, over others."""
+    judged, policy = len(names), plan.policy
+    others: dict[str, int] = {}
+    if policy.queries == "run":
+        for _, _, unjudged, _ in scored:
+            for query in unjudged:
+                others.setdefault(query, judged + len(others))
+    values = np.full((len(scored), len(plan.columns), judged + len(others)), np.nan)
+    counted = np.zeros((len(scored), judged + len(others)), bool)
+    for r, (_, length, unjudged, of_run) in enumerate(scored):
+        values[r, :, :judged] = of_run[:, :judged]
+        counted[r, :judged] = counted_queries(length, 0, policy)
+        if policy.queries == "run":
+            at = [others[query] for query in unjudged]
+            values[r][:, at] = of_run[:, judged:]
+            counted[r, at] = True
+    runs = tuple(name for name, _, _, _ in scored)
+    scores = Scores(runs, plan.columns, (*names, *others), values, counted, policy.undefined)
+    if policy.undefined == "error":
+        _ = scores.means  # raises if a value is undefined
+    return scores

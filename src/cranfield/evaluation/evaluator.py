@@ -1,0 +1,334 @@
+"""`evaluate` and `Evaluator`: judgments and measures prepared once, for any number of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain, count, islice
+from typing import Any
+
+import numpy as np
+
+from cranfield import formats
+from cranfield.data import Integers, Judgments, Run, Table
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.columns import Column, Plan, make_plan
+from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
+from cranfield.evaluation.notes import Note
+from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
+from cranfield.evaluation.reader import Progress, RunReader
+from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
+from cranfield.evaluation.run_scores import RunScores, check_query_overlap
+from cranfield.evaluation.scores import Scores, summary_of, treated
+from cranfield.measures import Measure
+from cranfield.nil import with_nil
+from cranfield.ranking.tie_rules import Ties, tie_rule
+
+Measures = str | Measure | Sequence[str | Measure]
+
+
+def evaluate(
+    qrels: Any,
+    run: Any,
+    measures: Measures,
+    *,
+    ties: Ties | None = None,
+    depth: int | None = None,
+    condensed: bool = False,
+    terminal: bool = False,
+    queries: Queries = "judged",
+    undefined: Undefined = "skip",
+    negative: Negative = "unjudged",
+    nil: str | None = None,
+    full_length: int | None = None,
+    seed: int = 0,
+    residuals: bool = False,
+    bounds: bool = False,
+    intents: Any = None,
+    corpus: Any = None,
+    names: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """The scores of one or several runs: a value for every query, and means that say what they are means of.
+
+    ``qrels``: a path, ``{query: {document: grade}}``, a DataFrame, or `Judgments`.
+    ``run``: a path, ``{query: {document: score}}``, a DataFrame, a `Run`, a list of these, or ``{name: any of these}``.
+    ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal`` are views for every measure that does not name
+    its own.
+    ``queries`` says which queries count: all judged ones (a query that the run does not answer scores as an empty
+    ranking), those in both, or all of the run's. ``undefined`` says how a query counts for which a measure has no
+    value. ``negative`` says what a negative grade means.
+    ``nil`` is a document id that means "no answer": it is relevant, with full gain, where no document is relevant; in
+    terminal measures it ends the list. ``full_length``: the length at which systems were made to stop; a list of this
+    length gets no terminal document.
+    ``seed``: where random steps begin, which some measures need for many tied documents.
+    ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were relevant;
+    ``bounds`` adds the lowest and highest value that unjudged documents leave possible.
+    ``intents`` weights subtopics: ``{query: {subtopic: weight}}``, or a file with lines ``query subtopic weight``;
+    without it all subtopics that have a relevant document weigh the same.
+    ``corpus`` is what measures of contents read: a `Corpus`, a file of one, a collection, or ``{document: text}``.
+    ``names`` names the runs. ``progress(done, total)`` is called as work proceeds.
+
+    >>> import cranfield as cf
+    >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
+    >>> scores.to_dict()["runs"]["run"]["RR"]
+    {'mean': 0.5, 'n': 1, 'queries': {'q': 0.5}}
+    """
+    evaluator = Evaluator(
+        qrels,
+        measures,
+        ties=ties,
+        depth=depth,
+        condensed=condensed,
+        terminal=terminal,
+        queries=queries,
+        undefined=undefined,
+        negative=negative,
+        nil=nil,
+        full_length=full_length,
+        seed=seed,
+        residuals=residuals,
+        bounds=bounds,
+        intents=intents,
+        corpus=corpus,
+    )
+    return evaluator(run, names=names, progress=progress)
+
+
+class Evaluator:
+    """Judgments read and measures planned once; call it with a run as often as you like.
+
+    Takes what `evaluate` takes, but for the runs.
+
+    >>> import cranfield as cf
+    >>> evaluator = cf.Evaluator({"q": {"b": 1}}, ["RR", "P@1"])
+    >>> evaluator.means({"q": {"a": 2.0, "b": 1.0}})
+    {'RR': 0.5, 'P@1': 0.0}
+    >>> evaluator.per_query({"q": {"a": 2.0, "b": 3.0}})
+    {'q': {'RR': 1.0, 'P@1': 1.0}}
+    """
+
+    def __init__(
+        self,
+        qrels: Any,
+        measures: Measures,
+        *,
+        ties: Ties | None = None,
+        depth: int | None = None,
+        condensed: bool = False,
+        terminal: bool = False,
+        queries: Queries = "judged",
+        undefined: Undefined = "skip",
+        negative: Negative = "unjudged",
+        nil: str | None = None,
+        full_length: int | None = None,
+        seed: int = 0,
+        residuals: bool = False,
+        bounds: bool = False,
+        intents: Any = None,
+        corpus: Any = None,
+    ) -> None:
+        policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
+        self._prepare(qrels, make_plan(measures, policy, residuals=residuals, bounds=bounds), intents, corpus)
+
+    @classmethod
+    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
+        """An evaluator of measures that are planned already."""
+        made = cls.__new__(cls)
+        made._prepare(qrels, plan, intents, corpus)
+        return made
+
+    def _prepare(self, qrels: Any, plan: Plan, intents: Any, corpus: Any) -> None:
+        self.plan, self.corpus = plan, corpus
+        judgments = formats.read_qrels(qrels)
+        if not len(judgments.queries):
+            raise InputError([f"{judgments.name}: there is no judgment in it"])
+        self._notes = subtopic_notes(judgments, plan.columns)
+        if corpus is not None and not plan.content_columns:
+            self._notes.append(Note("corpus_unused"))
+        if intents is not None:
+            from cranfield.intents import with_intents
+
+            judgments, notes = with_intents(judgments, intents)
+            self._notes += notes
+        self._nil: Integers | None = None
+        self.judgments = judgments
+        if plan.policy.nil is not None:
+            self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
+        self._queries = tuple(judgments.queries)
+        self._looks_like_run = looks_like_scores(judgments)
+
+    @property
+    def policy(self) -> Policy:
+        """Every choice besides judgments and measures."""
+        return self.plan.policy
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is computed for each query."""
+        return self.plan.columns
+
+    @cached_property
+    def _reader(self) -> RunReader:
+        return self._make_reader(self.plan.columns)
+
+    def _make_reader(self, columns: Sequence[Column], **more: Any) -> RunReader:
+        return RunReader(self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, **more)
+
+    def __call__(self, run: Any, *, names: Sequence[str] | None = None, progress: Progress | None = None) -> Scores:
+        """The scores of one or several runs, with notes. Runs are read one after the other and not kept."""
+        notes = list(self._notes)
+        scored = []
+        for scores in self._reader.scores(self._runs(run, names), progress):
+            self._check(scores)
+            values = np.array([scores[column].value for column in self.columns])
+            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+            notes += run_notes(scores, self.plan, counted)
+            scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
+        table = build_scores(scored, self._queries, self.plan)
+        return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
+
+    def evaluation(
+        self,
+        run: Any,
+        *,
+        names: Sequence[str] | None = None,
+        page: int = 0,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """The runs, read once and kept aligned: everything else that is to be known is computed from it.
+
+        ``page``: how many top documents of each ranking to keep, so that rankings can be shown.
+        """
+        columns = [*self.columns]
+        # Other orders of a tie bring up other documents, and what a measure reads must be known before.
+        columns += [column.tied("expected") for column in self.plan.content_columns]
+        # Rankings can be shown in the order of the policy, and in trec_eval's.
+        reader = self._make_reader(columns, page=page, rules=[tie_rule(self.policy.ties), tie_rule(None)])
+        runs = []
+        for scores in reader.scores(self._runs(run, names), progress):
+            self._check(scores)
+            runs.append(scores)
+        return Evaluation(self.plan, self.judgments, runs, self._queries, self._notes, page)
+
+    def means(self, run: Any) -> dict[str, float]:
+        """The mean of each measure over the queries of one run; NaN where it has none. No notes: made for loops."""
+        values, counted = self._values(run)
+        undefined = self.policy.undefined
+        return {
+            column.label: summary_of(treated(values[c][counted], undefined), column.aggregate)
+            for c, column in enumerate(self.columns)
+        }
+
+    def per_query(self, run: Any) -> dict[str, dict[str, float]]:
+        """The value of each query that counts and each measure of one run; NaN where it is undefined."""
+        scores = self._single(run)
+        values = np.array([scores[column].value for column in self.columns])
+        counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+        labels = [column.label for column in self.columns]
+        names: Sequence[str] = self._queries
+        if len(counted) > len(names):
+            names = [*names, *scores.unjudged_queries]
+        if not counted.all():
+            rows = np.flatnonzero(counted)
+            values, names = values[:, rows], [names[q] for q in rows.tolist()]
+        return {
+            query: dict(zip(labels, row, strict=True)) for query, row in zip(names, values.T.tolist(), strict=False)
+        }
+
+    def _values(self, run: Any) -> tuple[list[Any], Any]:
+        scores = self._single(run)
+        counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+        return [scores[column].value for column in self.columns], counted
+
+    def _single(self, run: Any) -> RunScores:
+        read = formats.read_run(run)
+        self._check_order([read])
+        scores = next(self._reader.scores([read]))
+        self._check(scores)
+        return scores
+
+    def _runs(self, run: Any, names: Sequence[str] | None) -> list[Run]:
+        runs = read_runs(run, names)
+        self._check_order(runs)
+        return runs
+
+    def _check_order(self, runs: Sequence[Run]) -> None:
+        if self._looks_like_run and all(looks_like_grades(run) for run in runs):
+            raise UsageError(
+                "the judgments look like a run, and the run looks like judgments",
+                hint="judgments come first: evaluate(qrels, run, measures)",
+            )
+
+    def _check(self, scores: RunScores) -> None:
+        if self.policy.queries != "run":
+            check_query_overlap(scores.run, scores.alignment)
+
+
+def looks_like_scores(judgments: Judgments) -> bool:
+    """Whether the grades are fractions, nearly all different, as the scores of a run are."""
+    grade = judgments.grade
+    fractions = np.count_nonzero(grade != np.floor(grade))
+    return bool(len(grade) >= LEAST and fractions > MOST * len(grade) and len(np.unique(grade)) > MOST * len(grade))
+
+
+def looks_like_grades(run: Run) -> bool:
+    """Whether the scores of a run in memory are a few small whole numbers, as grades are."""
+    if isinstance(run.source, Table):
+        scores = run.source.score[:LOOKED_AT].tolist()
+    elif isinstance(run.source, Mapping):
+        scores = list(islice(chain.from_iterable(ranking.values() for ranking in run.source.values()), LOOKED_AT))
+    else:
+        return False
+    grades = {score for score in scores if isinstance(score, (int, float, np.number)) and score == int(score)}
+    return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
+
+
+LEAST, MOST = 4, 0.9  # judgments that allow a guess; the share that makes one safe
+LOOKED_AT = 1000
+
+
+def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
+    """The runs asked for, not yet read, each with a name of its own."""
+    given: list[Any]
+    if _named(run):
+        names, given = list(run) if names is None else names, list(run.values())
+    else:
+        given = list(run) if isinstance(run, (list, tuple)) else [run]
+    if not given:
+        raise UsageError("no run was given")
+    if names is not None and len(names) != len(given):
+        raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
+    runs = [formats.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
+    unique = unique_names([one.name for one in runs], [one.place for one in runs])
+    return [one if one.name == name else replace(one, name=name) for one, name in zip(runs, unique, strict=True)]
+
+
+def _named(run: Any) -> bool:
+    """Whether this is ``{name: run}`` and not ``{query: {document: score}}``."""
+    if not isinstance(run, Mapping) or not run:
+        return False
+    first = next((value for value in run.values() if not isinstance(value, Mapping) or value), None)
+    if isinstance(first, Mapping):
+        return isinstance(next(iter(first.values())), Mapping)
+    return first is not None and not isinstance(first, (int, float, list, tuple, set))
+
+
+def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
+    """A different name for each run: a repeated one becomes the run's path, or gets a number.
+
+    >>> unique_names(["bm25", "bm25 (3)", "bm25", "bm25"], ["a/bm25.run", "", "b/bm25.run", ""])
+    ['bm25', 'bm25 (3)', 'b/bm25.run', 'bm25 (4)']
+    """
+    taken: dict[str, int] = {}
+    unique = []
+    for plain, source in zip(names, sources, strict=True):
+        name = plain
+        if name in taken:
+            others = chain([source], (f"{plain} ({n})" for n in count(taken[plain] + 1)))
+            name = next(other for other in others if other and other not in taken)
+        taken[plain] = taken.get(plain, 0) + 1
+        taken.setdefault(name, 1)
+        unique.append(name)
+    return unique

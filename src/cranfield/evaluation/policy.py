@@ -1,0 +1,69 @@
+"""What counts, and how: every choice that an evaluation makes besides its runs, judgments and measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from cranfield.arguments import one_of, whole
+from cranfield.errors import UsageError
+from cranfield.ranking.tie_rules import TIES, Ties
+from cranfield.views import Views
+from cranfield.wording import nearest
+
+Queries = Literal["judged", "both", "run"]
+Undefined = Literal["skip", "zero", "one", "error"]
+Negative = Literal["unjudged", "nonrel"]
+
+QUERIES: tuple[str, ...] = get_args(Queries)
+UNDEFINED: tuple[str, ...] = get_args(Undefined)
+NEGATIVE: tuple[str, ...] = get_args(Negative)
+LONGEST = 10**9
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The choices of an evaluation, checked; `evaluate` explains each of them."""
+
+    ties: Ties | None = None
+    depth: int | None = None
+    condensed: bool = False
+    terminal: bool = False
+    queries: Queries = "judged"
+    undefined: Undefined = "skip"
+    negative: Negative = "unjudged"
+    nil: str | None = None
+    full_length: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        one_of("ties", self.ties, (*TIES, None))
+        one_of("queries", self.queries, QUERIES)
+        one_of("undefined", self.undefined, UNDEFINED)
+        one_of("negative", self.negative, NEGATIVE)
+        for name in ("depth", "full_length"):
+            number = getattr(self, name)
+            integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+            if number is not None and (not integer or not 0 < number < LONGEST):
+                raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+        if self.nil is not None and not isinstance(self.nil, str):
+            raise UsageError(f"nil must be the text of a document id, not {self.nil!r}")
+        whole("seed", self.seed, 0)
+
+    @classmethod
+    def of(cls, **chosen: Any) -> Policy:
+        """The policy with these fields; an error that names the nearest one for a field that does not exist."""
+        names = [field.name for field in fields(cls)]
+        for name in chosen:
+            if name not in names:
+                close = nearest(name, names)
+                hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(names)}"
+                raise UsageError(f"unknown option `{name}`", hint=hint)
+        return cls(**chosen)
+
+    @property
+    def views(self) -> Views:
+        """The views of every measure that does not name its own."""
+        return Views(self.ties, self.depth, self.condensed, self.terminal, self.full_length)

@@ -1,0 +1,132 @@
+"""Reads runs, each once, and aligns them with the judgments as the columns need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from cranfield.alignment import AlignedRun, Aligner
+from cranfield.batch import Key
+from cranfield.data import Integers, Judgments, Run
+from cranfield.evaluation.columns import AlignmentKey, Column
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.run_scores import RunScores
+from cranfield.ranking.tie_rules import TieRule
+
+# Runs that are read before they can be measured, since reading must not wait while a core is free; fewer if they
+# may hold more judged documents together than this.
+AHEAD, HELD = 8, 1 << 20
+
+Progress = Callable[[int, int], None]
+
+
+class RunReader:
+    """Judgments ready to meet runs, and what the columns need of each run.
+
+    ``nil``: rows of the judgments that mean "no answer"; ``top_grade``: the highest grade, where there are judgments
+    beyond these; ``page``: how many top documents of each query to keep, besides those that measures read; ``rules``:
+    tie rules by which rankings are to be had besides those of the columns.
+    """
+
+    def __init__(
+        self,
+        judgments: Judgments,
+        columns: Sequence[Column],
+        policy: Policy,
+        *,
+        nil: Integers | None = None,
+        top_grade: float | None = None,
+        corpus: Any = None,
+        page: int = 0,
+        rules: Sequence[TieRule] = (),
+    ) -> None:
+        self.judgments, self.columns, self.policy, self.corpus = judgments, tuple(columns), policy, corpus
+        self.aligner = Aligner(judgments, policy.negative, nil, top=top_grade)
+        self.top_grade = top_grade
+        self.keys: list[Key] = sorted({column.alignment.key for column in columns} | {rule.key for rule in rules})
+        every_rule = [*rules, *(column.measure.views.rule for column in columns)]
+        self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.new_counts for column in columns)
+        self.content_measures = [column.measure for column in columns if column.measure.definition.content]
+        self.page = page
+
+    @property
+    def top(self) -> int:
+        """How many top documents to keep of each query."""
+        if not self.content_measures:
+            return self.page
+        from cranfield.ranking.unjudged import last_rank_read
+
+        return max(self.page, *map(last_rank_read, self.content_measures))
+
+    def read(self, run: Run) -> AlignedRun:
+        """One run, read and aligned."""
+        return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
+
+    def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
+        """All runs in turn, the next few being read while this one is measured."""
+        aligned = self._aligned(runs)
+        if not self.content_measures:
+            for i, run in enumerate(aligned):
+                yield self.run_scores(run)
+                if progress is not None:
+                    progress(i + 1, len(runs))
+            return
+        from cranfield.ranking.unjudged import check_corpus_overlap, check_readable
+
+        subtopics = self.judgments.labels is not None
+        check_readable(self.content_measures, self.corpus, self.judgments.name, subtopics=subtopics)
+        # Which documents are read, and looked up in the corpus, is known when all runs are.
+        held = []
+        for i, run in enumerate(aligned):
+            held.append(run)
+            if progress is not None:
+                progress(i + 1, 2 * len(runs))
+        content = self.content_aligner(held)
+        check_corpus_overlap(content, self.content_measures)
+        for i, run in enumerate(held):
+            yield self.run_scores(run, content)
+            if progress is not None:
+                progress(len(runs) + i + 1, 2 * len(runs))
+
+    def content_aligner(self, runs: Sequence[AlignedRun]) -> Aligner:
+        """The aligner for measures that read documents, with the unjudged documents that they read in these runs."""
+        from cranfield.ranking.unjudged import content_aligner
+
+        read: dict[str, set[str]] = {}
+        for run in runs:
+            for query, documents in self.documents_read(run).items():
+                read.setdefault(query, set()).update(documents)
+        return content_aligner(self.judgments, read, self.corpus, self.policy.negative, self.top_grade)
+
+    def documents_read(self, run: AlignedRun) -> dict[str, set[str]]:
+        """The documents that measures read in a run, for each judged query."""
+        from cranfield.ranking.unjudged import documents_read_by
+
+        return documents_read_by(run, self.content_measures, self.judgments.queries)
+
+    def run_scores(self, run: AlignedRun, content: Aligner | None = None) -> RunScores:
+        """The values of a run, to be computed when asked for."""
+        alignments = {AlignmentKey(False, key): alignment for key, alignment in run.alignments.items()}
+        if content is not None:
+            from cranfield.ranking.unjudged import align_content
+
+            alignments |= {AlignmentKey(True, key): align_content(run, key, content) for key in run.alignments}
+        return RunScores(run.run, alignments, run.tops, self.policy.seed)
+
+    def _aligned(self, runs: Sequence[Run]) -> Iterator[AlignedRun]:
+        if len(runs) == 1:
+            yield self.read(runs[0])
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        ahead = max(2, min(AHEAD, HELD // max(len(self.aligner.grade), 1)))
+        pool = ThreadPoolExecutor(1)
+        try:
+            waiting = [pool.submit(self.read, run) for run in runs[:ahead]]
+            for run in runs[ahead:]:
+                yield waiting.pop(0).result()
+                waiting.append(pool.submit(self.read, run))
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # after a fault nobody waits for the others

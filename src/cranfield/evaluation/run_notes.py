@@ -1,0 +1,233 @@
+"""What to know about a run's scores: unanswered queries, unjudged documents, ties, sampling, gaps of the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cranfield.batch import Booleans
+from cranfield.data import Floats, Integers, Judgments
+from cranfield.evaluation.columns import Column, Plan
+from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.scores import Scores, summary_of, treated
+from cranfield.subtopics import diverse
+from cranfield.views import settled
+
+if TYPE_CHECKING:
+    from cranfield.content.judged import Reading
+
+SHOWN = 5  # queries that a note names
+DEPTHS = 3  # cutoffs for which the share of unjudged documents is told
+
+
+def score_notes(scores: Scores, policy: Policy) -> Iterator[Note]:
+    """What holds for all runs: which queries count, and where measures are undefined."""
+    counted = {"counted": policy.queries, "queries": int(scores.counted[:1].sum())}
+    yield Note("queries_counted", values=counted)
+    for m, column in enumerate(scores.columns):
+        if column.part != "value":
+            continue
+        missing = np.flatnonzero((scores.counted & np.isnan(scores.values[:, m])).any(axis=0))
+        if len(missing):
+            yield undefined_note(column, QueryNames.of([scores.queries[q] for q in missing]), policy)
+
+
+def undefined_note(column: Column, queries: QueryNames, policy: Policy) -> Note:
+    """For which queries a measure is undefined."""
+    values = {"queries": QueryNames(queries.count, tuple(queries.first[:SHOWN])), "policy": policy.undefined}
+    return Note("undefined", measure=column.label, values=values)
+
+
+def subtopic_notes(judgments: Judgments, columns: Sequence[Column]) -> list[Note]:
+    """That measures of single documents take the highest grade of judgments by subtopic."""
+    return subtopic_grades(judgments.name, columns) if diverse(judgments) else []
+
+
+def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:
+    """The same for judgments that are known to be by subtopic."""
+    return [
+        Note("subtopic_grades", measure=column.label, values={"judgments": name})
+        for column in columns
+        if column.part == "value" and not column.new_counts
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """The counts and sums over a run's queries that its notes report.
+
+    ``missing``: judged queries that it does not answer; ``other``: queries it answers that nobody judged.
+    ``seen``: by depth (None: the whole ranking), how many documents are judged, and how many there are.
+    ``ties``: by column, the mean as it is and with ties at their worst and best; empty where no tie matters.
+    ``sampled``: by column, for how many queries tie orders were sampled, and the standard error of the mean.
+    ``not_bounds``: measures whose lowest and highest values are no bounds.
+    ``tie_unknown``: labels of columns that ties could move by an unknown amount.
+    """
+
+    missing: QueryNames
+    other: QueryNames
+    seen: Sequence[tuple[int | None, float, float]]
+    ties: Sequence[Sequence[float]]
+    sampled: Sequence[tuple[int, float]]
+    not_bounds: Sequence[str]
+    tie_unknown: Sequence[str] = ()
+
+
+def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
+    """The notes on one run; ``counted`` says which of its queries count, judged ones first."""
+    yield from figure_notes(run.run.name, _figures(run, plan, counted), plan)
+    yield from _corpus_notes(run, plan, counted)
+
+
+def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
+    """The figures of a run as notes."""
+    counted = plan.policy.queries
+    if figures.missing.count:
+        yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
+    if figures.other.count and counted != "run":
+        yield Note("unjudged_queries", run, values={"queries": figures.other})
+    for depth, judged, retrieved in figures.seen:
+        if retrieved and judged < retrieved - 0.5:
+            values = {"depth": depth, "share": 1 - judged / retrieved, "judged": judged, "retrieved": retrieved}
+            yield Note("unjudged_documents", run, values=values)
+    for column, means in zip(plan.columns, figures.ties, strict=True):
+        if means and min(means) != max(means):
+            values = {"score": means[0], "low": min(means), "high": max(means)}
+            kind: Kind = "tie_range" if max(means) - min(means) >= SMALL else "tie_small"
+            yield Note(kind, run, column.label, values)
+    for label in figures.tie_unknown:
+        yield Note("tie_unknown", run, label)
+    for column, (queries, error) in zip(plan.columns, figures.sampled, strict=True):
+        if queries:
+            yield Note("sampled_orders", run, column.label, {"queries": queries, "error": error})
+    for measure in figures.not_bounds:
+        yield Note("not_bounds", measure=measure)
+
+
+def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
+    names, unjudged = run.alignment.aligner.judgments.queries, run.unjudged_queries
+    missing = np.flatnonzero(run.length < 0)
+    judged = counted[: len(run.length)]
+    depths = noted_depths(plan.columns)
+    seen = judged_above(run, depths)[:, judged].sum(axis=1)
+    length = np.maximum(run.length, 0)[judged]
+    retrieved = [float((length if k is None else np.minimum(length, k)).sum()) for k in depths]
+    sampled = []
+    for column in plan.columns:
+        error = run[column].error[counted]
+        size = len(treated(run[column].value[counted], plan.policy.undefined)) if error.any() else 1
+        sampled.append((int((error > 0).sum()), float(np.sqrt((error**2).sum()) / max(size, 1))))
+    return Figures(
+        QueryNames(len(missing), tuple(names[int(q)] for q in missing[:SHOWN])),
+        QueryNames(len(unjudged), tuple(unjudged[q] for q in range(min(len(unjudged), SHOWN)))),
+        list(zip(depths, seen.tolist(), retrieved, strict=True)),
+        [_tie_means(run, column, plan.policy, counted) for column in plan.columns],
+        sampled,
+        [str(c.measure) for c in plan.columns if c.part == "lowest" and not run[c].hold[: len(run.length)].all()],
+        [column.label for column in plan.columns if unknown_tie_effect(run, column).any()],
+    )
+
+
+def _tie_means(run: RunScores, column: Column, policy: Policy, counted: Booleans) -> list[float]:
+    """The mean as it is, and with ties at their worst and best; nothing where no tie matters."""
+    if not limited_by_ties(run, column):
+        return []
+    values = (run[column].value, *run.tie_limits(column))
+    if all(limit is values[0] for limit in values):
+        return []
+    return [summary_of(treated(value[counted], policy.undefined), column.aggregate) for value in values]
+
+
+def limited_by_ties(run: RunScores, column: Column) -> bool:
+    """Whether the run has ties, and the measure a worst and a best order of them."""
+    tied = (run.alignments[column.alignment].rows["size"] > 1).any()
+    return column.part == "value" and not column.new_counts and bool(tied)
+
+
+def noted_depths(columns: Sequence[Column]) -> list[int | None]:
+    """The depths for which the share of unjudged documents is told: the first cutoffs, and the whole ranking."""
+    return [*sorted({c.rank_cutoff for c in columns if c.rank_cutoff is not None})[:DEPTHS], None]
+
+
+def judged_above(run: RunScores, depths: Sequence[int | None]) -> Floats:
+    """How many of the documents down to each depth are judged, (depth, judged query); with ties, on average."""
+    alignment = run.alignment
+    rows = alignment.rows
+    judged = alignment.aligner.grade[rows["document"]] >= 0
+    query, start, size = rows["query"][judged], rows["start"][judged], rows["size"][judged]
+    all_judged = np.bincount(query, minlength=len(run.length))
+    counts, longest = [], run.length.max(initial=0)
+    for depth in depths:
+        if depth is None or depth >= longest:
+            counts.append(all_judged)
+            continue
+        above = np.flatnonzero(start < depth)
+        share = np.minimum(depth - start[above], size[above]) / size[above]
+        counts.append(np.bincount(query[above], share, len(all_judged)))
+    return np.array(counts, np.float64)
+
+
+def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
+    """For each judged query, whether the measure looks at tied documents whose best order is unknown."""
+    queries = np.zeros(len(run.length), bool)
+    views = column.measure.views
+    if not column.new_counts or column.part != "value" or views.rule.leaves_ties:
+        return queries
+    # Condensed lists are cut after unjudged documents have left them, which moves others up.
+    end = min((column.rank_cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
+    reads = column.measure.definition.content
+    for rows, batch in run.alignments[column.alignment].batches:
+        queries[rows] = ((batch.size > 1) & (batch.start < end) & (reads | (batch.grade > 0))).any(axis=1)
+    return queries
+
+
+def _corpus_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
+    """How many of the documents to read, and to learn from, the corpus does not have."""
+    columns = plan.content_columns
+    for column in columns:
+        aligner, chosen = run.alignments[column.alignment].aligner, column.measure.chosen
+        assert aligner.reading is not None
+        yield from reading_notes(aligner.reading, (chosen["rel"], chosen["whole"]), chosen["mu"], aligner.judgments.name)
+    judged = counted[: len(run.length)]
+    for column in columns:
+        absent, read = documents_read(run, column)[judged].sum(axis=0).tolist()
+        yield read_note(run.run.name, column, absent, read)
+
+
+def documents_read(run: RunScores, column: Column) -> Integers:
+    """How many of the documents read the corpus does not have, and how many are read: (judged query, 2)."""
+    measure, alignment = column.measure, run.alignments[column.alignment]
+    reading = alignment.aligner.reading
+    assert reading is not None
+    counts = np.zeros((len(run.length), 2), np.int64)
+    for rows, batch in alignment.batches:
+        seen = settled(measure.ordered(batch), measure.views)
+        end = np.minimum(seen.length, measure.cutoff or np.inf)[:, None]
+        read = ~np.isnan(seen.grade) & (seen.start < end)
+        counts[rows, 0] = (read & (reading.document[seen.document] < 0)).sum(axis=1)
+        counts[rows, 1] = read.sum(axis=1)
+    return counts
+
+
+def read_note(run: str, column: Column, absent: int, read: int) -> Note:
+    """How many of the documents that a measure reads are not in the corpus."""
+    return Note("read_not_in_corpus", run, column.label, {"absent": int(absent), "read": int(read)})
+
+
+def reading_notes(reading: Reading, view: tuple[float, bool], mu: float, judgments: str) -> Iterator[Note]:
+    """How many relevant documents the corpus does not have, and how many subtopics have no model."""
+    return learning_notes(judgments, *reading.absent(view), *reading.silent(view, mu))
+
+
+def learning_notes(judgments: str, absent: int, relevant: int, without: int, subtopics: int) -> Iterator[Note]:
+    """The same from counts."""
+    values = {"judgments": judgments, "absent": int(absent), "relevant": int(relevant)}
+    yield Note("relevant_not_in_corpus", values=values)
+    if without:
+        values = {"judgments": judgments, "without": int(without), "subtopics": int(subtopics)}
+        yield Note("subtopics_without_model", values=values)

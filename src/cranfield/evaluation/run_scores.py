@@ -1,0 +1,174 @@
+"""One run's values: computed column by column from its alignments, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cranfield.alignment import Alignment, TopDocuments
+from cranfield.batch import Batch, Booleans, Key
+from cranfield.data import Floats, Integers, Run, Strings
+from cranfield.errors import InputError, MeasureError
+from cranfield.evaluation.columns import AlignmentKey, Column
+from cranfield.measures import Measure
+
+
+class ColumnValues(NamedTuple):
+    """One column of one run, by query: judged queries first, then the run's other ones.
+
+    ``error``: the standard error where tie orders were sampled, else 0. ``hold``: whether lowest and highest are bounds.
+    """
+
+    value: Floats
+    error: Floats
+    hold: Booleans
+
+
+class RunScores:
+    """A run that was read and aligned, and the values of every column asked of it so far."""
+
+    def __init__(
+        self,
+        run: Run,
+        alignments: Mapping[AlignmentKey, Alignment],
+        tops: Mapping[Key, TopDocuments] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
+        self._values: dict[tuple[object, ...], ColumnValues] = {}
+
+    @property
+    def alignment(self) -> Alignment:
+        """Any of the alignments: they agree on queries and lengths."""
+        return next(iter(self.alignments.values()))
+
+    @property
+    def length(self) -> Integers:
+        """Documents retrieved for each judged query; -1 where the run does not answer it."""
+        return self.alignment.length
+
+    @property
+    def unjudged_queries(self) -> Strings:
+        """The run's queries that nobody judged."""
+        return self.alignment.other
+
+    def batches(self, key: AlignmentKey) -> Iterator[tuple[Integers, Batch]]:
+        """Every query once: its number, and its row of a batch; judged queries first."""
+        alignment = self.alignments[key]
+        yield from alignment.batches
+        judged, unjudged = len(alignment.length), len(alignment.other)
+        if unjudged:
+            yield np.arange(judged, judged + unjudged), alignment.unjudged()
+
+    def __getitem__(self, column: Column) -> ColumnValues:
+        if column.identity not in self._values:
+            self._compute(column)
+        return self._values[column.identity]
+
+    def _compute(self, column: Column) -> None:
+        check_measurable(self.run, self.alignments[column.alignment], column.measure)
+        if column.part in ("lowest", "highest"):
+            self._compute_bounds(column)
+            return
+        values = self._empty()
+        for queries, batch in self.batches(column.alignment):
+            compute = column.measure.values if column.part == "value" else column.measure.residual
+            estimate = compute(batch, seed=self.seed)
+            values.value[queries] = estimate.value
+            if estimate.error is not None:
+                values.error[queries] = estimate.error
+        self._values[column.identity] = values
+
+    def _compute_bounds(self, column: Column) -> None:
+        from cranfield.bounds import bounds
+
+        low, high = self._empty(), self._empty()
+        for queries, batch in self.batches(column.alignment):
+            found = bounds(column.measure, batch, seed=self.seed)
+            low.value[queries], high.value[queries], low.hold[queries] = found.low, found.high, found.hold
+        measure, _, alignment = column.identity
+        self._values[measure, "lowest", alignment] = low
+        self._values[measure, "highest", alignment] = ColumnValues(high.value, high.error, low.hold)
+
+    def _empty(self) -> ColumnValues:
+        value, error = np.zeros((2, len(self.length) + len(self.unjudged_queries)))
+        return ColumnValues(value, error, np.ones(len(value), bool))
+
+    def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
+        """The values with ties in their worst and in their best order, for a measure of grades."""
+        worst, best = column.tied("worst"), column.tied("best")
+        if column.measure.views.rule.fixes_order and worst.identity not in self._values:
+            # Where no tie matters, every order gives the value that is known already.
+            open_queries = self._open_queries(column)
+            for limit in (worst, best):
+                self._values[limit.identity] = self._recompute(column, limit, open_queries)
+        return self[worst].value, self[best].value
+
+    def _open_queries(self, column: Column) -> list[tuple[Integers, Integers, Batch]]:
+        """The queries whose score the order of tied documents may change: numbers, rows of a batch, and the batch."""
+        views = column.measure.views
+        # Only what stands above the cutoff counts, unless unjudged documents leave the list before it is cut.
+        end = np.inf if views.condensed or column.rank_cutoff is None else column.rank_cutoff
+        found = []
+        for queries, batch in self.alignments[column.alignment].batches:
+            rows = np.flatnonzero(batch.mixed_ties(end))
+            if len(rows):
+                found.append((queries[rows], rows, batch))
+        return found
+
+    def _recompute(
+        self, column: Column, limit: Column, open_queries: Sequence[tuple[Integers, Integers, Batch]]
+    ) -> ColumnValues:
+        known = self[column]
+        if not open_queries:
+            return known
+        value = known.value.copy()
+        for queries, rows, batch in open_queries:
+            value[queries] = limit.measure.values(batch.rows(rows), seed=self.seed).value
+        return ColumnValues(value, known.error, known.hold)
+
+    def release(self) -> None:
+        """Forget what is large and can be made again from the alignments."""
+        for alignment in self.alignments.values():
+            alignment.release()
+
+
+def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
+    """Raise if the measure needs what the judgments or the run's lists do not have."""
+    aligner = alignment.aligner
+    _check_full_length(run, alignment, measure)
+    if measure.definition.content and aligner.reading is None:
+        raise MeasureError(f"{measure} reads documents, and there is no corpus here to read them in")
+    if measure.definition.subtopics and aligner.subtopics is None:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs judgments by subtopic, and these have none"],
+            hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
+        )
+
+
+def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None:
+    """Raise if a list is longer than the length at which systems were made to stop."""
+    full, depth = measure.views.full, measure.views.depth
+    if full is None:
+        return
+    length = alignment.length if depth is None else np.minimum(alignment.length, depth)
+    longer = np.flatnonzero(length > full)
+    if len(longer):
+        names = alignment.aligner.judgments.queries
+        source = run.place or run.name
+        raise InputError(
+            [f"{source}: query `{names[int(q)]}` has {length[q]} documents; a full list has {full}" for q in longer],
+            hint="give the length at which the system was made to stop, or cut lists with a depth",
+        )
+
+
+def check_query_overlap(run: Run, alignment: Alignment) -> None:
+    """Raise if the run answers no judged query: it probably belongs to another collection."""
+    judged, unjudged = alignment.aligner.judgments.queries, alignment.other
+    if len(unjudged) and len(judged) and (alignment.length < 0).all():
+        raise InputError(
+            [f"{run.place or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
+            hint=f"the judgments are for queries such as `{judged[0]}`; do the two belong together?",
+        )

@@ -1,0 +1,149 @@
+"""Unjudged documents for measures that read documents: which of a run's top documents they read, and where these stand.
+
+They join the judgments with a negative grade, which means: pooled, but not judged. So ties, depths and condensed lists
+mean for them what they mean for judged documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from cranfield.alignment import AlignedRun, Aligner, Alignment, TopDocuments
+from cranfield.batch import Booleans, Key
+from cranfield.content import Corpus
+from cranfield.content.judged import Reading
+from cranfield.content.wanted import WHOLE_RANKING
+from cranfield.data import Floats, Judgments, Strings
+from cranfield.errors import InputError, MeasureError
+from cranfield.measures import Measure
+
+Negative = Literal["unjudged", "nonrel"]
+
+
+def last_rank_read(measure: Measure) -> int:
+    """The last rank at which the measure reads unjudged documents; 0 if it reads none."""
+    if not measure.definition.content or measure.views.condensed:
+        return 0
+    ends = [int(end) for end in (measure.cutoff, measure.views.depth) if end is not None]
+    return min(ends, default=WHOLE_RANKING)
+
+
+def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
+    """Which of a run's top documents the measure reads; of a tie that stays open, all that may be above its end."""
+    position = measure.views.rule.position
+    rank = tops.start if position is None else tops.start + getattr(tops, position)
+    return np.asarray(rank < last_rank_read(measure))
+
+
+def documents_read_by(aligned: AlignedRun, measures: Sequence[Measure], queries: Strings) -> dict[str, set[str]]:
+    """The documents, judged or not, that these measures read in a run, for each judged query."""
+    found: dict[str, set[str]] = {}
+    for key, tops in aligned.tops.items():
+        masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
+        rows = np.flatnonzero(np.any(masks, axis=0) & (tops.query < len(queries))) if masks else np.zeros(0, np.int64)
+        for query, document in zip(tops.query[rows].tolist(), tops.document.take(rows), strict=True):
+            found.setdefault(queries[query], set()).add(document)
+    return found
+
+
+def content_aligner(
+    judgments: Judgments, read: Mapping[str, set[str]], corpus: Any, negative: Negative, top_grade: float | None = None
+) -> Aligner:
+    """The judgments, with the documents that are read besides the judged ones, and the words of all of them."""
+    extended = with_unjudged(judgments, read, negative)
+    return Aligner(extended, reading=Reading(extended, Corpus.open(corpus, wanted=extended.documents)), top=top_grade)
+
+
+def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:
+    """Raise if the corpus has none of the relevant documents."""
+    reading = aligner.reading
+    assert reading is not None
+    for measure in measures:
+        view = measure.chosen["rel"], measure.chosen["whole"]
+        absent, relevant = reading.absent(view)
+        if relevant and absent == relevant:
+            example = aligner.judgments.documents[int(reading.relevant(view).row[0])]
+            raise no_overlap_error(aligner.judgments.name, relevant, example)
+
+
+def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: bool) -> None:
+    """Raise if these measures need judgments by subtopic, or a corpus, that are not there."""
+    for measure in measures:
+        if not subtopics and not measure.chosen["whole"]:
+            whole = replace(measure, parameters=(*measure.parameters, ("whole", True)))
+            raise InputError(
+                [f"{name}: {measure} needs judgments by subtopic, and these have none"],
+                hint=f"`{whole}` takes each query as one subtopic",
+            )
+    if corpus is None:
+        raise MeasureError(
+            f"{measures[0]} reads documents, and needs a corpus of them",
+            hint="corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}",
+        )
+
+
+def no_overlap_error(name: str, relevant: int, example: str) -> InputError:
+    """The corpus has none of the relevant documents."""
+    return InputError(
+        [f"{name}: none of its {relevant} relevant documents is in the corpus, such as `{example}`"],
+        hint="do the two belong together? A corpus must have been made with the judged documents",
+    )
+
+
+def with_unjudged(
+    judgments: Judgments, documents: Mapping[str, set[str]], negative: Negative = "unjudged"
+) -> Judgments:
+    """The judgments with the unjudged ones of these documents after those of each query.
+
+    ``negative`` is what a negative grade in the judgments means.
+
+    >>> from cranfield.formats import read_qrels
+    >>> more = with_unjudged(read_qrels({"q": {"b": 1}, "r": {"b": 0}}), {"q": {"a", "b"}, "x": {"c"}})
+    >>> list(more.documents), more.grade.tolist(), more.begin.tolist()
+    (['b', 'a', 'b'], [1.0, -1.0, 0.0], [0, 2, 3])
+    """
+    begin, judged_ids = judgments.begin, list(judgments.documents)
+    new = [
+        sorted(documents.get(query, set()).difference(judged_ids[begin[q] : begin[q + 1]]))
+        for q, query in enumerate(judgments.queries)
+    ]
+    counts = np.array([len(names) for names in new], np.int64)
+    before = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    at = np.repeat(begin[1:], counts)
+    rows = np.insert(np.arange(len(judged_ids)), at, len(judged_ids) + np.arange(len(at)))
+    ids = Strings.of([*judged_ids, *(name for names in new for name in names)]).take(rows)
+    labels = judgments.labels
+    if labels is not None:
+        query = np.searchsorted(begin, labels.document, side="right") - 1
+        labels = replace(labels, document=labels.document + before[query])
+    judged = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
+    grade: Floats = np.insert(judged, at, -1.0)
+    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels)
+
+
+def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
+    """The alignment of a run, already read, with judgments that hold some of its unjudged documents."""
+    alignment, tops = aligned.alignments[key], aligned.tops.get(key)
+    queries = aligner.judgments.queries
+    moved = aligner.judgments.begin - alignment.aligner.judgments.begin
+    judged = alignment.rows | {"document": alignment.rows["document"] + moved[alignment.rows["query"]]}
+    if tops is None:
+        return aligner.aligned(judged, alignment)
+    row_of = {
+        (q, aligner.judgments.documents[row]): row
+        for q in range(len(queries))
+        for row in range(aligner.judgments.begin[q + 1] - (moved[q + 1] - moved[q]), aligner.judgments.begin[q + 1])
+    }
+    candidates = np.flatnonzero((tops.judged < 0) & (tops.query < len(queries)))
+    ids = zip(tops.query[candidates].tolist(), tops.document.take(candidates), strict=True)
+    document = np.array([row_of.get(pair, -1) for pair in ids], np.int64)
+    rows = candidates[document >= 0]
+    both = {"document": np.concatenate([judged["document"], document[document >= 0]])}
+    for name in ("query", "start", "size", "by_id", "by_input"):
+        both[name] = np.concatenate([judged[name], getattr(tops, name)[rows]])
+    order = np.lexsort((both["by_input"], both["start"], both["query"]))
+    return aligner.aligned(judged | {name: values[order] for name, values in both.items()}, alignment)
