@@ -13,8 +13,8 @@ from sphinx.application import Sphinx
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import PLACES, Definition
-from cranfield.measures.orders import EXACT_EACH, SAMPLES_EACH
-from cranfield.measures.settled import EXACT, SAMPLES
+from cranfield.measures.ties.expectation import EXACT, SAMPLES
+from cranfield.measures.ties.over_orders import EXACT_EACH, SAMPLES_EACH
 from cranfield.report import bibliography
 from cranfield.report.catalogue import CUTOFFS, MEANING, allowed
 

@@ -13,7 +13,7 @@ from cranfield.batch import Batch, Key
 from cranfield.data import Floats, Integers, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures import Measure
-from cranfield.measures.estimate import Estimate
+from cranfield.measures.ties.estimate import Estimate
 
 # Runs that are read before they can be measured, as reading must not wait while a core is free; fewer where they may
 # hold more judged documents together than this.

@@ -9,8 +9,8 @@ import numpy as np
 from cranfield.batch import Batch, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
-from cranfield.measures.places import mean_at
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.positions import mean_at
 from cranfield.measures.weights import harmonic
 from cranfield.rows import running, summed
 

@@ -15,7 +15,6 @@ import numpy as np
 from cranfield.batch import Batch, from_ranking
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
-from cranfield.measures.estimate import Estimate
 from cranfield.measures.parameters import (
     SHARED,
     GainKind,
@@ -27,6 +26,7 @@ from cranfield.measures.parameters import (
     Share,
     literal,
 )
+from cranfield.measures.ties.estimate import Estimate
 from cranfield.views import Gains, Views, ordered, settled
 
 # What the file of a family needs: the decorator, and types for the parameters of its functions.
@@ -307,9 +307,9 @@ class Measure:
         arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
         if self.definition.orders == "closed" and self.views.depth is None and not self.views.terminal:
             return Estimate(function(settled(seen, self.views), **arguments))
-        from cranfield.measures.cuts import over_cuts
-        from cranfield.measures.orders import over_each, over_orders
-        from cranfield.measures.settled import split
+        from cranfield.measures.ties.expectation import split
+        from cranfield.measures.ties.over_cuts import over_cuts
+        from cranfield.measures.ties.over_orders import over_each, over_orders
 
         def plain(b: Batch) -> Estimate:
             return Estimate(function(b, **arguments))

@@ -9,9 +9,9 @@ import numpy as np
 from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
-from cranfield.measures.places import mean_at
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.positions import mean_at
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.rows import summed
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
-from cranfield.measures.places import mean_in
+from cranfield.measures.ties.positions import mean_in
 from cranfield.measures.weights import hurwitz
 from cranfield.rows import running, summed
 

@@ -14,10 +14,10 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.parameters import GREAT
-from cranfield.measures.places import mean_in
 from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.positions import mean_in
 from cranfield.measures.user_model import unseen
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.rows import running, summed

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import zeta
 
-from cranfield.measures import places
-from cranfield.measures.orders import _sample
-from cranfield.measures.places import mean_in, shared
+from cranfield.measures.ties import positions as places
+from cranfield.measures.ties.over_orders import _sample
+from cranfield.measures.ties.positions import mean_in, shared
 from cranfield.measures.weights import hurwitz
 
 runs = st.lists(

@@ -15,8 +15,18 @@ import numpy as np
 
 from cranfield.batch import CELLS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers
-from cranfield.measures.estimate import Estimate
-from cranfield.measures.settled import EXACT, SAMPLES, Scorer, Settled, expected, generator, groups, kinds, once
+from cranfield.measures.ties.estimate import Estimate
+from cranfield.measures.ties.expectation import (
+    EXACT,
+    SAMPLES,
+    Scorer,
+    Settled,
+    expected,
+    generator,
+    groups,
+    kinds,
+    once,
+)
 from cranfield.rows import running
 
 # The same where no two documents are alike, so that every order is to be read anew.

@@ -18,8 +18,8 @@ import numpy as np
 
 from cranfield.batch import COLUMNS, Batch, Booleans
 from cranfield.data import Floats, Integers
-from cranfield.measures.estimate import Estimate
-from cranfield.measures.places import alike, shared, sums
+from cranfield.measures.ties.estimate import Estimate
+from cranfield.measures.ties.positions import alike, shared, sums
 from cranfield.rows import picked
 
 EXACT = 5_000  # possibilities of one query up to which all of them are taken

@@ -9,8 +9,18 @@ import numpy as np
 
 from cranfield.batch import Batch, Booleans
 from cranfield.data import Integers
-from cranfield.measures.estimate import Estimate
-from cranfield.measures.settled import EXACT, SAMPLES, Scorer, Settled, expected, generator, groups, kinds, once
+from cranfield.measures.ties.estimate import Estimate
+from cranfield.measures.ties.expectation import (
+    EXACT,
+    SAMPLES,
+    Scorer,
+    Settled,
+    expected,
+    generator,
+    groups,
+    kinds,
+    once,
+)
 
 FEW = 8  # documents of one kind across a cut, up to which queries that have as many go together
 

@@ -1,0 +1,1 @@
+"""Ties: how the expectation of a measure over the orders of tied documents is taken."""
