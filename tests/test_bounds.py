@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.batch import from_ranking
 from cranfield.bounds import bounds
-from test_ties import GAINING, NAMES
+from every_measure import GAINING, NAMES
 
 binary = [None, None, None, 0, 1]
 graded = [None, None, 0, 1, 2, 3]

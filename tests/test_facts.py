@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from test_ties import NAMES
+from every_measure import NAMES
 
 GRADES = (0, 1, 3)
 WORLDS = [list(world) for n in range(5) for world in itertools.product(GRADES, repeat=n)]

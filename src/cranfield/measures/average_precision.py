@@ -10,7 +10,8 @@ from cranfield.batch import Batch, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
 from cranfield.measures.ratio import ratio
-from cranfield.measures.ties.positions import mean_at
+from cranfield.measures.ties.positions import mean_for_nth
+from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import harmonic
 from cranfield.rows import running, summed
 
@@ -55,7 +56,12 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
 
 
 @measure(
-    "SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", bounds=(0, float("inf")), terminal=UNBOUNDED, local=True
+    "SP",
+    cite="moffat2013",
+    formula="SP@k = Σ_{i≤k} b_i P@i",
+    bounds=(0, float("inf")),
+    terminal=UNBOUNDED,
+    local=True,
 )
 def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     """Average precision before it is divided by the number of relevant documents.
@@ -71,7 +77,7 @@ def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     "SN_AP",
     cite="moffat2013",
     formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i",
-    orders="cuts",
+    ties=OverCuts(),
     local=True,
     topward=False,
 )
@@ -132,7 +138,7 @@ def inferred_average_precision(b: Batch) -> Floats:
         many = judged[first].astype(np.int64)
         owner, j = ragged(many)
         start, size = b.start[first][owner], b.size[first][owner]
-        inverse = mean_at(size, many[owner], j, lambda tie, place: 1 / (start[tie] + place + 1))
+        inverse = mean_for_nth(size, many[owner], j, lambda tie, place: 1 / (start[tie] + place + 1))
         found = _inferred(stands[:, row[owner], column[owner]], j, inverse) * (relevant[first] / many)[owner]
         value += np.bincount(row[owner], found, len(value))
     return ratio(value, b.R)

@@ -11,7 +11,8 @@ from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
-from cranfield.measures.ties.positions import mean_at
+from cranfield.measures.ties.positions import mean_for_nth
+from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.rows import summed
 
@@ -120,7 +121,7 @@ def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = 
     cite="moffat2013",
     formula="SN_DCG@k = DCG@k / DCG@k of the same k documents in descending order of gain",
     gains="graded",
-    orders="cuts",
+    ties=OverCuts(),
     local=True,
     topward=False,
     idle=NO_BASE,
@@ -176,7 +177,7 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
         above = np.where(b.size == 1, above, ((inside - b.start) * overlap(ideal) + beyond) / b.size)
         several = many > 1
         start, own = b.start[several], ideal[several]
-        above[several] = mean_at(
+        above[several] = mean_for_nth(
             b.size[several], many[several], nth[several], lambda i, x: overlap(np.maximum(start[i] + x, own[i]))
         )
     found = summed(np.where(b.relevant, overlap(depth)[:, None] - above, 0))

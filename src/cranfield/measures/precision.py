@@ -11,6 +11,7 @@ from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.weights import count, harmonic
 from cranfield.rows import running, summed
 
@@ -134,7 +135,9 @@ def r_precision_at(b: Batch, *, k: Rank) -> Floats:
 Rule = Literal["trec9", "trec10", "exact"]
 
 
-@measure("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", orders="but one")
+@measure(
+    "IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", ties=OneOpenClosedForm()
+)
 def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> Floats:
     """The best precision that can be had at this recall or beyond.
 
@@ -173,7 +176,13 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
     return values
 
 
-@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED, local=True)
+@measure(
+    "SetP",
+    cite="cleverdon1966",
+    formula="SetP = relevant retrieved / retrieved",
+    terminal=UNORDERED,
+    local=True,
+)
 def set_precision(b: Batch) -> Floats:
     """The share of relevant documents among all that were retrieved; 0 for an empty answer.
 
@@ -288,7 +297,13 @@ def number_relevant_retrieved(b: Batch) -> Floats:
 
 
 @measure(
-    "NumQ", cite="buckley2005", formula="NumQ = 1", bounds=(0, inf), aggregate="sum", terminal=UNORDERED, local=True
+    "NumQ",
+    cite="buckley2005",
+    formula="NumQ = 1",
+    bounds=(0, inf),
+    aggregate="sum",
+    terminal=UNORDERED,
+    local=True,
 )
 def number_of_queries(b: Batch) -> Floats:
     """One for every query that counts; summed over queries.

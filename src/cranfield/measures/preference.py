@@ -12,6 +12,7 @@ from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import harmonic
 from cranfield.rows import summed
 from cranfield.views import condense
@@ -173,7 +174,7 @@ def graded_preference_relative_to_rank(b: Batch) -> Floats:
     "Accuracy",
     cite="radlinski2010",
     formula="Accuracy@k = 1 - Σ_{rel i≤k} nonrel above i / (rel in k · nonrel in k)",
-    orders="cuts",
+    ties=OverCuts(),
     local=True,
     topward=False,
 )

@@ -17,7 +17,8 @@ from cranfield.measures.parameters import GREAT
 from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ratio import ratio
-from cranfield.measures.ties.positions import mean_in
+from cranfield.measures.ties.positions import mean_over_ranges
+from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.user_model import unseen
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.rows import running, summed
@@ -33,7 +34,7 @@ LOG2: Weights = log_discount("log2", 2.0)
     "IPrecAvg",
     cite="salton1983",
     formula="IPrecAvg = mean of IPrec@r over r = 0, 1/(n-1), ..., 1,  n = points",
-    orders="but one",
+    ties=OneOpenClosedForm(),
 )
 def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule = "trec9") -> Floats:
     """Interpolated precision, averaged over eleven levels of recall: what average precision replaced.
@@ -151,7 +152,7 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
     cite="robertson2012",
     formula="yaAP = log((1 + S) / (1 + R - S)),  S = Σ_i b_i P@i",
     bounds=(-inf, inf),
-    orders="but one",
+    ties=OneOpenClosedForm(),
 )
 def yet_another_average_precision(b: Batch) -> Floats:
     """Average precision on a logistic scale, smoothed so that 0 and 1 stay finite.
@@ -211,7 +212,7 @@ def binary_gain(b: Batch) -> Floats:
     cite="buckley2005",
     formula="G = Σ_i g_i / log2(2 + Σ_{j≤i} (max(ideal g_j, 1) - g_j)) / Σ ideal g",
     gains="graded",
-    orders="but one",
+    ties=OneOpenClosedForm(),
     topward=False,
 )
 def normalised_gain(b: Batch) -> Floats:
@@ -238,7 +239,7 @@ def normalised_gain(b: Batch) -> Floats:
             which = np.repeat(which, times)
             return discount(query[which], place + 1, met[which])
 
-        worth[query, column] = mean_in(first, size, at, b.ideal[query], met)
+        worth[query, column] = mean_over_ranges(first, size, at, b.ideal[query], met)
     return ratio(summed(np.where(b.relevant, b.gain * worth, 0)), b.mass)
 
 

@@ -14,8 +14,9 @@ from cranfield.batch import CELLS, Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
-from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
 from cranfield.measures.satisfaction import gain_per_document
+from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.rows import running, summed
 from cranfield.views import fill
@@ -130,7 +131,7 @@ def inverse_squares_target(
     cite="moffat2015",
     formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j",
     gains="scaled",
-    orders="one open",
+    ties=OneOpenEnumerated(),
     residual=lambda b, *, T, horizon: _if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
     local=True,
     topward=False,
@@ -160,8 +161,7 @@ ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of
     cite="zhang2017",
     formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING),
+    ties=OverOrders(affects_score=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING)),
     residual=lambda b, *, k, T: _if_filled(b, k, bejeweled_player_model, k=k, T=T),
     terminal=FIXED,
     local=True,
@@ -215,8 +215,7 @@ NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
     cite="azzopardi2021",
     formula=f"{NEARLY},  i ≤ k",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, k: nearer(b, k),
+    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
     local=True,
     topward=False,
     terminal=FIXED,
@@ -236,8 +235,7 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} i/(i+1),  i ≤ k",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, k: nearer(b, k),
+    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
     local=True,
     topward=False,
     terminal=FIXED,
@@ -257,8 +255,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} p,  i ≤ horizon",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, p, horizon: nearer(b, horizon),
+    ties=OverOrders(affects_score=lambda b, *, p, horizon: nearer(b, horizon)),
     local=True,
     topward=False,
 )
@@ -277,8 +274,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     cite="azzopardi2021",
     formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, T, horizon: nearer(b, horizon),
+    ties=OverOrders(affects_score=lambda b, *, T, horizon: nearer(b, horizon)),
     local=True,
     topward=False,
 )
