@@ -61,7 +61,7 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
     formula="SP@k = Σ_{i≤k} b_i P@i",
     bounds=(0, float("inf")),
     terminal=UNBOUNDED,
-    local=True,
+    retrieved_only=True,
 )
 def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     """Average precision before it is divided by the number of relevant documents.
@@ -78,8 +78,8 @@ def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     cite="moffat2013",
     formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i",
     ties=OverCuts(),
-    local=True,
-    topward=False,
+    retrieved_only=True,
+    rewards_promotion=False,
 )
 def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     """Average precision as if nothing were relevant but what the first k hold.
@@ -115,8 +115,8 @@ def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floa
     "infAP",
     cite="yilmaz2006",
     formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def inferred_average_precision(b: Batch) -> Floats:
     """Average precision estimated from a pool of which only a random sample was judged.
@@ -160,7 +160,7 @@ def _inferred(stands: Floats, j: Integers | int, inverse: Floats) -> Floats:
     cite="sakai2007",
     formula="Q@k = Σ_{i≤k} isrel(i) (β cg(i) + count(i)) / (β cg_ideal(i) + i) / R   (norm='min': / min(k, R))",
     gains="graded",
-    topward=False,
+    rewards_promotion=False,
 )
 def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm: Literal["R", "min"] = "R") -> Floats:
     """Average precision for graded relevance: precision blended with how much of the ideal gain was collected.

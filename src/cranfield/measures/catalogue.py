@@ -66,12 +66,12 @@ class Definition:
     ties: TieStrategy = CLOSED_FORM  # how its expectation over the orders of tied documents is taken
     residual: Kernel | None = None
     terminal: str = ""  # why it has no terminal form; empty where it has one
-    local: bool = False  # reads nothing but the documents retrieved
-    topward: bool = True  # a better document moved up never lowers it
-    judged: bool = False  # reads documents that are judged not relevant
+    retrieved_only: bool = False  # reads nothing but the documents retrieved
+    rewards_promotion: bool = True  # a better document moved up never lowers it
+    uses_nonrelevant: bool = False  # reads documents that are judged not relevant
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # reads documents, and needs a corpus of them
-    idle: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
+    unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
 
     # Signatures take long to read, and most measures are not asked for.
     @cached_property
@@ -128,12 +128,12 @@ def measure(
     ties: TieStrategy = CLOSED_FORM,
     residual: Kernel | None = None,
     terminal: str = UNDEFINED,
-    local: bool = False,
-    topward: bool = True,
-    judged: bool = False,
+    retrieved_only: bool = False,
+    rewards_promotion: bool = True,
+    uses_nonrelevant: bool = False,
     subtopics: bool = False,
     content: bool = False,
-    idle: tuple[tuple[str, str, Any], ...] = (),
+    unused_when: tuple[tuple[str, str, Any], ...] = (),
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -157,12 +157,12 @@ def measure(
             ties,
             residual,
             terminal,
-            local,
-            topward,
-            judged,
+            retrieved_only,
+            rewards_promotion,
+            uses_nonrelevant,
             subtopics,
             content,
-            idle,
+            unused_when,
         )
         return function
 
@@ -212,7 +212,7 @@ class Measure:
                 f"{self.symbol}: with rel a document is relevant or not, and a gain has no use",
                 hint="give one of the two",
             )
-        for name, other, value in self.definition.idle:
+        for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:
                 raise MeasureError(
                     f"{self.symbol}: {name} has no use with {other}={literal(value)}",
@@ -274,7 +274,7 @@ class Measure:
     def values(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The score of every query of a batch, and the sampling error where orders had to be sampled."""
         # A document without gain by its highest grade may have some by another subtopic's.
-        whole = self.definition.judged or self.definition.subtopics
+        whole = self.definition.uses_nonrelevant or self.definition.subtopics
         return self.scored(self.ordered(batch, whole=whole), seed=seed)
 
     def residual(self, batch: Batch, *, seed: int = 0) -> Estimate:
@@ -306,7 +306,7 @@ class Measure:
             self.views,
             bounded=self.views.terminal and self.chosen.get("ideal") == "bounded",
             cutoff=self.arguments.get("k") or NO_CUTOFF,
-            retrieved_only=self.definition.local,
+            retrieved_only=self.definition.retrieved_only,
         )
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:

@@ -87,8 +87,8 @@ reading = partial(
     cite="hui2017",
     ties=OverDistinctOrders(),
     terminal="a terminal document says nothing that could be read",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
     content=True,
 )
 

@@ -41,7 +41,7 @@ def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     gains="graded",
     bounds=(0, inf),
     terminal=UNBOUNDED,
-    local=True,
+    retrieved_only=True,
 )
 def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     """All gain in the first k, wherever it stands there.
@@ -60,8 +60,8 @@ def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     gains="graded",
     bounds=(0, inf),
     terminal=UNBOUNDED,
-    local=True,
-    idle=NO_BASE,
+    retrieved_only=True,
+    unused_when=NO_BASE,
 )
 def discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -81,7 +81,7 @@ def discounted_cumulated_gain(
     formula="nDCG@k = DCG@k / DCG@k of all judged documents in descending order of gain",
     gains="ideal",
     terminal=TERMINAL,
-    idle=NO_BASE,
+    unused_when=NO_BASE,
 )
 def normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -103,8 +103,8 @@ def normalised_discounted_cumulated_gain(
     formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain",
     gains="scaled",
     terminal=FIXED,
-    local=True,
-    idle=NO_BASE,
+    retrieved_only=True,
+    unused_when=NO_BASE,
 )
 def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """How much of the discounted gain of k perfect documents the ranking reaches.
@@ -122,9 +122,9 @@ def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = 
     formula="SN_DCG@k = DCG@k / DCG@k of the same k documents in descending order of gain",
     gains="graded",
     ties=OverCuts(),
-    local=True,
-    topward=False,
-    idle=NO_BASE,
+    retrieved_only=True,
+    rewards_promotion=False,
+    unused_when=NO_BASE,
 )
 def self_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0

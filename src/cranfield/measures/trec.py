@@ -115,7 +115,7 @@ def utility(
     bounds=(0, inf),
     aggregate="sum",
     terminal=UNORDERED,
-    judged=True,
+    uses_nonrelevant=True,
 )
 def number_judged_nonrelevant_retrieved(b: Batch) -> Floats:
     """How many documents judged not to be relevant were retrieved; summed over queries.
@@ -132,8 +132,8 @@ def number_judged_nonrelevant_retrieved(b: Batch) -> Floats:
     cite="sakai2007",
     formula="Unjudged@k = documents in the first k that nobody judged / k",
     terminal=FIXED,
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def unjudged(b: Batch, *, k: Rank) -> Floats:
     """The share of the first k ranks that hold a document which nobody judged.
@@ -180,7 +180,7 @@ def yet_another_average_precision(b: Batch) -> Floats:
     cite="buckley2004 robertson2006",
     formula="GMbpref = exp mean log max(bpref, 0.00001)",
     aggregate="geometric",
-    judged=True,
+    uses_nonrelevant=True,
 )
 def geometric_mean_binary_preference(b: Batch) -> Floats:
     """bpref, averaged over queries so that doubling a poor query counts as much as doubling a good one.
@@ -213,7 +213,7 @@ def binary_gain(b: Batch) -> Floats:
     formula="G = Σ_i g_i / log2(2 + Σ_{j≤i} (max(ideal g_j, 1) - g_j)) / Σ ideal g",
     gains="graded",
     ties=OneOpenClosedForm(),
-    topward=False,
+    rewards_promotion=False,
 )
 def normalised_gain(b: Batch) -> Floats:
     """Gain found, each document discounted by how much the documents above it lack of a perfect ranking.
@@ -301,7 +301,7 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
     cite="jarvelin2002",
     formula="nDCG_rel = mean over documents with gain of nDCG at their rank; of the whole ranking for those not found",
     gains="graded",
-    topward=False,
+    rewards_promotion=False,
 )
 def normalised_discounted_cumulated_gain_at_relevant(b: Batch) -> Floats:
     """nDCG, averaged over the ranks of the relevant documents.
@@ -366,8 +366,8 @@ def rank_biased_precision_by_query(b: Batch, *, p: Probability = 0.9) -> Floats:
     "RBPres",
     cite="moffat2008",
     formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def rank_biased_precision_residual(b: Batch, *, p: Probability = 0.9) -> Floats:
     """How much higher RBP could be if all that nobody judged, and all below the end of the ranking, were relevant.
