@@ -240,7 +240,7 @@ class Measure:
         return f"{self.symbol}{f'({inside})' if inside else ''}{at}{self.views}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is cached is computed again in another process: functions do not travel.
+        # What is cached holds functions, which cannot be pickled. It is computed again where it is needed.
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
