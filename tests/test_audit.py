@@ -95,13 +95,13 @@ def test_bounds_are_those_of_evaluate_and_hold_the_score(undefined: str) -> None
 
 
 def test_worst_expected_best(museum: Audit) -> None:
-    topward = [m for m, name in enumerate(MEASURES) if cf.parse(name).definition.topward]
+    promoting = [m for m, name in enumerate(MEASURES) if cf.parse(name).definition.rewards_promotion]
     worst, expected, best, score = (
-        array[:, topward] for array in (museum.worst, museum.expected, museum.best, museum.score)
+        array[:, promoting] for array in (museum.worst, museum.expected, museum.best, museum.score)
     )
     assert (worst <= expected + 1e-12).all()
     assert (expected <= best + 1e-12).all()
-    place = museum.place[:, topward]
+    place = museum.place[:, promoting]
     assert ((place >= 0) & (place <= 1) | np.isnan(place)).all()
     assert (np.isnan(place) == (best - worst <= 1e-12)).all()
     assert worst + np.nan_to_num(place) * (best - worst) == pytest.approx(score)

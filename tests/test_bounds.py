@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.batch import from_ranking
 from cranfield.bounds import bounds
-from test_ties import GAINING, NAMES
+from every_measure import GAINING, NAMES
 
 binary = [None, None, None, 0, 1]
 graded = [None, None, 0, 1, 2, 3]
@@ -41,7 +41,7 @@ def check(name: str, ranking: list, missed: list, grades: list) -> None:
         assert np.isnan(found.low[0])
         return
     low, high = np.nanmin(values), np.nanmax(values)
-    if measure.definition.judged:
+    if measure.definition.uses_nonrelevant:
         # The score as it stands is of no full set of judgments, and is part of the interval.
         score = measure([tuple(g) for g in ranking], missed)
         low, high = min(low, score), max(high, score)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.measures.catalogue import with_residual
-from test_ties import NAMES, missed, rankings
+from every_measure import NAMES, missed, rankings
 
 BIBLIOGRAPHY = files("cranfield").joinpath("references.bib").read_text()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from test_ties import NAMES
+from every_measure import NAMES
 
 GRADES = (0, 1, 3)
 WORLDS = [list(world) for n in range(5) for world in itertools.product(GRADES, repeat=n)]
@@ -23,12 +23,12 @@ def same(a: float, b: float) -> bool:
     return a == b or bool(np.isnan(a) and np.isnan(b))
 
 
-def local(measure: cf.Measure) -> bool:
+def retrieved_only(measure: cf.Measure) -> bool:
     """Documents that were not retrieved change nothing, but for the top grade, which is the collection's."""
     return all(same(measure(world, [3, *missed]), measure(world, [3])) for world in WORLDS for missed in MISSED)
 
 
-def topward(measure: cf.Measure) -> bool:
+def rewards_promotion(measure: cf.Measure) -> bool:
     """A better document that changes places with a worse one above it never lowers the score."""
     for world, missed in itertools.product(WORLDS, MISSED):
         score = measure(world, [3, *missed])
@@ -62,19 +62,19 @@ def blind_to_nonrelevant(measure: cf.Measure) -> bool:
 def test_declared_facts(name: str) -> None:
     measure = cf.parse(name)
     facts = measure.definition
-    if facts.local:
-        assert local(measure)
-    if facts.topward:
-        assert topward(measure)
-    if facts.local and facts.topward:
+    if facts.retrieved_only:
+        assert retrieved_only(measure)
+    if facts.rewards_promotion:
+        assert rewards_promotion(measure)
+    if facts.retrieved_only and facts.rewards_promotion:
         assert rising(measure)
-    if not facts.judged:
+    if not facts.uses_nonrelevant:
         assert blind_to_nonrelevant(measure)
 
 
 @pytest.mark.parametrize(
     ("check", "name"),
-    [(local, "AP"), (local, "nDCG@3"), (topward, "SN_AP@3"), (topward, "Q"), (topward, "SN_DCG@2"),
+    [(retrieved_only, "AP"), (retrieved_only, "nDCG@3"), (rewards_promotion, "SN_AP@3"), (rewards_promotion, "Q"), (rewards_promotion, "SN_DCG@2"),
      (blind_to_nonrelevant, "bpref"), (blind_to_nonrelevant, "Judged@2")],
 )  # fmt: skip
 def test_a_false_fact_is_found(check, name: str) -> None:

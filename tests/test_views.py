@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.batch import from_ranking
 from cranfield.views import Gains, condense, truncate
-from test_ties import NAMES, missed, orders, rankings, same
+from every_measure import NAMES, missed, orders, rankings, same
 
 TOP = 3
 TERMINAL = ["RR", "RR(rel=2)", "RBP(p=0.7, max=3)", "nDCG(max=3)", "nDCG(max=3, ideal='bounded')", "AP", "AP(rel=2)",

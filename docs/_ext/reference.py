@@ -12,26 +12,10 @@ from sphinx.application import Sphinx
 
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES, parse
-from cranfield.measures.catalogue import PLACES, Definition
-from cranfield.measures.orders import EXACT_EACH, SAMPLES_EACH
-from cranfield.measures.settled import EXACT, SAMPLES
+from cranfield.measures.catalogue import Definition
 from cranfield.report import bibliography
 from cranfield.report.catalogue import CUTOFFS, MEANING, allowed
 
-TIES = {
-    "closed": "exact, in closed form.",
-    "cuts": "exact where it matters which tied documents reach the first k: all possibilities are weighed, "
-    f"or {SAMPLES:,} drawn where these are too many.",
-    "but one": "the mean over all orders of tied documents, the places of one of them in closed form; beyond "
-    f"{EXACT:,} orders of the others, over {SAMPLES:,} drawn ones, and a note gives the standard error.",
-    "one open": "the mean over all orders of tied documents; beyond "
-    f"{EXACT:,} orders of all but one of them, or {PLACES['one open'] * EXACT:,} of all, over {SAMPLES:,} drawn ones, "
-    "and a note gives the standard error.",
-    "all": f"the mean over all orders of tied documents; beyond {EXACT:,} orders of a query, "
-    f"over {SAMPLES:,} drawn ones, and a note gives the standard error.",
-    "each": f"the mean over all orders of tied documents; beyond {EXACT_EACH:,} orders of a query, "
-    f"over {SAMPLES_EACH:,} drawn ones, and a note gives the standard error.",
-}
 GAINS = {
     "binary": "relevant or not: a grade of `rel` or more counts 1.",
     "graded": "gains, from grades by `gain`.",
@@ -84,6 +68,14 @@ def bounds(d: Definition) -> str:
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
 
 
+def ties(d: Definition) -> str:
+    """How the expectation over ties is taken, and when it is exact."""
+    if not d.ties.samples:
+        return f"{d.ties.summary}."
+    sampled = f"over {d.ties.samples:,} drawn ones, and a note gives the standard error"
+    return f"{d.ties.summary}; beyond {d.ties.exact_up_to}, {sampled}."
+
+
 def barren(d: Definition) -> bool:
     """Whether a measure is undefined for a query without relevant documents, found out by asking it."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
@@ -100,7 +92,7 @@ def entry(d: Definition) -> str:
         f"- **Bounds:** {bounds(d)}.",
         *(["- **Where no document is relevant:** undefined."] if barren(d) else []),
         f"- **Over queries:** {AGGREGATES[d.aggregate]}.",
-        f"- **With `ties=expected`:** {TIES[d.orders]}",
+        f"- **With `ties=expected`:** {ties(d)}",
         f"- **Terminal form:** {'none: ' + d.terminal if d.terminal else 'yes, see {doc}`/concepts/truncated`'}.",
         f"- **Residual:** {residual}",
         *(f"- **Source:** {bibliography.reference(key)}." for key in d.cite.split()),

@@ -63,15 +63,15 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
     full, unjudged = reveal(seen)
     many = unjudged.sum(axis=1)
     definition = measure.definition
-    if not definition.judged:
+    if not definition.uses_nonrelevant:
         full = full.compact(full.relevant | unjudged | full.nil)
         unjudged = full.grade < 0
-    if definition.local and definition.topward:
+    if definition.retrieved_only and definition.rewards_promotion:
         numbers = [np.unique([0, n]) for n in many.tolist()]
         hold = np.ones(len(many), bool)
     else:
         numbers = [np.unique(np.linspace(0, n, min(n + 1, TRIED)).astype(np.int64)) for n in many.tolist()]
-        hold = (many < TRIED) & definition.topward & _two_valued(measure, batch)
+        hold = (many < TRIED) & definition.rewards_promotion & _two_valued(measure, batch)
     if measure.gains.of(np.zeros(1), batch.top)[0] > 0:
         hold[:] = False  # a document judged not to be relevant gains more than one that nobody judged
     query = np.repeat(np.arange(len(many)), [len(n) for n in numbers])

@@ -255,7 +255,7 @@ def naive(name: str, documents: int) -> dict[str, bool]:
 
 @pytest.mark.parametrize("name", [name for name in SOME if "depth" not in name])
 def test_verdicts_by_loops(name: str) -> None:
-    documents = 3 if "condensed" in name or CATALOGUE[family(name).symbol].judged else 4
+    documents = 3 if "condensed" in name or CATALOGUE[family(name).symbol].uses_nonrelevant else 4
     found, expected = dict(of(name, documents).verdicts()), naive(name, documents)
     assert {key: found[key].holds for key in expected} == expected
 
@@ -414,7 +414,7 @@ def test_every_measure_can_be_checked(symbol: str) -> None:
     found = checked(name, documents=3)
     assert tuple(found.holds) == PROPERTIES
     definition = CATALOGUE[symbol]
-    if definition.local:
+    if definition.retrieved_only:
         assert found.holds["localized"] is not False
     low, high = definition.bounds
     if math.isfinite(low) and math.isfinite(high):
@@ -423,7 +423,7 @@ def test_every_measure_can_be_checked(symbol: str) -> None:
 
 def test_plain_measures_are_not_moved_by_judgments_of_what_is_not_relevant() -> None:
     for symbol, definition in CATALOGUE.items():
-        if not (definition.judged or definition.content) and definition.cutoff != "recall":
+        if not (definition.uses_nonrelevant or definition.content) and definition.cutoff != "recall":
             assert checked(symbol, documents=3).holds["stable"], symbol
 
 

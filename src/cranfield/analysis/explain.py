@@ -166,7 +166,7 @@ def _explained(run: Run, aligner: Aligner, measure: Measure, seen: Batch, query:
             [f"{aligner.judgments.name}: {measure} is undefined for query `{query}`"],
             hint="the corpus has no document that is relevant to any of its subtopics",
         )
-    rows = ranking(seen, measure.arguments()["k"])
+    rows = ranking(seen, measure.arguments["k"])
     names = reading.relevant(view).names[int(seen.query[0])]
     near = reading.nearness(seen.query, rows, view, mu)[0, :, : len(names)]
     told = Words(reading, seen.query, rows, measure)

@@ -9,8 +9,9 @@ import numpy as np
 from cranfield.batch import Batch, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
-from cranfield.measures.places import mean_at
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.positions import mean_for_nth
+from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import harmonic
 from cranfield.rows import running, summed
 
@@ -55,7 +56,12 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
 
 
 @measure(
-    "SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", bounds=(0, float("inf")), terminal=UNBOUNDED, local=True
+    "SP",
+    cite="moffat2013",
+    formula="SP@k = Σ_{i≤k} b_i P@i",
+    bounds=(0, float("inf")),
+    terminal=UNBOUNDED,
+    retrieved_only=True,
 )
 def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     """Average precision before it is divided by the number of relevant documents.
@@ -71,9 +77,9 @@ def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
     "SN_AP",
     cite="moffat2013",
     formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i",
-    orders="cuts",
-    local=True,
-    topward=False,
+    ties=OverCuts(),
+    retrieved_only=True,
+    rewards_promotion=False,
 )
 def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     """Average precision as if nothing were relevant but what the first k hold.
@@ -109,8 +115,8 @@ def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floa
     "infAP",
     cite="yilmaz2006",
     formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def inferred_average_precision(b: Batch) -> Floats:
     """Average precision estimated from a pool of which only a random sample was judged.
@@ -132,7 +138,7 @@ def inferred_average_precision(b: Batch) -> Floats:
         many = judged[first].astype(np.int64)
         owner, j = ragged(many)
         start, size = b.start[first][owner], b.size[first][owner]
-        inverse = mean_at(size, many[owner], j, lambda tie, place: 1 / (start[tie] + place + 1))
+        inverse = mean_for_nth(size, many[owner], j, lambda tie, place: 1 / (start[tie] + place + 1))
         found = _inferred(stands[:, row[owner], column[owner]], j, inverse) * (relevant[first] / many)[owner]
         value += np.bincount(row[owner], found, len(value))
     return ratio(value, b.R)
@@ -154,7 +160,7 @@ def _inferred(stands: Floats, j: Integers | int, inverse: Floats) -> Floats:
     cite="sakai2007",
     formula="Q@k = Σ_{i≤k} isrel(i) (β cg(i) + count(i)) / (β cg_ideal(i) + i) / R   (norm='min': / min(k, R))",
     gains="graded",
-    topward=False,
+    rewards_promotion=False,
 )
 def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm: Literal["R", "min"] = "R") -> Floats:
     """Average precision for graded relevance: precision blended with how much of the ideal gain was collected.

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from cranfield.batch import Batch, from_ranking
-from cranfield.data import Floats
 from cranfield.errors import MeasureError
-from cranfield.measures.estimate import Estimate
 from cranfield.measures.parameters import (
     SHARED,
     GainKind,
@@ -27,7 +22,9 @@ from cranfield.measures.parameters import (
     Share,
     literal,
 )
-from cranfield.views import Gains, Views, ordered, settled
+from cranfield.measures.ties.estimate import Estimate
+from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
+from cranfield.views import Gains, Views, ordered
 
 # What the file of a family needs: the decorator, and types for the parameters of its functions.
 __all__ = [
@@ -43,16 +40,7 @@ __all__ = [
     "measure",
 ]
 
-Kernel = Callable[..., Floats]
 Cutoff = Literal["none", "optional", "required", "recall"]
-# How the expectation over tied documents is had: in closed form, or as a mean over which of them
-# reach the first k, over all their orders, or over those of documents of which no two are alike. "but one" is all
-# orders, where there is a closed form for a single open place; "one open", where the measure itself goes through those.
-Orders = Literal["closed", "cuts", "but one", "one open", "all", "each"]
-# How many orders that differ in the place of one document are scored for about the price of a single one.
-PLACES = {"all": 1, "one open": 10, "but one": math.inf}
-NO_CUT = 1 << 60  # below any ranking
-
 
 # Why a measure has no terminal form.
 UNDEFINED = "nobody has defined one for it"
@@ -60,6 +48,7 @@ FIXED = "its divisor is fixed, so that it cannot tell silence from failure"
 UNORDERED = "it does not look at the order, and a terminal document is a place in it"
 UNBOUNDED = "it has no ideal that a terminal document could be part of"
 TERMINAL = ""
+CLOSED_FORM = ClosedForm()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,16 +63,15 @@ class Definition:
     gains: GainKind
     bounds: tuple[float, float]
     aggregate: Literal["mean", "geometric", "sum"] = "mean"
-    orders: Orders = "closed"
+    ties: TieStrategy = CLOSED_FORM  # how its expectation over the orders of tied documents is taken
     residual: Kernel | None = None
     terminal: str = ""  # why it has no terminal form; empty where it has one
-    local: bool = False  # looks at nothing but the documents retrieved
-    topward: bool = True  # a better document moved up never lowers it
-    judged: bool = False  # looks at documents that are judged not relevant
+    retrieved_only: bool = False  # reads nothing but the documents retrieved
+    rewards_promotion: bool = True  # a better document moved up never lowers it
+    uses_nonrelevant: bool = False  # reads documents that are judged not relevant
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # reads documents, and needs a corpus of them
-    reach: Kernel | None = None  # documents that may move it, where the order of others need not be taken
-    idle: tuple[tuple[str, str, Any], ...] = ()  # a parameter that has no use where another one has this value
+    unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
 
     # Signatures take long to read, and most measures are not asked for.
     @cached_property
@@ -137,16 +125,15 @@ def measure(
     gains: GainKind = "binary",
     bounds: tuple[float, float] = (0, 1),
     aggregate: Literal["mean", "geometric", "sum"] = "mean",
-    orders: Orders = "closed",
+    ties: TieStrategy = CLOSED_FORM,
     residual: Kernel | None = None,
     terminal: str = UNDEFINED,
-    local: bool = False,
-    topward: bool = True,
-    judged: bool = False,
+    retrieved_only: bool = False,
+    rewards_promotion: bool = True,
+    uses_nonrelevant: bool = False,
     subtopics: bool = False,
     content: bool = False,
-    reach: Kernel | None = None,
-    idle: tuple[tuple[str, str, Any], ...] = (),
+    unused_when: tuple[tuple[str, str, Any], ...] = (),
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -167,16 +154,15 @@ def measure(
             gains,
             bounds,
             aggregate,
-            orders,
+            ties,
             residual,
             terminal,
-            local,
-            topward,
-            judged,
+            retrieved_only,
+            rewards_promotion,
+            uses_nonrelevant,
             subtopics,
             content,
-            reach,
-            idle,
+            unused_when,
         )
         return function
 
@@ -226,7 +212,7 @@ class Measure:
                 f"{self.symbol}: with rel a document is relevant or not, and a gain has no use",
                 hint="give one of the two",
             )
-        for name, other, value in self.definition.idle:
+        for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:
                 raise MeasureError(
                     f"{self.symbol}: {name} has no use with {other}={literal(value)}",
@@ -253,12 +239,16 @@ class Measure:
         at = "" if self.cutoff is None else f"@{self.cutoff:g}"
         return f"{self.symbol}{f'({inside})' if inside else ''}{at}{self.views}"
 
-    @property
-    def chosen(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:
+        # What is cached holds functions, which cannot be pickled. It is computed again where it is needed.
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
+    def chosen(self) -> Mapping[str, Any]:
         """Every parameter's value, defaults included."""
         return {name: p.default for name, p in self.definition.parameters.items()} | dict(self.parameters)
 
-    @property
+    @cached_property
     def gains(self) -> Gains:
         """How this measure sees grades."""
         chosen, kind = self.chosen, self.definition.gains
@@ -271,7 +261,8 @@ class Measure:
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
 
-    def arguments(self) -> dict[str, Any]:
+    @cached_property
+    def arguments(self) -> Mapping[str, Any]:
         """What the function is called with: its own parameters, not those that the gains took."""
         own = {name: value for name, value in self.chosen.items() if name in self.definition.own}
         if self.definition.cutoff == "recall":
@@ -283,63 +274,40 @@ class Measure:
     def values(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The score of every query of a batch, and the sampling error where orders had to be sampled."""
         # A document without gain by its highest grade may have some by another subtopic's.
-        whole = self.definition.judged or self.definition.subtopics
+        whole = self.definition.uses_nonrelevant or self.definition.subtopics
         return self.scored(self.ordered(batch, whole=whole), seed=seed)
 
     def residual(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
-        if self.definition.residual is None:
+        kernel, strategy = self.definition.residual, self.definition.ties.for_residual
+        if kernel is None:
             raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
         if self.views.terminal:
             raise MeasureError(f"{self}: a list that ends leaves nothing open below it, and has no residual")
-        return self.scored(self.ordered(batch, whole=True), self.definition.residual, seed=seed)
+        return self._scoring_by(kernel, strategy).expectation(self.ordered(batch, whole=True), seed)
 
     def ordered(self, batch: Batch, *, whole: bool = True) -> Batch:
         """The batch in this measure's gains, its ties ruled on, and cut at its depth; see `views.ordered`."""
         return ordered(batch, self.gains, self.views, whole=whole)
 
-    def scored(self, seen: Batch, function: Kernel | None = None, *, seed: int = 0) -> Estimate:
-        """The score of what `ordered` returned, or of something made of it."""
-        reach = self.definition.reach if function is None else None
-        # Only the score itself looks after a document whose place is open.
-        places = min(PLACES.get(self.definition.orders, 0), math.inf if function is None else 1)
-        function = function or self.definition.function
-        arguments, bounded = self.arguments(), self.chosen.get("ideal") == "bounded"
-        if self.definition.orders == "closed" and self.views.depth is None and not self.views.terminal:
-            return Estimate(function(settled(seen, self.views), **arguments))
-        from cranfield.measures.cuts import over_cuts
-        from cranfield.measures.orders import over_each, over_orders
-        from cranfield.measures.settled import split
+    def scored(self, batch: Batch, *, seed: int = 0) -> Estimate:
+        """The expected score of what `ordered` returned, or of something made of it."""
+        return self._scoring.expectation(batch, seed)
 
-        def plain(b: Batch) -> Estimate:
-            return Estimate(function(b, **arguments))
+    @cached_property
+    def _scoring(self) -> Scoring:
+        return self._scoring_by(self.definition.function, self.definition.ties)
 
-        def score(b: Batch) -> Estimate:
-            seen = settled(b, self.views, bounded=bounded)
-            if reach is not None and seen.tied.any():
-                seen = seen.compact(~np.isnan(seen.grade) & (reach(seen, **arguments) > 0))
-            if places:
-                return over_orders(plain, seen, places=places, local=self.definition.local, seed=seed)
-            if self.definition.orders == "cuts":
-                return over_cuts(plain, seen, k=arguments["k"] or NO_CUT, local=self.definition.local, seed=seed)
-            return plain(seen)
-
-        if self.definition.orders == "each":
-            k, depth = arguments["k"] or NO_CUT, self.views.depth
-            if depth is None:
-                return over_each(plain, settled(seen, self.views), k=k, seed=seed)
-            # What reaches the depth is decided before a list is condensed.
-            k = depth if self.views.condensed else min(k, depth)
-            return over_each(lambda b: plain(settled(b, self.views)), seen, k=k, seed=seed)
-
-        def cut(b: Batch) -> Estimate:
-            return score(b) if self.views.depth is None else over_cuts(score, b, k=self.views.depth, seed=seed)
-
-        if not self.views.terminal:
-            return cut(seen)
-        # Where a list ends that has NIL in a tie is a matter of order: every one is taken.
-        tied = np.any(seen.nil & (seen.size > 1), axis=1)
-        return split(seen, tied, lambda b: over_orders(score, b, seed=seed), cut)
+    def _scoring_by(self, kernel: Kernel, strategy: TieStrategy) -> Scoring:
+        return Scoring(
+            kernel,
+            self.arguments,
+            strategy,
+            self.views,
+            bounded=self.views.terminal and self.chosen.get("ideal") == "bounded",
+            cutoff=self.arguments.get("k") or NO_CUTOFF,
+            retrieved_only=self.definition.retrieved_only,
+        )
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:
         """The score of one ranking written as grades, best first: None is unjudged, a tuple a tie.

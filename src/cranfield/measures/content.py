@@ -16,6 +16,7 @@ from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.catalogue import Measure, Probability, Range, Rank, measure
+from cranfield.measures.ties.strategies import OverDistinctOrders
 from cranfield.rows import summed
 
 Level = Annotated[float, Range(0, closed="(]")]
@@ -76,7 +77,7 @@ GAINS = {"ABSNB": absolute, "ABSRB": absolute, "DELTANB": delta, "DELTARB": delt
 def earned(measure: Measure, b: Batch) -> Floats:
     """What each rank adds to the score of one of these measures, by (query, rank)."""
     chosen = measure.chosen
-    gain = GAINS[measure.symbol](b, measure.arguments()["k"], chosen["mu"], chosen["rel"], chosen["whole"])
+    gain = GAINS[measure.symbol](b, measure.arguments["k"], chosen["mu"], chosen["rel"], chosen["whole"])
     return weighed(b, gain, chosen.get("theta"))
 
 
@@ -84,10 +85,10 @@ def earned(measure: Measure, b: Batch) -> Floats:
 reading = partial(
     measure,
     cite="hui2017",
-    orders="each",
+    ties=OverDistinctOrders(),
     terminal="a terminal document says nothing that could be read",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
     content=True,
 )
 

@@ -125,7 +125,7 @@ def alpha_normalised_discounted_cumulated_gain(
     cite="chapelle2011 clarke2011",
     formula="ERR-IA@k = Σ_{r≤k} (1/r) Σ_i p_i J_i(r) (1-α)^{C_i(r)} / Σ_{r≤k} (1/r) (1-α)^{r-1}",
     subtopics=True,
-    idle=(("alpha", "norm", "paper"), ("max", "norm", "ndeval")),
+    unused_when=(("alpha", "norm", "paper"), ("max", "norm", "ndeval")),
 )
 def intent_aware_expected_reciprocal_rank(
     b: Batch,
@@ -285,7 +285,7 @@ def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
     formula="nDCG-IA@k = Σ_i p_i nDCG_i@k",
     gains="graded",
     subtopics=True,
-    idle=NO_BASE,
+    unused_when=NO_BASE,
 )
 def intent_aware_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -308,7 +308,7 @@ def intent_aware_normalised_discounted_cumulated_gain(
     formula="D-nDCG@k = Σ_{r≤k} D(r) Σ_i p_i g_i(r) / that of all judged documents in descending order of Σ_i p_i g_i",
     gains="graded",
     subtopics=True,
-    idle=NO_BASE,
+    unused_when=NO_BASE,
 )
 def diversified_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -330,7 +330,7 @@ def diversified_normalised_discounted_cumulated_gain(
     formula="D#-nDCG@k = γ StRecall@k + (1-γ) D-nDCG@k",
     gains="graded",
     subtopics=True,
-    idle=NO_BASE,
+    unused_when=NO_BASE,
 )
 def diversified_gain_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, discount: Discount = "log2", base: Base = 2.0

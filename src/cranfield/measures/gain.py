@@ -9,9 +9,10 @@ import numpy as np
 from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
-from cranfield.measures.places import mean_at
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.positions import mean_for_nth
+from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.rows import summed
 
@@ -40,7 +41,7 @@ def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     gains="graded",
     bounds=(0, inf),
     terminal=UNBOUNDED,
-    local=True,
+    retrieved_only=True,
 )
 def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     """All gain in the first k, wherever it stands there.
@@ -59,8 +60,8 @@ def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     gains="graded",
     bounds=(0, inf),
     terminal=UNBOUNDED,
-    local=True,
-    idle=NO_BASE,
+    retrieved_only=True,
+    unused_when=NO_BASE,
 )
 def discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -80,7 +81,7 @@ def discounted_cumulated_gain(
     formula="nDCG@k = DCG@k / DCG@k of all judged documents in descending order of gain",
     gains="ideal",
     terminal=TERMINAL,
-    idle=NO_BASE,
+    unused_when=NO_BASE,
 )
 def normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -102,8 +103,8 @@ def normalised_discounted_cumulated_gain(
     formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain",
     gains="scaled",
     terminal=FIXED,
-    local=True,
-    idle=NO_BASE,
+    retrieved_only=True,
+    unused_when=NO_BASE,
 )
 def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """How much of the discounted gain of k perfect documents the ranking reaches.
@@ -120,10 +121,10 @@ def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = 
     cite="moffat2013",
     formula="SN_DCG@k = DCG@k / DCG@k of the same k documents in descending order of gain",
     gains="graded",
-    orders="cuts",
-    local=True,
-    topward=False,
-    idle=NO_BASE,
+    ties=OverCuts(),
+    retrieved_only=True,
+    rewards_promotion=False,
+    unused_when=NO_BASE,
 )
 def self_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
@@ -176,7 +177,7 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
         above = np.where(b.size == 1, above, ((inside - b.start) * overlap(ideal) + beyond) / b.size)
         several = many > 1
         start, own = b.start[several], ideal[several]
-        above[several] = mean_at(
+        above[several] = mean_for_nth(
             b.size[several], many[several], nth[several], lambda i, x: overlap(np.maximum(start[i] + x, own[i]))
         )
     found = summed(np.where(b.relevant, overlap(depth)[:, None] - above, 0))

@@ -11,6 +11,7 @@ from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.weights import count, harmonic
 from cranfield.rows import running, summed
 
@@ -23,7 +24,7 @@ def hits(b: Batch, k: Floats | int | None = None) -> Floats:
     return summed(b.gain * b.mean_over(count, end))
 
 
-@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED, local=True)
+@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED, retrieved_only=True)
 def precision(b: Batch, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
@@ -65,7 +66,7 @@ def f_one(b: Batch, *, k: Rank) -> Floats:
     cite="voorhees2005",
     formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0",
     terminal=FIXED,
-    local=True,
+    retrieved_only=True,
 )
 def success(b: Batch, *, k: Rank) -> Floats:
     """Whether any of the first k documents is relevant; with ties, how likely that is.
@@ -86,7 +87,7 @@ def success(b: Batch, *, k: Rank) -> Floats:
     formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain",
     gains="scaled",
     terminal=FIXED,
-    local=True,
+    retrieved_only=True,
 )
 def best_gain(b: Batch, *, k: Rank) -> Floats:
     """The best document among the first k, on a scale where the best possible one is 1.
@@ -134,7 +135,9 @@ def r_precision_at(b: Batch, *, k: Rank) -> Floats:
 Rule = Literal["trec9", "trec10", "exact"]
 
 
-@measure("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", orders="but one")
+@measure(
+    "IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", ties=OneOpenClosedForm()
+)
 def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> Floats:
     """The best precision that can be had at this recall or beyond.
 
@@ -173,7 +176,13 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
     return values
 
 
-@measure("SetP", cite="cleverdon1966", formula="SetP = relevant retrieved / retrieved", terminal=UNORDERED, local=True)
+@measure(
+    "SetP",
+    cite="cleverdon1966",
+    formula="SetP = relevant retrieved / retrieved",
+    terminal=UNORDERED,
+    retrieved_only=True,
+)
 def set_precision(b: Batch) -> Floats:
     """The share of relevant documents among all that were retrieved; 0 for an empty answer.
 
@@ -224,8 +233,8 @@ def set_average_precision(b: Batch) -> Floats:
     cite="sakai2007",
     formula="Judged@k = judged documents in the first k / k",
     terminal=FIXED,
-    local=True,
-    judged=True,
+    retrieved_only=True,
+    uses_nonrelevant=True,
 )
 def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of the first k documents (of all, without k) that somebody judged.
@@ -245,7 +254,7 @@ def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     bounds=(0, inf),
     aggregate="sum",
     terminal=UNORDERED,
-    local=True,
+    retrieved_only=True,
 )
 def number_retrieved(b: Batch) -> Floats:
     """How many documents were retrieved; summed over queries.
@@ -275,7 +284,7 @@ def number_relevant(b: Batch) -> Floats:
     bounds=(0, inf),
     aggregate="sum",
     terminal=UNORDERED,
-    local=True,
+    retrieved_only=True,
 )
 def number_relevant_retrieved(b: Batch) -> Floats:
     """How many relevant documents were retrieved; summed over queries.
@@ -288,7 +297,13 @@ def number_relevant_retrieved(b: Batch) -> Floats:
 
 
 @measure(
-    "NumQ", cite="buckley2005", formula="NumQ = 1", bounds=(0, inf), aggregate="sum", terminal=UNORDERED, local=True
+    "NumQ",
+    cite="buckley2005",
+    formula="NumQ = 1",
+    bounds=(0, inf),
+    aggregate="sum",
+    terminal=UNORDERED,
+    retrieved_only=True,
 )
 def number_of_queries(b: Batch) -> Floats:
     """One for every query that counts; summed over queries.

@@ -12,6 +12,7 @@ from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import harmonic
 from cranfield.rows import summed
 from cranfield.views import condense
@@ -42,7 +43,7 @@ def preferred(b: Batch, misplaced: Floats, pairs: Floats) -> Floats:
     "bpref",
     cite="buckley2004 sakai2007",
     formula="bpref = Σ_rel (1 - min(R, nonrel above) / min(R, N)) / R",
-    judged=True,
+    uses_nonrelevant=True,
 )
 def binary_preference(b: Batch) -> Floats:
     """How rarely a document judged not relevant stands above a relevant one.
@@ -56,7 +57,9 @@ def binary_preference(b: Batch) -> Floats:
     return preferred(b, misplaced(b, b.R), np.minimum(b.R, b.N))
 
 
-@measure("bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", judged=True)
+@measure(
+    "bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", uses_nonrelevant=True
+)
 def binary_preference_by_relevant(b: Batch) -> Floats:
     """bpref with penalties out of R, the number of relevant documents, even where fewer are non-relevant.
 
@@ -67,7 +70,7 @@ def binary_preference_by_relevant(b: Batch) -> Floats:
     return preferred(b, misplaced(b, b.R), b.R)
 
 
-@measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", judged=True)
+@measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", uses_nonrelevant=True)
 def binary_preference_by_nonrelevant(b: Batch) -> Floats:
     """bpref with every non-relevant document above counted, out of all N that are judged so.
 
@@ -82,7 +85,7 @@ def binary_preference_by_nonrelevant(b: Batch) -> Floats:
     "bpref_old",
     cite="sakai2007",
     formula="bpref_old = Σ_rel (1 - min(R, nonrel above) / min(R, N retrieved)) / R",
-    judged=True,
+    uses_nonrelevant=True,
 )
 def binary_preference_before_trec_eval_8(b: Batch) -> Floats:
     """bpref as trec_eval had it up to version 7: non-relevant documents that were not retrieved do not count.
@@ -99,8 +102,8 @@ def binary_preference_before_trec_eval_8(b: Batch) -> Floats:
     "bpref_relative",
     cite="sakai2007",
     formula="bpref_relative = Σ_rel (1 - nonrel above / (r' - 1)) / R,  r' ≠ 1",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def binary_preference_relative(b: Batch) -> Floats:
     """bpref with penalties out of all judged documents above; a relevant document on top adds nothing.
@@ -119,7 +122,7 @@ def binary_preference_relative(b: Batch) -> Floats:
     cite="sakai2007",
     formula="rpref_N = Σ_r' g(r') (1 - penalty(r') / (R + N - Σ ideal g)) / Σ ideal g,  g = gain / top gain",
     gains="scaled",
-    judged=True,
+    uses_nonrelevant=True,
 )
 def graded_preference(b: Batch) -> Floats:
     """bpref_N for graded relevance: how little worse documents stand above better ones.
@@ -139,8 +142,8 @@ def graded_preference(b: Batch) -> Floats:
     cite="sakai2007",
     formula="rpref_relative = Σ_r' g(r') (1 - penalty(r') / (r' - 1)) / Σ ideal g,  r' ≠ 1",
     gains="scaled",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def graded_preference_relative(b: Batch) -> Floats:
     """bpref_relative for graded relevance; the document on top adds nothing.
@@ -157,7 +160,7 @@ def graded_preference_relative(b: Batch) -> Floats:
     cite="sakai2007",
     formula="rpref_relative2 = Σ_r' g(r') (1 - penalty(r') / r') / Σ ideal g",
     gains="scaled",
-    judged=True,
+    uses_nonrelevant=True,
 )
 def graded_preference_relative_to_rank(b: Batch) -> Floats:
     """rpref_relative with penalties out of the rank itself; on 0 and 1, average precision of the condensed list.
@@ -173,9 +176,9 @@ def graded_preference_relative_to_rank(b: Batch) -> Floats:
     "Accuracy",
     cite="radlinski2010",
     formula="Accuracy@k = 1 - Σ_{rel i≤k} nonrel above i / (rel in k · nonrel in k)",
-    orders="cuts",
-    local=True,
-    topward=False,
+    ties=OverCuts(),
+    retrieved_only=True,
+    rewards_promotion=False,
 )
 def accuracy(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of pairs of a relevant and another document among the first k that are in the right order.

@@ -16,7 +16,7 @@ from cranfield.rows import summed
     cite="voorhees1999 mcsherry2008",
     formula="RR@k = 1 / min{i ≤ k : b_i = 1}, 0 if there is none",
     terminal=TERMINAL,
-    local=True,
+    retrieved_only=True,
 )
 def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     """One over the rank of the first relevant document; 0 if there is none.

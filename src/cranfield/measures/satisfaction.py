@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
-from cranfield.measures.places import mean_in
+from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.weights import hurwitz
 from cranfield.rows import running, summed
 
@@ -53,5 +53,5 @@ def gain_per_document(b: Batch, target: float, horizon: int) -> Floats:
     first, size = b.start[open_], b.size[open_]
     inside = np.minimum(size, horizon - first)
     beyond = above / (read - before[open_] * hurwitz(shifts[open_] + horizon))
-    value[query] = (inside * mean_in(first, inside, score, *parts) + (size - inside) * beyond) / size
+    value[query] = (inside * mean_over_ranges(first, inside, score, *parts) + (size - inside) * beyond) / size
     return value

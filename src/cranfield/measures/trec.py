@@ -14,10 +14,11 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.parameters import GREAT
-from cranfield.measures.places import mean_in
 from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ratio import ratio
+from cranfield.measures.ties.positions import mean_over_ranges
+from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.user_model import unseen
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.rows import running, summed
@@ -33,7 +34,7 @@ LOG2: Weights = log_discount("log2", 2.0)
     "IPrecAvg",
     cite="salton1983",
     formula="IPrecAvg = mean of IPrec@r over r = 0, 1/(n-1), ..., 1,  n = points",
-    orders="but one",
+    ties=OneOpenClosedForm(),
 )
 def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule = "trec9") -> Floats:
     """Interpolated precision, averaged over eleven levels of recall: what average precision replaced.
@@ -114,7 +115,7 @@ def utility(
     bounds=(0, inf),
     aggregate="sum",
     terminal=UNORDERED,
-    judged=True,
+    uses_nonrelevant=True,
 )
 def number_judged_nonrelevant_retrieved(b: Batch) -> Floats:
     """How many documents judged not to be relevant were retrieved; summed over queries.
@@ -131,8 +132,8 @@ def number_judged_nonrelevant_retrieved(b: Batch) -> Floats:
     cite="sakai2007",
     formula="Unjudged@k = documents in the first k that nobody judged / k",
     terminal=FIXED,
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def unjudged(b: Batch, *, k: Rank) -> Floats:
     """The share of the first k ranks that hold a document which nobody judged.
@@ -151,7 +152,7 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
     cite="robertson2012",
     formula="yaAP = log((1 + S) / (1 + R - S)),  S = Σ_i b_i P@i",
     bounds=(-inf, inf),
-    orders="but one",
+    ties=OneOpenClosedForm(),
 )
 def yet_another_average_precision(b: Batch) -> Floats:
     """Average precision on a logistic scale, smoothed so that 0 and 1 stay finite.
@@ -179,7 +180,7 @@ def yet_another_average_precision(b: Batch) -> Floats:
     cite="buckley2004 robertson2006",
     formula="GMbpref = exp mean log max(bpref, 0.00001)",
     aggregate="geometric",
-    judged=True,
+    uses_nonrelevant=True,
 )
 def geometric_mean_binary_preference(b: Batch) -> Floats:
     """bpref, averaged over queries so that doubling a poor query counts as much as doubling a good one.
@@ -211,8 +212,8 @@ def binary_gain(b: Batch) -> Floats:
     cite="buckley2005",
     formula="G = Σ_i g_i / log2(2 + Σ_{j≤i} (max(ideal g_j, 1) - g_j)) / Σ ideal g",
     gains="graded",
-    orders="but one",
-    topward=False,
+    ties=OneOpenClosedForm(),
+    rewards_promotion=False,
 )
 def normalised_gain(b: Batch) -> Floats:
     """Gain found, each document discounted by how much the documents above it lack of a perfect ranking.
@@ -238,7 +239,7 @@ def normalised_gain(b: Batch) -> Floats:
             which = np.repeat(which, times)
             return discount(query[which], place + 1, met[which])
 
-        worth[query, column] = mean_in(first, size, at, b.ideal[query], met)
+        worth[query, column] = mean_over_ranges(first, size, at, b.ideal[query], met)
     return ratio(summed(np.where(b.relevant, b.gain * worth, 0)), b.mass)
 
 
@@ -300,7 +301,7 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
     cite="jarvelin2002",
     formula="nDCG_rel = mean over documents with gain of nDCG at their rank; of the whole ranking for those not found",
     gains="graded",
-    topward=False,
+    rewards_promotion=False,
 )
 def normalised_discounted_cumulated_gain_at_relevant(b: Batch) -> Floats:
     """nDCG, averaged over the ranks of the relevant documents.
@@ -365,8 +366,8 @@ def rank_biased_precision_by_query(b: Batch, *, p: Probability = 0.9) -> Floats:
     "RBPres",
     cite="moffat2008",
     formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}",
-    topward=False,
-    judged=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
 )
 def rank_biased_precision_residual(b: Batch, *, p: Probability = 0.9) -> Floats:
     """How much higher RBP could be if all that nobody judged, and all below the end of the ranking, were relevant.

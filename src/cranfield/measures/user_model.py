@@ -14,8 +14,9 @@ from cranfield.batch import CELLS, Batch, Weights
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
-from cranfield.measures.catalogue import FIXED, TERMINAL, Kernel, Positive, Probability, Range, Rank, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
 from cranfield.measures.satisfaction import gain_per_document
+from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.rows import running, summed
 from cranfield.views import fill
@@ -46,7 +47,7 @@ def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) ->
     gains="scaled",
     residual=lambda b, *, k, p: unseen(b, geometric(p), k),
     terminal=TERMINAL,
-    local=True,
+    retrieved_only=True,
 )
 def rank_biased_precision(b: Batch, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
     """The gain per document of a reader who goes on to the next one with probability p.
@@ -65,7 +66,7 @@ def rank_biased_precision(b: Batch, *, k: Rank | None = None, p: Probability = 0
     gains="scaled",
     residual=lambda b, *, k: unseen(b, inverse_square, k),
     terminal=TERMINAL,
-    local=True,
+    retrieved_only=True,
 )
 def inverse_squares(b: Batch, *, k: Rank | None = None) -> Floats:
     """The gain per document of a reader who grows more patient with every document read.
@@ -106,7 +107,7 @@ def zeta_weights(target: float, horizon: int | None) -> Weights:
     gains="scaled",
     residual=lambda b, *, T, horizon: unseen(b, zeta_weights(T, horizon), None),
     terminal=TERMINAL,
-    local=True,
+    retrieved_only=True,
 )
 def inverse_squares_target(
     b: Batch,
@@ -130,10 +131,10 @@ def inverse_squares_target(
     cite="moffat2015",
     formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j",
     gains="scaled",
-    orders="one open",
+    ties=OneOpenEnumerated(),
     residual=lambda b, *, T, horizon: _if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
-    local=True,
-    topward=False,
+    retrieved_only=True,
+    rewards_promotion=False,
 )
 def information_satisfied(
     b: Batch,
@@ -160,12 +161,11 @@ ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of
     cite="zhang2017",
     formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING),
+    ties=OverOrders(affects_score=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING)),
     residual=lambda b, *, k, T: _if_filled(b, k, bejeweled_player_model, k=k, T=T),
     terminal=FIXED,
-    local=True,
-    topward=False,
+    retrieved_only=True,
+    rewards_promotion=False,
 )
 def bejeweled_player_model(
     b: Batch,
@@ -215,10 +215,9 @@ NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
     cite="azzopardi2021",
     formula=f"{NEARLY},  i ≤ k",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, k: nearer(b, k),
-    local=True,
-    topward=False,
+    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
+    retrieved_only=True,
+    rewards_promotion=False,
     terminal=FIXED,
 )
 def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
@@ -236,10 +235,9 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} i/(i+1),  i ≤ k",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, k: nearer(b, k),
-    local=True,
-    topward=False,
+    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
+    retrieved_only=True,
+    rewards_promotion=False,
     terminal=FIXED,
 )
 def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
@@ -257,10 +255,9 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} p,  i ≤ horizon",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, p, horizon: nearer(b, horizon),
-    local=True,
-    topward=False,
+    ties=OverOrders(affects_score=lambda b, *, p, horizon: nearer(b, horizon)),
+    retrieved_only=True,
+    rewards_promotion=False,
 )
 def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
     """The gain per document of a reader who stops by its gain, and otherwise goes on with probability p.
@@ -277,10 +274,9 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     cite="azzopardi2021",
     formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon",
     gains="scaled",
-    orders="all",
-    reach=lambda b, *, T, horizon: nearer(b, horizon),
-    local=True,
-    topward=False,
+    ties=OverOrders(affects_score=lambda b, *, T, horizon: nearer(b, horizon)),
+    retrieved_only=True,
+    rewards_promotion=False,
 )
 def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
     """The gain per document of a reader who stops by its gain, and expects to need T relevant documents.
@@ -297,7 +293,7 @@ def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 100
     cite="chapelle2009",
     formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max",
     gains="grades",
-    local=True,
+    retrieved_only=True,
 )
 def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive | None = None) -> Floats:
     """One over the rank at which a reader is satisfied, the better documents satisfying more readers.

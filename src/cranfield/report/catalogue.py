@@ -41,13 +41,6 @@ MEANING = {
     "whole": "take the query as one subtopic",
     "rule": "how a share of the relevant documents is rounded to a number of them",
 }
-TIES = {
-    "closed": "ties=expected is the exact mean over all orders of tied documents",
-    "cuts": "ties=expected is the mean over which of the tied documents reach the first k, sampled where they are many",
-    "all": "ties=expected is the mean over all orders of tied documents, sampled where they are many",
-    "each": "ties=expected is the mean over all orders of tied documents, sampled where they are many",
-}
-TIES["but one"] = TIES["one open"] = TIES["all"]
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
 
 # Grades of a small ranking with everything in it: a tie, a document nobody judged, one never retrieved.
@@ -156,7 +149,7 @@ def description(found: Found, *, width: int, colour: bool) -> str:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
     facts = [("written", d.usage), ("formula", d.formula), *_parameters(d), ("bounds", _bounds(d))]
-    facts += [("ties", TIES[d.orders]), ("residual", _residual(d)), ("terminal", _terminal(d))]
+    facts += [("ties", _ties(d)), ("residual", _residual(d)), ("terminal", _terminal(d))]
     facts += [("over queries", d.aggregate)]
     facts += [("source", bibliography.reference(key)) for key in d.cite.split()]
     for name, text in facts:
@@ -183,6 +176,10 @@ def _bounds(d: Definition) -> str:
     if low == -math.inf:
         return "none"
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
+
+
+def _ties(d: Definition) -> str:
+    return f"ties=expected is {d.ties.summary}{', sampled where they are many' if d.ties.samples else ''}"
 
 
 def _terminal(d: Definition) -> str:

@@ -208,7 +208,7 @@ def alphabet(measure: Measure, grades: Sequence[float] | None) -> tuple[Kind, ..
     else:
         kinds = [Kind(f"{grade:g}", float(grade)) for grade in sorted(set(grades))]
     # Where it matters who was judged, some are not.
-    return (*kinds, UNJUDGED) if measure.views.condensed or measure.definition.judged else tuple(kinds)
+    return (*kinds, UNJUDGED) if measure.views.condensed or measure.definition.uses_nonrelevant else tuple(kinds)
 
 
 def domain(kinds: Sequence[Kind], documents: int, *, ties: bool = False) -> str:

@@ -1,0 +1,111 @@
+"""The mean of a measure over which of the documents tied across a cutoff reach the first k."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from cranfield.batch import Batch, Booleans
+from cranfield.data import Integers
+from cranfield.measures.ties.estimate import EXACT_CUTS, SAMPLES, Estimate
+from cranfield.measures.ties.expectation import (
+    PossibleRankings,
+    Scorer,
+    document_kinds,
+    generator,
+    mean_over_rankings,
+    score_once,
+    tie_groups,
+)
+
+FEW = 8  # documents of one kind tied across a cutoff, up to which queries with the same number of them go together
+
+
+def over_cuts(score: Scorer, batch: Batch, *, k: int, retrieved_only: bool = False, seed: int = 0) -> Estimate:
+    """The mean of a score over which of the documents tied across rank k reach the first k.
+
+    The documents that do, and those that do not, stay tied with each other.
+    """
+    if not _across(batch, k).any():
+        return score(batch)
+    return score_once(lambda rows: _mean_over_cuts(score, rows, k, seed), batch, retrieved_only=retrieved_only)
+
+
+def _across(batch: Batch, k: int) -> Booleans:
+    """The documents whose ties go across rank k, or across the end of the list."""
+    end = np.minimum(batch.length, k)[:, None]
+    return (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
+
+
+def _mean_over_cuts(score: Scorer, batch: Batch, k: int, seed: int) -> Estimate:
+    across, kind = _across(batch, k), document_kinds(batch)
+    count = across.sum(axis=1)
+    one_kind = np.where(across, kind, -np.inf).max(axis=1) == np.where(across, kind, np.inf).min(axis=1)
+    easy = one_kind & (count > 0) & (count <= FEW)
+    together = [
+        _cuts_of_one_kind(batch, np.flatnonzero(easy & (count == n)), across, n, k) for n in np.unique(count[easy])
+    ]
+    alone = [_cuts_of_query(batch, q, k, seed) for q in np.flatnonzero((count > 0) & ~easy).tolist()]
+    return mean_over_rankings(score, batch, [*together, *alone])
+
+
+def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: int, k: int) -> PossibleRankings:
+    """The cuts of queries with so many documents across rank k, all of one kind.
+
+    How many of them are in the first k has a hypergeometric distribution.
+    """
+    column = across[query].argmax(axis=1)[:, None] + np.arange(count)
+    end = np.minimum(batch.length, k)[query]
+    first, size = batch.start[query, column[:, 0]], batch.size[query, column[:, 0]]
+    slots = end - first
+    parts = []
+    for above in range(count + 1):
+        drawn = [(slots - i) / (size - i) for i in range(above)]
+        left = [(size - slots - i) / (size - above - i) for i in range(count - above)]
+        probability = math.comb(count, above) * np.prod([*drawn, *left], axis=0)
+        start, tie_size = batch.start[query], batch.size[query]
+        inside = np.arange(count) < above
+        np.put_along_axis(start, column, np.where(inside, first[:, None], end[:, None]), axis=1)
+        np.put_along_axis(tie_size, column, np.where(inside, slots[:, None], (size - slots)[:, None]), axis=1)
+        possible = probability > 0
+        parts.append(
+            PossibleRankings.without_open(query[possible], start[possible], tie_size[possible], probability[possible])
+        )
+    return PossibleRankings.concatenated(parts)
+
+
+def _cuts_of_query(batch: Batch, query: int, k: int, seed: int) -> PossibleRankings:
+    """The cuts of one query: all of them, or a sample of many."""
+    batch = batch.rows(np.array([query]))
+    rng = generator(batch, seed)
+    end = int(min(batch.length[0], k))
+    columns, first, size = next((c, t, n) for c, t, n in tie_groups(batch) if t < end < t + n)
+    slots = end - first
+    # Documents of one kind are interchangeable: only how many of each kind are in the first k matters. The last kind
+    # are the unjudged documents.
+    kind = np.unique(document_kinds(batch)[0, columns], return_inverse=True)[1]
+    of_kind = np.append(np.bincount(kind), size - len(columns))
+    sampled = math.prod((of_kind + 1).tolist()) > EXACT_CUTS
+    if sampled:
+        drawn = rng.multivariate_hypergeometric(of_kind, slots, SAMPLES, method="marginals")
+        probability = np.full(SAMPLES, 1 / SAMPLES)
+    else:
+        drawn = np.array(
+            [
+                (*head, slots - sum(head))
+                for head in itertools.product(*(range(int(n) + 1) for n in of_kind[:-1]))
+                if 0 <= slots - sum(head) <= of_kind[-1]
+            ]
+        )
+        logs = np.array([math.lgamma(i + 1) for i in range(size + 1)])
+        ways = (logs[of_kind] - logs[drawn] - logs[of_kind - drawn]).sum(axis=1)
+        probability = np.exp(ways - ways.max())
+        probability /= probability.sum()
+    nth_of_kind = np.array([(kind[:i] == kind[i]).sum() for i in range(len(kind))])
+    inside = nth_of_kind < drawn[:, kind]
+    start, tie_size = np.repeat(batch.start, len(drawn), axis=0), np.repeat(batch.size, len(drawn), axis=0)
+    start[:, columns] = np.where(inside, first, end)
+    tie_size[:, columns] = np.where(inside, slots, size - slots)
+    return PossibleRankings.without_open(np.full(len(start), query), start, tie_size, probability, sampled=sampled)

@@ -1,0 +1,258 @@
+"""The mean of a measure over the orders of tied documents: over all orders of a query, or over a sample of many.
+
+All orders give the exact mean. A sample is drawn with a fixed seed, and its standard error is part of the estimate.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from cranfield.batch import CELLS, Batch, Booleans, ragged
+from cranfield.data import Floats, Integers
+from cranfield.measures.ties.estimate import EXACT, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
+from cranfield.measures.ties.expectation import (
+    PossibleRankings,
+    Scorer,
+    document_kinds,
+    generator,
+    mean_over_rankings,
+    score_once,
+    tie_groups,
+)
+from cranfield.rows import running
+
+
+def over_orders(
+    score: Scorer, batch: Batch, *, positions_at_once: float = 1, retrieved_only: bool = False, seed: int = 0
+) -> Estimate:
+    """The mean of a score over all orders of tied documents.
+
+    ``positions_at_once``: how many positions of one open document are scored in about the time of one ranking; if
+    more than 1, ``score`` takes rankings in which one document is tied. ``retrieved_only``: the measure reads nothing
+    but the documents retrieved.
+    """
+    if not batch.tied.any():
+        return score(batch)
+    mean = partial(
+        _mean_over_orders, score, positions_at_once=positions_at_once, retrieved_only=retrieved_only, seed=seed
+    )
+    if positions_at_once == 1:
+        return score_once(mean, batch, retrieved_only=retrieved_only)
+    several = np.flatnonzero(((batch.size > 1) & ~np.isnan(batch.grade)).sum(axis=1) > 1)
+    if not len(several):
+        return score(batch)
+    # All queries are scored first, those with several tied documents in any order: to copy these few is cheaper than
+    # to copy the many others.
+    rows = batch.rows(several)
+    start, size = batch.start.copy(order="K"), batch.size.copy(order="K")
+    start[several], size[several] = rows.start + rows.order, 1
+    others = score(replace(batch, start=start, size=size))
+    averaged = score_once(mean, rows, retrieved_only=retrieved_only)
+    return Estimate.joined(len(start), [(slice(None), others), (several, averaged)])
+
+
+def _mean_over_orders(
+    score: Scorer, batch: Batch, *, positions_at_once: float, retrieved_only: bool, seed: int
+) -> Estimate:
+    """The mean over orders of every query, as many queries at a time as fit into memory."""
+    tied = TiedDocuments.of(batch)
+    rankings = tied.arrangements if positions_at_once == 1 else tied.arrangements_of_others
+    cells = np.where(tied.enumerable(positions_at_once), rankings, SAMPLES) * tied.tied.shape[1]
+    chunk = (np.cumsum(cells) // (4 * CELLS)).astype(np.int64)
+    parts = [np.flatnonzero(chunk == number) for number in range(chunk[-1] + 1)]
+    tied_parts = (tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part)) for part in parts)
+    estimates = (_mean_of_chunk(score, part, positions_at_once, retrieved_only, seed) for part in tied_parts)
+    return Estimate.joined(len(chunk), zip(parts, estimates, strict=True))
+
+
+def _mean_of_chunk(
+    score: Scorer, tied: TiedDocuments, positions_at_once: float, retrieved_only: bool, seed: int
+) -> Estimate:
+    count = tied.tied.sum(axis=1)
+    enumerable = tied.enumerable(positions_at_once)
+    enumerated = [
+        _enumerate(tied, np.flatnonzero(enumerable & (count == documents)), documents)
+        for documents in np.unique(count[enumerable & (count > 0)]).tolist()
+    ]
+    if positions_at_once > 1:
+        enumerated = [rankings.with_ties() for rankings in enumerated]
+    sampled = [_sample(tied, query, seed) for query in np.flatnonzero(~enumerable).tolist()]
+    return mean_over_rankings(score, tied.batch, [*enumerated, *sampled], retrieved_only=retrieved_only)
+
+
+@dataclass(frozen=True, eq=False)
+class TiedDocuments:
+    """The tied documents of a batch, in order of their kind within each tie; arrays are (query, column).
+
+    Documents of one kind are interchangeable. ``tied``: the document is tied. ``nth_of_kind``: how many documents of
+    its kind and tie come before it, of ``of_kind`` in all. ``other_kinds``: documents of other kinds of its tie that
+    come before it. ``single_kind``: all judged documents of its tie are of one kind.
+    """
+
+    batch: Batch
+    tied: Booleans
+    nth_of_kind: Integers
+    of_kind: Integers
+    other_kinds: Integers
+    single_kind: Booleans
+
+    @staticmethod
+    def of(batch: Batch) -> TiedDocuments:
+        kind = document_kinds(batch)
+        tied = (batch.size > 1) & ~np.isnan(batch.grade)
+        same_tie = (batch.start[:, 1:] == batch.start[:, :-1]) & tied[:, 1:] & tied[:, :-1]
+        if (same_tie & (kind[:, 1:] < kind[:, :-1])).any():
+            key = np.where(np.isnan(batch.grade), np.iinfo(np.int64).max, batch.start)
+            return TiedDocuments.of(batch.columns(np.lexsort((kind, key), axis=1)))
+        nth_of_kind, other_kinds = np.zeros((2, *tied.shape), np.int64)
+        of_kind, single_kind = np.ones_like(nth_of_kind), np.ones_like(tied)
+        if len(several := np.flatnonzero(same_tie.any(axis=1))):
+            same_tie = same_tie[several]
+            same_kind = same_tie & (kind[several, 1:] == kind[several, :-1])
+            (tie_first, tie_last), (first, last) = _edges(same_tie), _edges(same_kind)
+            nth_of_kind[several], of_kind[several] = np.arange(tied.shape[1]) - first, last - first + 1
+            other_kinds[several], single_kind[several] = first - tie_first, (first == tie_first) & (last == tie_last)
+        return TiedDocuments(batch, tied, nth_of_kind, of_kind, other_kinds, single_kind)
+
+    @cached_property
+    def arrangements(self) -> Floats:
+        """The number of different rankings of each query."""
+        factor = (self.batch.size - self.other_kinds - self.nth_of_kind) / (self.nth_of_kind + 1)
+        with np.errstate(over="ignore"):
+            return np.rint(np.where(self.tied, factor, 1).prod(axis=1))
+
+    @cached_property
+    def open_tie(self) -> Integers:
+        """The first column of each query's widest tie with documents of one kind: its last one may stay open; or -1."""
+        widest = np.where(self.tied & self.single_kind, self.batch.size, 0)
+        return np.where(widest.max(axis=1) > 0, widest.argmax(axis=1), -1)
+
+    @cached_property
+    def arrangements_of_others(self) -> Floats:
+        """The number of different rankings of all documents but the open one."""
+        query = np.arange(len(self.open_tie))
+        share = self.of_kind[query, self.open_tie] / self.batch.size[query, self.open_tie]
+        return np.where(self.open_tie < 0, self.arrangements, self.arrangements * share)
+
+    def enumerable(self, positions_at_once: float) -> Booleans:
+        """The queries with so few rankings that all of them are scored."""
+        return (self.arrangements_of_others <= EXACT) & (self.arrangements <= EXACT * positions_at_once)
+
+
+def _edges(same: Booleans) -> tuple[Integers, Integers]:
+    """The first and last column of each column's group; ``same``: a column is in the group of the one before."""
+    first = np.pad(~same, ((0, 0), (1, 0)), constant_values=True)
+    last = np.pad(~same, ((0, 0), (0, 1)), constant_values=True)
+    columns = np.arange(first.shape[1])
+    until = np.where(last, columns, columns[-1])[:, ::-1]
+    return running(np.where(first, columns, 0), np.maximum), running(until, np.minimum)[:, ::-1]
+
+
+def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> PossibleRankings:
+    """All rankings of queries with so many tied documents; where possible, the last of these is left open."""
+    batch, width = tied.batch, tied.tied.shape[1]
+    is_tied, first = tied.tied[query], batch.start[query]
+    opens = tied.open_tie[query] >= 0
+    in_open_tie = is_tied & opens[:, None] & (first == first[np.arange(len(query)), tied.open_tie[query]][:, None])
+    column = np.argsort(np.arange(width) + width * (is_tied + 1 * in_open_tie), axis=1)[:, -documents:]
+    nth_of_kind, other_kinds, of_kind, size = (
+        x[query[:, None], column] for x in (tied.nth_of_kind, tied.other_kinds, tied.of_kind, batch.size)
+    )
+    # A position counts only those that documents of earlier kinds leave free; documents of one kind are in order.
+    end = size - other_kinds - of_kind + nth_of_kind + 1
+    row = np.arange(len(query))
+    position = np.zeros((len(query), documents), np.int64)
+    for d in range(documents):
+        low = np.where(nth_of_kind[row, d] > 0, position[:, d - 1] + 1, 0)
+        free = end[row, d] - low
+        open_positions = np.where(opens[row], free, 1) if d == documents - 1 else np.ones_like(row)
+        owner, step = ragged(free // open_positions)
+        row, position, open_positions = row[owner], position[owner], open_positions[owner]
+        position[:, d] = low[owner] + step
+    for d in np.flatnonzero(other_kinds.any(axis=0)).tolist():
+        before = np.arange(documents) - d + nth_of_kind[row, d][:, None]
+        taken = np.where((before < 0) & (before >= -other_kinds[row, d][:, None]), position, np.iinfo(np.int64).max)
+        for other in np.sort(taken, axis=1).T[: other_kinds[:, d].max()]:
+            position[:, d] += position[:, d] >= other
+    start = first[row]
+    start[np.arange(len(row))[:, None], column[row]] += position
+    return PossibleRankings(
+        query=query[row],
+        start=start,
+        size=np.ones_like(start),
+        probability=open_positions / np.bincount(row, open_positions)[row],
+        open_column=column[row, -1],
+        open_positions=open_positions,
+        sampled=np.zeros(len(row), bool),
+    )
+
+
+def _sample(tied: TiedDocuments, query: int, seed: int) -> PossibleRankings:
+    """A sample of the rankings of a query."""
+    batch = tied.batch.rows(np.array([query]))
+    rng = generator(batch, seed)
+    start = np.repeat(batch.start, SAMPLES, axis=0)
+    for columns, _, size in tie_groups(batch):
+        start[:, columns] += sample_positions(len(columns), size, SAMPLES, rng)
+    probability = np.full(SAMPLES, 1 / SAMPLES)
+    return PossibleRankings.without_open(np.full(SAMPLES, query), start, np.ones_like(start), probability, sampled=True)
+
+
+def sample_positions(documents: int, size: int, samples: int, rng: np.random.Generator) -> Integers:
+    """Random positions (sample, document) in a tie of a size; no two documents of a sample share one."""
+    if documents**2 > size:
+        # The shuffle of Fisher and Yates for all samples at once, which stops when all documents have a position.
+        positions = np.repeat(np.arange(size)[:, None], samples, axis=1)
+        flat, sample = positions.reshape(-1), np.arange(samples)
+        for d, uniform in enumerate(rng.random((documents, samples))):
+            at = (d + (uniform * (size - d)).astype(np.int64)) * samples + sample
+            positions[d], flat[at] = flat[at], positions[d].copy()
+        return positions[:documents].T
+    positions = rng.integers(0, size, (samples, documents))
+    while len(again := np.flatnonzero((np.diff(np.sort(positions, axis=1), axis=1) == 0).any(axis=1))):
+        positions[again] = rng.integers(0, size, (len(again), documents))
+    return positions
+
+
+def over_distinct_orders(score: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
+    """The mean of a score of the first k over all orders of tied documents, no two of which are interchangeable."""
+    end = np.minimum(batch.length, k)[:, None]
+    tied = ((batch.size > 1) & (batch.start < end) & ~np.isnan(batch.grade)).any(axis=1)
+    rankings = [_distinct_orders(batch, query, k, seed) for query in np.flatnonzero(tied).tolist()]
+    return mean_over_rankings(score, batch, rankings) if rankings else score(batch)
+
+
+def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> PossibleRankings:
+    """The orders of one query's first k: all of them, or a sample of many."""
+    batch = batch.rows(np.array([query]))
+    end = int(min(batch.length[0], k))
+    # The seed must not depend on documents below the end: which of these are known depends on what else is evaluated.
+    rng = generator(batch.only(batch.start < end), seed)
+    ties = [(columns, first, size) for columns, first, size in tie_groups(batch) if first < end]
+    # Documents below the first k may be in any order: only those that reach it are drawn.
+    slots = [min(size, end - first) for _, first, size in ties]
+    sampled = math.prod(math.perm(size, n) for (_, _, size), n in zip(ties, slots, strict=True)) > EXACT_DISTINCT
+    drawn: list[Integers]
+    if sampled:
+        drawn = [sample_positions(n, size, SAMPLES_DISTINCT, rng) for (_, _, size), n in zip(ties, slots, strict=True)]
+    else:
+        orders = [
+            np.array(list(itertools.permutations(range(size), n)), np.int64)
+            for (_, _, size), n in zip(ties, slots, strict=True)
+        ]
+        which = np.array(list(itertools.product(*(range(len(of_tie)) for of_tie in orders))), np.int64)
+        drawn = [of_tie[which[:, g]] for g, of_tie in enumerate(orders)]
+    start = np.repeat(batch.start, len(drawn[0]), axis=0)
+    for (columns, first, size), members, n in zip(ties, drawn, slots, strict=True):
+        position = np.full((len(start), size), end - first)
+        np.put_along_axis(position, members, np.arange(n), axis=1)
+        start[:, columns] = first + position[:, : len(columns)]
+    probability = np.full(len(start), 1 / len(start))
+    return PossibleRankings.without_open(
+        np.full(len(start), query), start, np.ones_like(start), probability, sampled=sampled
+    )
