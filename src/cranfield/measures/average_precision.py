@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, ragged
+from cranfield.batch import Batch, GainSums, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
 from cranfield.measures.places import mean_at
 from cranfield.measures.ratio import ratio
-from cranfield.measures.weights import harmonic
+from cranfield.measures.weights import count, harmonic
 from cranfield.rows import running, summed
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
@@ -19,19 +19,9 @@ EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, 
 NotNegative = Annotated[float, Range(0, 1e6)]
 
 
-def precisions(b: Batch, k: int | None) -> Floats:
-    """Expected sum of precisions at the relevant documents of the first k (of gains, where graded).
-
-    A document with gain g in a span of n, G gain in the span and C above it, at slot x = 1..m has
-    C + g + (x-1)(G-g)/(n-1) gain at or above it on average; the sum over x of (x-1)/(t+x) is m - (t+1)h.
-    """
-    h = b.mean_over(harmonic, k) * b.size
-    if not b.tied.any():
-        return summed(b.gain * ((b.above(b.gain) + b.gain) * h))
-    m = b.seen(k)
-    others = (b.within(b.gain) - b.gain) / np.maximum(b.size - 1, 1)
-    at = (b.above(b.gain) + b.gain) * h + others * (m - (b.start + 1) * h)
-    return summed(b.gain * at / b.size)
+def precisions(b: GainSums, k: int | None) -> Floats:
+    """Expected sum of precisions at the relevant documents of the first k (of gains, where graded)."""
+    return b.cumulated(harmonic, k)
 
 
 @measure(
@@ -41,7 +31,7 @@ def precisions(b: Batch, k: int | None) -> Floats:
     gains="either",
     terminal=TERMINAL,
 )
-def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "min"] = "R") -> Floats:
+def average_precision(b: GainSums, *, k: Rank | None = None, norm: Literal["R", "min"] = "R") -> Floats:
     """How early the relevant documents come: precision at each of them, unfound ones counting 0.
 
     Undefined where no document is relevant. ``graded=True`` reads gains in [0, 1] for 0 and 1.
@@ -50,14 +40,14 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
     >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
-    reachable = b.mass if norm == "R" or k is None else summed(b.ideal[:, :k])
+    reachable = b.mass if norm == "R" or k is None else b.ideal_gained(count, k)
     return ratio(precisions(b, k), reachable)
 
 
 @measure(
     "SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", bounds=(0, float("inf")), terminal=UNBOUNDED, local=True
 )
-def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
+def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
     """Average precision before it is divided by the number of relevant documents.
 
     >>> import cranfield as cf
@@ -95,7 +85,7 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     aggregate="geometric",
     terminal=TERMINAL,
 )
-def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floats:
+def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> Floats:
     """Average precision, averaged over queries so that doubling a poor query counts as much as doubling a good one.
 
     >>> import cranfield as cf
