@@ -209,8 +209,8 @@ class Batch:
     def above(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents ranked strictly above each document's span."""
         if not self.tied.any():
-            return (running(x) - x).astype(np.float64)
-        return ordered(running(x) - x, self._edges[0]).astype(np.float64)
+            return (running(x) - x).astype(np.float64, copy=False)
+        return ordered(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
 
     def within(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents that share each document's span, itself included."""

@@ -19,17 +19,16 @@ laid out and scored, so that only some of many numbers are tried.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from cranfield.batch import COLUMNS, Batch, Booleans, GainSums, Preferences, ragged
-from cranfield.completions import Completions, every_document
+from cranfield.completions import Completions, all_alike, every_document
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
@@ -74,7 +73,7 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
         full = replace(full, top=_highest_gain(measure, batch.top))
         many, sums = (full.grade < 0).sum(axis=1), _from_sums(measure, full)
         hold[rows] = (many == 0) | (few_matter & (sums | (many < TRIED) | measure.definition.local))
-        for chosen, completed in (sums & (many > 0), _every_number), (~sums & (many > 0), _some_numbers):
+        for chosen, completed in (sums & (many > 0), _of_sums), (~sums & (many > 0), _of_assignments):
             if chosen.any():
                 part = full if chosen.all() else full.rows(np.flatnonzero(chosen))
                 low[rows[chosen]], high[rows[chosen]] = completed(measure, part, seed)
@@ -105,11 +104,6 @@ def _highest_gain(measure: Measure, top: float) -> float:
     return float(measure.gains.of(np.array([top, *mapped]), top).max())
 
 
-def _only_ends(measure: Measure) -> bool:
-    """Whether the score is lowest with no unjudged document relevant, and highest with all of them."""
-    return measure.definition.local and measure.definition.topward
-
-
 def _from_sums(measure: Measure, full: Batch) -> Booleans:
     """The queries of which the measure reads no more than `Completions` have."""
     definition, views = measure.definition, measure.views
@@ -119,56 +113,60 @@ def _from_sums(measure: Measure, full: Batch) -> Booleans:
     return ~full.tied | in_ties
 
 
-def _every_number(measure: Measure, full: Batch, seed: int) -> tuple[Floats, Floats]:
-    """The lowest and highest score with any number of unjudged documents relevant."""
-    last = full.gain.shape[1]
-    if _only_ends(measure):
-        completions = [Completions(full, np.array([0, last]), topmost=True)]
+def _of_sums(measure: Measure, full: Batch, seed: int) -> tuple[Floats, Floats]:
+    """The lowest and highest score with any number of unjudged documents relevant, by running sums."""
+    columns = np.arange(full.gain.shape[1] + 1)
+    if measure.definition.local and measure.definition.topward:
+        completions = Completions(full, columns[[0, -1]], np.array([True, True]))
     else:
-        completions = [Completions(full, np.arange(last + 1), topmost=topmost) for topmost in (True, False)]
-    values = np.concatenate([measure.definition.function(c, **measure.arguments()) for c in completions], axis=1)
+        completions = Completions(full, np.tile(columns, 2), np.repeat([True, False], len(columns)))
+    values = measure.definition.function(completions, **measure.arguments())
     return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 
 
-def _some_numbers(measure: Measure, full: Batch, seed: int) -> tuple[Floats, Floats]:
+def _of_assignments(measure: Measure, full: Batch, seed: int) -> tuple[Floats, Floats]:
     """The same, one assignment at a time; of more numbers than `TRIED`, only some are tried."""
+    definition, queries = measure.definition, np.arange(len(full.length))
+    low, high = np.full((2, len(queries)), np.nan)
+    tried: Iterable[tuple[Integers, Batch]] = _assignments(measure, full)
+    if definition.local and definition.topward:
+        tried = ((queries, all_alike(full, relevant=relevant)) for relevant in (False, True))
+    for rows, judged in tried:
+        value = measure.scored(judged, seed=seed).value
+        np.fmin.at(low, rows, value)
+        np.fmax.at(high, rows, value)
+    return low, high
+
+
+def _assignments(measure: Measure, full: Batch) -> Iterator[tuple[Integers, Batch]]:
+    """Queries with some of their unjudged documents relevant, the topmost or the bottommost; some at a time."""
     definition = measure.definition
     cutoff = None if measure.cutoff is None or definition.cutoff == "recall" else int(measure.cutoff)
     matters = (full.judged if definition.judged else full.relevant | full.nil) | (full.grade < 0)
     if definition.local and cutoff is not None and not measure.views.terminal:
         matters &= full.start < cutoff
-    assignments = Assignments(_with_empty_column(full.compact(matters)), definition.judged)
-    many = assignments.many
-    query, number = _numbers(many, 2 if _only_ends(measure) else TRIED)
-    low, high = np.full((2, len(many)), np.nan)
-    for topmost in (True, False):
-        # With none or all of them relevant there is neither top nor bottom. With none, the score is that of the
-        # ranking as it stands, unless it counts that documents are judged.
-        new = ((number > 0) | definition.judged) if topmost else (number > 0) & (number < many[query])
-        shape = assignments.shape(query[new], number[new], cutoff)
-        if definition.local:
-            shape[1] = 1  # nobody asks for the ideal ranking
-        for part in _parts(shape.sum(axis=0)):
-            rows = query[new][part]
-            judged = assignments.laid_out(rows, number[new][part], shape[:, part].max(axis=1), topmost=topmost)
-            value = measure.scored(judged, seed=seed).value
-            np.fmin.at(low, rows, value)
-            np.fmax.at(high, rows, value)
-    return low, high
-
-
-def _with_empty_column(batch: Batch) -> Batch:
+    full = full.compact(matters)
+    # An empty column at the end, to fill up rows with.
     wider: dict[str, Any] = {
-        name: np.pad(getattr(batch, name), ((0, 0), (0, 1)), constant_values=empty) for name, empty in COLUMNS.items()
+        name: np.concatenate([getattr(full, name), np.full((len(full.R), 1), empty)], axis=1)
+        for name, empty in COLUMNS.items()
     }
-    return replace(batch, **wider)
-
-
-def _numbers(many: Integers, tried: int) -> tuple[Integers, Integers]:
-    """Queries, and for each of them the numbers of relevant documents to be tried: all, or some at even distances."""
-    counts = np.minimum(many + 1, tried)
+    assignments = Assignments(replace(full, **wider), definition.judged)
+    many = assignments.many
+    counts = np.minimum(many + 1, TRIED)
     query, i = ragged(counts)
-    return query, i * many[query] // np.maximum(counts[query] - 1, 1)
+    number = i * many[query] // np.maximum(counts[query] - 1, 1)
+    # With none or all of them relevant there is neither top nor bottom. With none, the score is that of the ranking as
+    # it stands, unless it counts that documents are judged.
+    new = (number > 0) | definition.judged, (number > 0) & (number < many[query])
+    for chosen, topmost in zip(new, (True, False), strict=True):
+        rows, n = query[chosen], number[chosen]
+        shape = assignments.shape(rows, n, cutoff)
+        if definition.local:
+            shape[1] = 0  # nobody asks for the ideal ranking
+        for part in _parts(shape.sum(axis=0)):
+            size = shape[:, part].max(axis=1)
+            yield rows[part], assignments.laid_out(rows[part], n[part], size, topmost=topmost)
 
 
 def _parts(cells: Integers) -> Iterator[Integers]:
@@ -206,11 +204,23 @@ class Assignments:
         return _columns(self.unjudged), _columns(self.full.judged)
 
     @cached_property
+    def _relevant(self) -> tuple[Floats, Floats]:
+        """Grades and gains with every unjudged document relevant."""
+        full = all_alike(self.full, relevant=True)
+        return full.grade, full.gain
+
+    @cached_property
     def _ideal(self) -> Floats:
         """Ideal rankings, with as many documents that gain most before them as are unjudged in any query."""
         most = int(self.many.max(initial=0))
         tops, nothing = np.full((len(self.many), most), self.full.top), np.zeros((len(self.many), most))
         return np.concatenate([tops, self.full.ideal, nothing], axis=1)
+
+    def ideal(self, rows: Integers, number: Integers, depth: int) -> Floats:
+        """The top of ideal rankings, the relevant unjudged documents first: none gains more than they do."""
+        if not depth:
+            return np.zeros((len(rows), 1))
+        return sliding_window_view(self._ideal, depth, axis=1)[rows, self.many.max() - number]
 
     def shape(self, rows: Integers, number: Integers, cutoff: int | None) -> Integers:
         """How many columns, and how much of the ideal ranking, each of some assignments needs."""
@@ -226,39 +236,37 @@ class Assignments:
     def laid_out(self, rows: Integers, number: Integers, shape: Integers, *, topmost: bool) -> Batch:
         """Some queries, each with a number of its unjudged documents relevant, the topmost or the bottommost."""
         full, (unjudged, judged) = self.full, self._columns
-        width, depth = shape.tolist()
+        (width, depth), wide = shape.tolist(), full.gain.shape[1]
         row, n, others = rows[:, None], number[:, None], (self.many[rows] - number)[:, None]
         column = np.broadcast_to(np.arange(width), (len(rows), width))
         # Relevant are the unjudged documents above this column, or from it on.
         edge = np.where(n > 0, unjudged[row, n - 1] + 1, 0) if topmost else unjudged[row, others]
         if not self.nonrelevant and topmost:
-            column = np.where(column < edge, column, judged[row, np.maximum(column - n, 0)])
+            rest = judged.ravel().take(np.maximum(column - n, 0) + row * wide)
+            column = np.where(column < edge, column, rest)
         elif not self.nonrelevant:
-            column = np.where(column < edge - others, judged[rows, :width], column + others)
-        last = full.gain.shape[1] - 1
-        cell = row * (last + 1) + np.minimum(column, last)
-
-        def at(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return table.ravel().take(cell)
-
-        open_ = at(self.unjudged)
-        relevant = open_ & ((column < edge) == topmost)
+            column = np.where(column < edge - others, judged[rows, :width], np.minimum(column + others, wide - 1))
+        cell = row * wide + column
+        grade, gain = (table.ravel().take(cell) for table in self._relevant)
+        if self.nonrelevant:
+            relevant = (column < edge) == topmost
+            grade = np.where(relevant, grade, np.maximum(full.grade.ravel().take(cell), 0))
+            gain = np.where(relevant, gain, full.gain.ravel().take(cell))
         nothing = np.broadcast_to(np.int64(0), cell.shape)
         return replace(
             full,
-            grade=np.where(relevant, np.inf, np.where(open_, 0, at(full.grade))),
-            gain=np.where(relevant, full.top, at(full.gain)),
-            start=at(full.start),
-            size=at(full.size) if full.tied.any() else nothing + 1,
+            grade=grade,
+            gain=gain,
+            start=full.start.ravel().take(cell),
+            size=full.size.ravel().take(cell) if full.tied.any() else np.broadcast_to(np.int64(1), cell.shape),
             by_id=nothing,
             by_input=nothing,
-            nil=at(full.nil) if full.nil.any() else nothing > 0,
+            nil=full.nil.ravel().take(cell) if full.nil.any() else np.broadcast_to(np.False_, cell.shape),
             document=nothing,
             length=full.length[rows],
             pool=np.broadcast_to(np.nan, (len(rows), 1)),
             pooled={},
-            # None gains more than they do: they come first in the ideal ranking.
-            ideal=sliding_window_view(self._ideal, depth, axis=1)[rows, self.many.max() - number],
+            ideal=self.ideal(rows, number, depth),
             R=full.R[rows] + number,
             N=full.N[rows] + others[:, 0],
             mass=full.mass[rows] + number * full.top,

@@ -61,6 +61,21 @@ def every_document(batch: Batch) -> Batch:
     )
 
 
+def all_alike(full: Batch, *, relevant: bool) -> Batch:
+    """All unjudged documents relevant, or none; with the ideal ranking left as it is."""
+    unjudged = full.grade < 0
+    number = unjudged.sum(axis=1)
+    if not relevant:
+        return replace(full, grade=np.where(unjudged, 0, full.grade), N=full.N + number)
+    return replace(
+        full,
+        grade=np.where(unjudged, np.inf, full.grade),
+        gain=np.where(unjudged, full.top, full.gain),
+        R=full.R + number,
+        mass=full.mass + number * full.top,
+    )
+
+
 def _from_top(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Running sums of each row, from 0 on."""
     sums = running(x)
@@ -76,12 +91,12 @@ class Completions:
     """Rankings of which each unjudged document is relevant or not: `GainSums` of (query, completion).
 
     ``full``: what `every_document` returned; ``top`` is what a relevant document gains that nobody judged.
-    ``columns`` (completion,): relevant are the unjudged documents in the columns above if ``topmost``, else all others.
+    ``columns``, ``topmost`` (completion,): relevant are the unjudged documents in the columns above, or all others.
     """
 
     full: Batch
     columns: Integers
-    topmost: bool
+    topmost: Booleans
 
     @cached_property
     def unjudged(self) -> Booleans:
@@ -95,7 +110,7 @@ class Completions:
     @cached_property
     def number(self) -> Integers:
         """How many unjudged documents are relevant."""
-        return self._relevant(self._above)
+        return self._relevant(self._above, self._above)
 
     @cached_property
     def R(self) -> Floats:
@@ -128,28 +143,27 @@ class Completions:
         judged, unjudged = (_from_top(b.within(x) * at_rank) for x in (b.gain, self.unjudged))
         end = self.length if k is None else np.minimum(self.length, k)
         first, after, share = self._cut
-        part = _take(unjudged, np.minimum(end, first))
+        above = _take(unjudged, np.minimum(end, first))
         if b.tied.any():
-            part += share * (_take(unjudged, np.minimum(end, after)) - part)
-        if not self.topmost:
-            part = _take(unjudged, end) - part
+            above += share * (_take(unjudged, np.minimum(end, after)) - above)
+        part = np.where(self.topmost, above, _take(unjudged, end) - above)
         return _take(judged, end) + b.top * part
 
     def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
-        b = self.full
-        after = np.concatenate([b.ideal[:, 1:], np.zeros_like(b.ideal[:, :1])], axis=1)
-        row, last = np.nonzero(b.ideal > after)
-        steps = np.bincount(row, minlength=len(b.ideal))
+        ideal = self.full.ideal[:, :k]
+        after = np.concatenate([ideal[:, 1:], np.zeros_like(ideal[:, :1])], axis=1)
+        row, last = np.nonzero(ideal > after)
+        steps = np.bincount(row, minlength=len(ideal))
         # Gain falls by a step after the last document of each grade; all that is unjudged and relevant is before them.
         step = row, ragged(steps)[1]
         shape = len(steps), int(steps.max(initial=0))
         rank, fall = np.zeros(shape, np.int64), np.zeros(shape)
-        rank[step], fall[step] = last + 1, (b.ideal - after)[row, last]
+        rank[step], fall[step] = last + 1, (ideal - after)[row, last]
 
         def total(n: Integers) -> Floats:
             return weights(n if k is None else np.minimum(n, k))
 
-        gained: Floats = (b.top - b.ideal[:, :1]) * total(self.number)
+        gained: Floats = (self.full.top - ideal[:, :1]) * total(self.number)
         for below, by in zip(rank.T, fall.T, strict=True):
             gained += by[:, None] * total(self.number + below[:, None])
         return gained
@@ -157,49 +171,41 @@ class Completions:
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
         b, unjudged = self.full, self.unjudged
         mean = b.mean_over(weights, k)
-
-        def below(x: Floats) -> Floats:
-            return running(x)[:, -1:] - b.above(x) - b.within(x)
-
-        # What a document adds that becomes relevant after those above it, or, from the bottom up, below it: precision
-        # at its own rank, and a document more at the rank of each relevant one below.
-        above, later = b.above(b.gain) + b.top, below(b.gain * mean)
-        if self.topmost:
-            above += b.top * b.above(unjudged)
-        else:
-            later += b.top * below(unjudged * mean)
-        added = above * mean + later
+        gain_above, open_above = b.above(b.gain), b.above(unjudged)
+        gain_below, open_below = (_below(b, x * mean) for x in (b.gain, unjudged))
+        # What a document adds that becomes relevant after those above it, or, from the bottom up, after those below it:
+        # the gain down to its own rank, and its own gain at the rank of each relevant one below.
+        own = (gain_above + b.top) * mean + gain_below
+        down, up = own + b.top * open_above * mean, own + b.top * open_below
         if b.tied.any():
             # Of two in a tie, each is above the other in half of all orders.
-            before = running(unjudged) - unjudged - b.above(unjudged)
-            beside = before if self.topmost else b.within(unjudged) - unjudged - before
-            own = b.spread(weights, k)[1] / b.size / np.maximum(b.size - 1, 1)
-            added += 2 * (b.within(b.gain) + b.top * beside) * own
-        return b.cumulated(weights, k)[:, None] + b.top * self._relevant(_from_top(np.where(unjudged, added, 0)))
+            other = 2 * b.spread(weights, k)[1] / b.size / np.maximum(b.size - 1, 1)
+            before = running(unjudged) - unjudged - open_above
+            down += other * (b.within(b.gain) + b.top * before)
+            up += other * (b.within(b.gain) + b.top * (b.within(unjudged) - unjudged - before))
+        added = self._relevant(*(_from_top(np.where(unjudged, x, 0)) for x in (down, up)))
+        return b.cumulated(weights, k)[:, None] + b.top * added
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
-        b, open_ = self.full, self._above[:, self.columns]
-        relevant = b.relevant
-        either = relevant | self.unjudged
-        judged = running(b.judged & ~relevant)
-        all_others = judged + self._above[:, 1:]
-        # Of the unjudged documents, none that is above a relevant one counts if it is relevant itself.
-        top, bottom = np.zeros_like(self.columns), np.full_like(self.columns, judged.shape[1])
+        b, topmost, open_ = self.full, self.topmost, self._above[:, self.columns]
+        either = b.relevant | self.unjudged
+        judged = running(b.judged & ~b.relevant)
+        last = judged.shape[1]
         cap = limit.astype(np.int64)
-        if self.topmost:
-            misplaced = _capped(judged, either, top, self.columns, cap)
-            misplaced += _capped(all_others, relevant, self.columns, bottom, cap + open_)
-            misplaced -= open_ * _between(relevant, self.columns, bottom)
-        else:
-            misplaced = _capped(all_others, relevant, top, self.columns, cap)
-            misplaced += _capped(judged, either, self.columns, bottom, cap - open_)
-            misplaced += open_ * _between(either, self.columns, bottom)
-        return relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
+        # Where unjudged documents are relevant, only what is judged is misplaced above a relevant one; but for those
+        # that are not, above all of them.
+        among = np.where(topmost, 0, self.columns), np.where(topmost, self.columns, last)
+        beyond = np.where(topmost, self.columns, 0), np.where(topmost, last, self.columns)
+        above = np.where(topmost, 0, open_)
+        misplaced = _capped(judged, either, *among, cap - above) + above * _between(either, *among)
+        above = np.where(topmost, open_, 0)
+        everything = judged + self._above[:, 1:]
+        misplaced += _capped(everything, b.relevant, *beyond, cap + above) - above * _between(b.relevant, *beyond)
+        return b.relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
 
-    def _relevant(self, sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The part of running sums over unjudged documents that the relevant ones have."""
-        part = sums[:, self.columns]
-        return part if self.topmost else sums[:, -1:] - part
+    def _relevant(self, down: npt.NDArray[Any], up: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Of running sums over the unjudged documents the part that the relevant ones have, if topmost or not."""
+        return np.where(self.topmost, down[:, self.columns], up[:, -1:] - up[:, self.columns])
 
     @cached_property
     def _cut(self) -> tuple[Integers, Integers, Floats]:
@@ -211,6 +217,12 @@ class Completions:
         first, after = (edge[:, self.columns] for edge in edges)
         until, above, inside = self._above[:, self.columns], _take(self._above, first), _take(self._above, after)
         return first, after, (until - above) / np.maximum(inside - above, 1)
+
+
+def _below(b: Batch, x: Floats) -> Floats:
+    """Sum of x over the documents ranked strictly below each document's span."""
+    down_to = b.above(x) + b.within(x)
+    return down_to[:, -1:] - down_to
 
 
 def _between(x: Booleans, first: Integers, after: Integers) -> Integers:
