@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
-from cranfield.rows import cells, ordered, picked, running, scattered
+from cranfield.rows import cells, ordered, picked, running, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
@@ -23,13 +23,50 @@ Key = Literal["score", "score32", "rank"]
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What ranks are worth: ``total`` of the first n together, and ``at`` one of them, without rounding."""
+    """What ranks are worth: ``total`` of the first n together, and ``at`` one of them, without rounding.
+
+    ``moment`` is the total of the first n, each times its rank, where it has a closed form.
+    """
 
     total: Callable[[Integers], Floats]
     at: Callable[[Integers], Floats]
+    moment: Callable[[Integers], Integers] | None = None
 
     def __call__(self, n: Integers) -> Floats:
         return self.total(n)
+
+
+class GainSums(Protocol):
+    """Sums of gains: all that many measures read of rankings, which then are a `Batch` or `Completions` of one."""
+
+    @property
+    def R(self) -> Floats: ...
+    @property
+    def N(self) -> Floats: ...
+    @property
+    def mass(self) -> Floats: ...
+    @property
+    def tail(self) -> Floats: ...
+    @property
+    def length(self) -> Integers: ...
+    @property
+    def nonrelevant_retrieved(self) -> Floats: ...
+
+    def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        """Expected sum over the first k documents of gain times weight."""
+
+    def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
+        """The same for all judged documents in descending order of gain."""
+
+    def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
+        """Expected sum over the first k documents of gain times weight times all gain down to the document."""
+
+
+class Preferences(GainSums, Protocol):
+    """The same for measures of pairs; of `Completions` only those without ties have these."""
+
+    def preferences(self, limit: Floats, pairs: Floats) -> Floats:
+        """Expected sum over documents of gain less what is misplaced above, up to a limit, as a share of pairs."""
 
 
 # A batch is padded to its widest query; beyond this many cells, queries of like width go together.
@@ -111,6 +148,52 @@ class Batch:
             return exact
         return np.where(self.size == 1, exact, (weights(self.start + seen) - weights(self.start)) / self.size)
 
+    def spread(self, weights: Weights, k: Integers | int | None = None) -> tuple[Floats, Floats]:
+        """Sums over each span's first slots x = 1..m of w(t+x), and of (x-1) w(t+x)."""
+        own = self.mean_over(weights, k) * self.size
+        assert weights.moment is not None  # a measure that sums them says so
+        times_rank = weights.moment(self.start + self.seen(k)) - weights.moment(self.start)
+        return own, times_rank - (self.start + 1) * own
+
+    def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        return summed(self.gain * self.mean_over(weights, k))
+
+    def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
+        ideal = self.ideal[:, :k]
+        return summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
+
+    def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
+        above = self.above(self.gain) + self.gain
+        if not self.tied.any():
+            return summed(self.gain * (above * self.mean_over(weights, k)))
+        # A document with gain g in a span of n, G gain in the span and C above it, at slot x has
+        # C + g + (x-1)(G-g)/(n-1) gain at or above it on average.
+        own, later = self.spread(weights, k)
+        others = (self.within(self.gain) - self.gain) / np.maximum(self.size - 1, 1)
+        return summed(self.gain * (above * own + others * later) / self.size)
+
+    def preferences(self, limit: Floats, pairs: Floats) -> Floats:
+        return summed(self.gain * (1 - penalty(self.misplaced(limit), pairs[:, None])))
+
+    def misplaced(self, limit: Floats) -> Floats:
+        """Non-relevant documents above each document, never counted beyond a limit, on average over its tie.
+
+        Of s of them in the tie, any number from 0 to s is above it with the same chance.
+        """
+        nonrel = self.judged & ~self.relevant
+        above, limit = self.above(nonrel), limit[:, None]
+        if not self.tied.any():
+            return np.minimum(above, limit)
+        inside = self.within(nonrel)
+        room = np.clip(limit - above, 0, inside)
+        total = (room + 1) * np.minimum(above, limit) + room * (room + 1) / 2 + (inside - room) * limit
+        return total / (inside + 1)
+
+    @property
+    def nonrelevant_retrieved(self) -> Floats:
+        """How many documents retrieved are judged not to be relevant."""
+        return (self.judged & ~self.relevant).sum(axis=1).astype(np.float64)
+
     @cached_property
     def _edges(self) -> tuple[Integers, Integers]:
         """The first and last column of each column's tie group."""
@@ -126,8 +209,8 @@ class Batch:
     def above(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents ranked strictly above each document's span."""
         if not self.tied.any():
-            return (running(x) - x).astype(np.float64)
-        return ordered(running(x) - x, self._edges[0]).astype(np.float64)
+            return (running(x) - x).astype(np.float64, copy=False)
+        return ordered(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
 
     def within(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents that share each document's span, itself included."""
@@ -208,6 +291,11 @@ class Batch:
 
 # What a batch has for each document, and what stands where there is none.
 COLUMNS = {"grade": np.nan, "gain": 0, "start": 0, "size": 1, "by_id": 0, "by_input": 0, "nil": False, "document": -1}
+
+
+def penalty(misplaced: Floats, pairs: Floats) -> Floats:
+    """The share of pairs that are misplaced; where there is no pair nothing is."""
+    return misplaced / np.where(pairs > 0, pairs, np.inf)
 
 
 def ragged(counts: Integers) -> tuple[Integers, Integers]:

@@ -12,20 +12,27 @@ assignments is a bound where the assignments that matter are few:
 Elsewhere (graded measures with a normaliser; measures that moving a document up may lower) the same assignments
 are tried, with the top grade for relevant: what is found is a range, not a bound. Bounds are attained, but for
 ``ties=expected`` with ties of unjudged documents alone, whose order is taken as the worst or best one.
+
+Measures that read no more than sums of gains score all numbers at once (`completions`). Of others every assignment is
+laid out and scored, so that only some of many numbers are tried.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from cranfield.batch import Batch, Booleans, ragged
+from cranfield.batch import COLUMNS, Batch, Booleans, GainSums, Preferences, ragged
+from cranfield.completions import Completions, all_alike, every_document
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
+from cranfield.measures.ties.strategies import ClosedForm
 
 CELLS = 1 << 17  # at a time, so that they stay in the processor's cache
 TRIED = 257  # of more possible numbers of relevant documents, this many are tried, and the result is a range
@@ -56,44 +63,30 @@ def bounds(measure: Measure, batch: Batch, *, seed: int = 0) -> Bounds:
 
 def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
     seen = measure.ordered(batch, whole=True)
-    if measure.views.condensed:
-        # A condensed list has none of them.
-        value = measure.scored(seen, seed=seed).value
-        return Bounds(value, value, np.ones(len(value), bool))
-    full, unjudged = reveal(seen)
-    many = unjudged.sum(axis=1)
-    definition = measure.definition
-    if not definition.uses_nonrelevant:
-        full = full.compact(full.relevant | unjudged | full.nil)
-        unjudged = full.grade < 0
-    if definition.retrieved_only and definition.rewards_promotion:
-        numbers = [np.unique([0, n]) for n in many.tolist()]
-        hold = np.ones(len(many), bool)
-    else:
-        numbers = [np.unique(np.linspace(0, n, min(n + 1, TRIED)).astype(np.int64)) for n in many.tolist()]
-        hold = (many < TRIED) & definition.rewards_promotion & _two_valued(measure, batch)
-    if measure.gains.of(np.zeros(1), batch.top)[0] > 0:
-        hold[:] = False  # a document judged not to be relevant gains more than one that nobody judged
-    query = np.repeat(np.arange(len(many)), [len(n) for n in numbers])
-    number = np.concatenate([*numbers, np.zeros(0)]).astype(np.int64)
-    low, high = np.full((2, len(many)), np.nan)
-    width, depth = full.gain.shape[1], max(int((full.R + many).max(initial=0)), 1)
-    if measure.cutoff is not None and definition.cutoff != "recall":
-        # Of what is below the cut-off, and of the ideal there, nothing counts but how much it is.
-        width = max(int((~np.isnan(full.grade) & (full.start < measure.cutoff)).sum(axis=1).max(initial=1)), 1)
-        depth = min(depth, int(measure.cutoff))
-    step = max(1, CELLS // (width + depth))
-    for i in range(0, len(query), step):
-        rows, n = query[i : i + step], number[i : i + step]
-        ends = (low, np.fmin, False), (high, np.fmax, True)
-        for end, keep, topmost in ends:
-            judged = assume(full, unjudged, rows, n, (width, depth), topmost=topmost)
-            keep.at(end, rows, measure.scored(judged, seed=seed).value)
     value = measure.scored(seen, seed=seed).value
+    low, high, hold = value.copy(), value.copy(), np.ones(len(value), bool)
+    # A condensed list has no unjudged documents.
+    scored = np.flatnonzero(~np.isnan(value) & (not measure.views.condensed))
+    few_matter, step = _few_matter(measure, batch), max(1, CELLS // max(int(seen.length.max(initial=0)), 1))
+    for i in range(0, len(scored), step):
+        rows = scored[i : i + step]
+        full = every_document(seen if len(rows) == len(value) else seen.rows(rows))
+        full = replace(full, top=_highest_gain(measure, batch.top))
+        many, sums = (full.grade < 0).sum(axis=1), _from_sums(measure, full)
+        hold[rows] = (many == 0) | (few_matter & (sums | (many < TRIED) | measure.definition.retrieved_only))
+        for chosen, completed in (sums & (many > 0), _of_sums), (~sums & (many > 0), _of_assignments):
+            if chosen.any():
+                part = full if chosen.all() else full.rows(np.flatnonzero(chosen))
+                low[rows[chosen]], high[rows[chosen]] = completed(measure, part, seed)
     # Where it counts that a document is judged at all, the score as it stands is of no full set of judgments.
-    low, high = np.fmin(low, value), np.fmax(high, value)
-    low[np.isnan(value)] = high[np.isnan(value)] = np.nan
-    return Bounds(low, high, hold)
+    return Bounds(np.fmin(low, value), np.fmax(high, value), hold)
+
+
+def _few_matter(measure: Measure, batch: Batch) -> bool:
+    """Whether no assignment goes beyond those in which some topmost or bottommost documents are relevant."""
+    if measure.gains.of(np.zeros(1), batch.top)[0] > 0:
+        return False  # a document judged not to be relevant gains more than one that nobody judged
+    return measure.definition.rewards_promotion and (measure.definition.retrieved_only or _two_valued(measure, batch))
 
 
 def _two_valued(measure: Measure, batch: Batch) -> bool:
@@ -105,84 +98,187 @@ def _two_valued(measure: Measure, batch: Batch) -> bool:
     return batch.top <= 1 and bool(np.isin(grades, (0, 1)).all())
 
 
-def reveal(batch: Batch) -> tuple[Batch, Booleans]:
-    """The batch with a column for every document retrieved, and which of them nobody judged (grade 0 for now)."""
-    pooled = ~np.isnan(batch.grade)
-    row, column = np.nonzero(pooled & (batch.order == 0))
-    group = batch.start[row, column], batch.size[row, column]
-    alone = np.ones((len(batch.length), int(batch.length.max(initial=0)) + 1), np.int64)
-    alone[np.arange(alone.shape[1]) >= batch.length[:, None]] = 0
-    taken = np.zeros_like(alone)
-    np.add.at(taken, (row, np.minimum(group[0], alone.shape[1] - 1)), 1)
-    ends = group[0] + group[1]
-    inside = ends < alone.shape[1]
-    np.add.at(taken, (row[inside], ends[inside]), -1)
-    single = np.nonzero(alone & (np.cumsum(taken, axis=1) == 0))
-    # Of a tie that holds judged documents, the others share its span.
-    others = (group[1] - batch.within(pooled)[row, column]).astype(np.int64)
-    rows = np.concatenate([single[0], np.repeat(row, others)])
-    start = np.concatenate([single[1], np.repeat(group[0], others)])
-    size = np.concatenate([np.ones_like(single[1]), np.repeat(group[1], others)])
-    order = np.argsort(rows, kind="stable")
-    rows, start, size = rows[order], start[order], size[order]
-    counts = np.bincount(rows, minlength=len(batch.length))
-    cell = rows, ragged(counts)[1]
-    shape = len(batch.length), int(counts.max(initial=0))
-
-    def beside(values: Any, empty: float, new: Any) -> Any:
-        table = np.full(shape, empty, values.dtype)
-        table[cell] = new
-        return np.concatenate([values, table], axis=1)
-
-    full = replace(
-        batch,
-        grade=beside(np.where(batch.grade < 0, -1, batch.grade), np.nan, -1),
-        gain=beside(batch.gain, 0, 0),
-        start=beside(batch.start, 0, start),
-        size=beside(batch.size, 1, size),
-        by_id=beside(batch.by_id, 0, 0),
-        by_input=beside(batch.by_input, 0, 0),
-        nil=beside(batch.nil, False, False),
-        document=beside(batch.document, -1, -1),
-    ).sorted()
-    return full, full.grade < 0
+def _highest_gain(measure: Measure, top: float) -> float:
+    """The gain of the best grade: the top one, unless a map of gains gives more to another."""
+    gain = measure.gains.gain
+    mapped = [grade for grade, _ in gain if grade <= top] if isinstance(gain, tuple) else []
+    return float(measure.gains.of(np.array([top, *mapped]), top).max())
 
 
-def assume(
-    full: Batch, unjudged: Booleans, rows: Integers, number: Integers, shape: tuple[int, int], *, topmost: bool
-) -> Batch:
-    """Some queries with every document judged: of the unjudged a number, topmost or bottommost, relevant, others not.
+def _from_sums(measure: Measure, full: Batch) -> Booleans:
+    """The queries of which the measure reads no more than `Completions` have."""
+    definition, views = measure.definition, measure.views
+    if views.terminal or definition.reads not in (GainSums, Preferences):
+        return np.zeros(len(full.length), bool)
+    in_ties = definition.reads is GainSums and isinstance(definition.ties, ClosedForm) and views.depth is None
+    return ~full.tied | in_ties
 
-    ``shape`` is how many columns, and how much of the ideal ranking, are kept.
+
+def _of_sums(measure: Measure, full: Batch, seed: int) -> tuple[Floats, Floats]:
+    """The lowest and highest score with any number of unjudged documents relevant, by running sums."""
+    columns = np.arange(full.gain.shape[1] + 1)
+    if measure.definition.retrieved_only and measure.definition.rewards_promotion:
+        completions = Completions(full, columns[[0, -1]], np.array([True, True]))
+    else:
+        completions = Completions(full, np.tile(columns, 2), np.repeat([True, False], len(columns)))
+    values = measure.definition.function(completions, **measure.arguments)
+    return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+
+
+def _of_assignments(measure: Measure, full: Batch, seed: int) -> tuple[Floats, Floats]:
+    """The same, one assignment at a time; of more numbers than `TRIED`, only some are tried."""
+    definition, queries = measure.definition, np.arange(len(full.length))
+    low, high = np.full((2, len(queries)), np.nan)
+    tried: Iterable[tuple[Integers, Batch]] = _assignments(measure, full)
+    if definition.retrieved_only and definition.rewards_promotion:
+        tried = ((queries, all_alike(full, relevant=relevant)) for relevant in (False, True))
+    for rows, judged in tried:
+        value = measure.scored(judged, seed=seed).value
+        np.fmin.at(low, rows, value)
+        np.fmax.at(high, rows, value)
+    return low, high
+
+
+def _assignments(measure: Measure, full: Batch) -> Iterator[tuple[Integers, Batch]]:
+    """Queries with some of their unjudged documents relevant, the topmost or the bottommost; some at a time."""
+    definition = measure.definition
+    cutoff = None if measure.cutoff is None or definition.cutoff == "recall" else int(measure.cutoff)
+    matters = (full.judged if definition.uses_nonrelevant else full.relevant | full.nil) | (full.grade < 0)
+    if definition.retrieved_only and cutoff is not None and not measure.views.terminal:
+        matters &= full.start < cutoff
+    full = full.compact(matters)
+    # An empty column at the end, to fill up rows with.
+    wider: dict[str, Any] = {
+        name: np.concatenate([getattr(full, name), np.full((len(full.R), 1), empty)], axis=1)
+        for name, empty in COLUMNS.items()
+    }
+    assignments = Assignments(replace(full, **wider), definition.uses_nonrelevant)
+    many = assignments.many
+    counts = np.minimum(many + 1, TRIED)
+    query, i = ragged(counts)
+    number = i * many[query] // np.maximum(counts[query] - 1, 1)
+    # With none or all of them relevant there is neither top nor bottom. With none, the score is that of the ranking as
+    # it stands, unless it counts that documents are judged.
+    new = (number > 0) | definition.uses_nonrelevant, (number > 0) & (number < many[query])
+    for chosen, topmost in zip(new, (True, False), strict=True):
+        rows, n = query[chosen], number[chosen]
+        shape = assignments.shape(rows, n, cutoff)
+        if definition.retrieved_only:
+            shape[1] = 0  # nobody asks for the ideal ranking
+        for part in _parts(shape.sum(axis=0)):
+            size = shape[:, part].max(axis=1)
+            yield rows[part], assignments.laid_out(rows[part], n[part], size, topmost=topmost)
+
+
+def _parts(cells: Integers) -> Iterator[Integers]:
+    """Rows of like size, as many at a time as fit into the processor's cache."""
+    order = np.argsort(-cells, kind="stable")
+    i = 0
+    while i < len(order):
+        step = max(1, CELLS // int(cells[order[i]]))
+        yield order[i : i + step]
+        i += step
+
+
+@dataclass(frozen=True, eq=False)
+class Assignments:
+    """Queries laid out with some of their unjudged documents relevant, and all others not.
+
+    ``full`` has an empty column at its end. ``nonrelevant``: whether documents that are not relevant need a column.
     """
-    width, depth = shape
-    many = unjudged.sum(axis=1)
-    first = np.zeros_like(number) if topmost else many[rows] - number
-    open_places = unjudged[:, :width]
-    place = np.where(open_places, np.cumsum(open_places, axis=1) - 1, -1)[rows]
-    relevant = (place >= first[:, None]) & (place < (first + number)[:, None])
-    # None gains more than they do: they come first in the ideal ranking.
-    most = int(many.max(initial=0))
-    ideal = np.pad(full.ideal[:, :depth], ((0, 0), (0, max(depth - full.ideal.shape[1], 0))))
-    ideal = np.concatenate([np.full((len(ideal), most), full.top), ideal], axis=1)
-    found = sliding_window_view(ideal, depth, axis=1)[rows, most - number]
-    # Ties are ruled on and pools counted by now: what was needed for that is not repeated for every row.
-    narrow = {name: getattr(full, name)[:, :width] for name in ("grade", "gain", "start", "size")}
-    narrow |= {name: getattr(full, name)[:, :1] for name in ("by_id", "by_input", "nil", "document", "pool", "ideal")}
-    some = replace(full, **narrow).rows(rows)
-    nil = full.nil[:, :width][rows] if full.nil.any() else np.broadcast_to(np.False_, place.shape)
-    nothing = np.broadcast_to(np.int64(0), place.shape)
-    return replace(
-        some,
-        # A grade of their own: documents of one grade are taken to be alike.
-        grade=np.where(relevant, np.inf, np.where(place >= 0, 0, some.grade)),
-        gain=np.where(relevant, full.top, some.gain),
-        by_id=nothing,
-        by_input=nothing,
-        nil=nil,
-        document=nothing,
-        ideal=found,
-        R=some.R + number,
-        N=some.N + many[rows] - number,
-        mass=some.mass + number * full.top,
-    )
+
+    full: Batch
+    nonrelevant: bool
+
+    @cached_property
+    def unjudged(self) -> Booleans:
+        return self.full.grade < 0
+
+    @cached_property
+    def many(self) -> Integers:
+        """How many documents are unjudged."""
+        return self.unjudged.sum(axis=1)
+
+    @cached_property
+    def _columns(self) -> tuple[Integers, Integers]:
+        """The columns of the unjudged documents, and of all others; after the last of them, the empty one."""
+        return _columns(self.unjudged), _columns(self.full.judged)
+
+    @cached_property
+    def _relevant(self) -> tuple[Floats, Floats]:
+        """Grades and gains with every unjudged document relevant."""
+        full = all_alike(self.full, relevant=True)
+        return full.grade, full.gain
+
+    @cached_property
+    def _ideal(self) -> Floats:
+        """Ideal rankings, with as many documents that gain most before them as are unjudged in any query."""
+        most = int(self.many.max(initial=0))
+        tops, nothing = np.full((len(self.many), most), self.full.top), np.zeros((len(self.many), most))
+        return np.concatenate([tops, self.full.ideal, nothing], axis=1)
+
+    def ideal(self, rows: Integers, number: Integers, depth: int) -> Floats:
+        """The top of ideal rankings, the relevant unjudged documents first: none gains more than they do."""
+        if not depth:
+            return np.zeros((len(rows), 1))
+        return sliding_window_view(self._ideal, depth, axis=1)[rows, self.many.max() - number]
+
+    def shape(self, rows: Integers, number: Integers, cutoff: int | None) -> Integers:
+        """How many columns, and how much of the ideal ranking, each of some assignments needs."""
+        kept = self.many[rows] if self.nonrelevant else number
+        judged = self.full.judged.sum(axis=1)[rows]
+        shape = np.stack([judged + kept, (self.full.R[rows] + number).astype(np.int64)])
+        if cutoff is not None:
+            # Of what is below the cut-off, and of the ideal there, nothing counts but how much it is.
+            near = (~np.isnan(self.full.grade) & (self.full.start < cutoff)).sum(axis=1)
+            shape = np.minimum(shape, [near[rows], np.full_like(rows, cutoff)])
+        return np.maximum(shape, 1)
+
+    def laid_out(self, rows: Integers, number: Integers, shape: Integers, *, topmost: bool) -> Batch:
+        """Some queries, each with a number of its unjudged documents relevant, the topmost or the bottommost."""
+        full, (unjudged, judged) = self.full, self._columns
+        (width, depth), wide = shape.tolist(), full.gain.shape[1]
+        row, n, others = rows[:, None], number[:, None], (self.many[rows] - number)[:, None]
+        column = np.broadcast_to(np.arange(width), (len(rows), width))
+        # Relevant are the unjudged documents above this column, or from it on.
+        edge = np.where(n > 0, unjudged[row, n - 1] + 1, 0) if topmost else unjudged[row, others]
+        if not self.nonrelevant and topmost:
+            rest = judged.ravel().take(np.maximum(column - n, 0) + row * wide)
+            column = np.where(column < edge, column, rest)
+        elif not self.nonrelevant:
+            column = np.where(column < edge - others, judged[rows, :width], np.minimum(column + others, wide - 1))
+        cell = row * wide + column
+        grade, gain = (table.ravel().take(cell) for table in self._relevant)
+        if self.nonrelevant:
+            relevant = (column < edge) == topmost
+            grade = np.where(relevant, grade, np.maximum(full.grade.ravel().take(cell), 0))
+            gain = np.where(relevant, gain, full.gain.ravel().take(cell))
+        nothing = np.broadcast_to(np.int64(0), cell.shape)
+        return replace(
+            full,
+            grade=grade,
+            gain=gain,
+            start=full.start.ravel().take(cell),
+            size=full.size.ravel().take(cell) if full.tied.any() else np.broadcast_to(np.int64(1), cell.shape),
+            by_id=nothing,
+            by_input=nothing,
+            nil=full.nil.ravel().take(cell) if full.nil.any() else np.broadcast_to(np.False_, cell.shape),
+            document=nothing,
+            length=full.length[rows],
+            pool=np.broadcast_to(np.nan, (len(rows), 1)),
+            pooled={},
+            ideal=self.ideal(rows, number, depth),
+            R=full.R[rows] + number,
+            N=full.N[rows] + others[:, 0],
+            mass=full.mass[rows] + number * full.top,
+            tail=full.tail[rows],
+            nil_grade=full.nil_grade[rows],
+            query=full.query[rows],
+        )
+
+
+def _columns(chosen: Booleans) -> Integers:
+    """The columns of chosen documents, from the left; after the last of them, the last column."""
+    column = np.argsort(~chosen, axis=1, kind="stable")
+    last = chosen.shape[1] - 1
+    return np.where(np.arange(last + 1) < chosen.sum(axis=1)[:, None], column, last)

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, ragged
+from cranfield.batch import Batch, GainSums, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
-from cranfield.measures.weights import harmonic
+from cranfield.measures.weights import count, harmonic
 from cranfield.rows import running, summed
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
@@ -20,19 +20,9 @@ EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, 
 NotNegative = Annotated[float, Range(0, 1e6)]
 
 
-def precisions(b: Batch, k: int | None) -> Floats:
-    """Expected sum of precisions at the relevant documents of the first k (of gains, where graded).
-
-    A document with gain g in a span of n, G gain in the span and C above it, at slot x = 1..m has
-    C + g + (x-1)(G-g)/(n-1) gain at or above it on average; the sum over x of (x-1)/(t+x) is m - (t+1)h.
-    """
-    h = b.mean_over(harmonic, k) * b.size
-    if not b.tied.any():
-        return summed(b.gain * ((b.above(b.gain) + b.gain) * h))
-    m = b.seen(k)
-    others = (b.within(b.gain) - b.gain) / np.maximum(b.size - 1, 1)
-    at = (b.above(b.gain) + b.gain) * h + others * (m - (b.start + 1) * h)
-    return summed(b.gain * at / b.size)
+def precisions(b: GainSums, k: int | None) -> Floats:
+    """Expected sum of precisions at the relevant documents of the first k (of gains, where graded)."""
+    return b.cumulated(harmonic, k)
 
 
 @measure(
@@ -42,7 +32,7 @@ def precisions(b: Batch, k: int | None) -> Floats:
     gains="either",
     terminal=TERMINAL,
 )
-def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "min"] = "R") -> Floats:
+def average_precision(b: GainSums, *, k: Rank | None = None, norm: Literal["R", "min"] = "R") -> Floats:
     """How early the relevant documents come: precision at each of them, unfound ones counting 0.
 
     Undefined where no document is relevant. ``graded=True`` reads gains in [0, 1] for 0 and 1.
@@ -51,7 +41,7 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
     >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
-    reachable = b.mass if norm == "R" or k is None else summed(b.ideal[:, :k])
+    reachable = b.mass if norm == "R" or k is None else b.ideal_gained(count, k)
     return ratio(precisions(b, k), reachable)
 
 
@@ -63,7 +53,7 @@ def average_precision(b: Batch, *, k: Rank | None = None, norm: Literal["R", "mi
     terminal=UNBOUNDED,
     retrieved_only=True,
 )
-def sum_of_precisions(b: Batch, *, k: Rank | None = None) -> Floats:
+def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
     """Average precision before it is divided by the number of relevant documents.
 
     >>> import cranfield as cf
@@ -101,7 +91,7 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     aggregate="geometric",
     terminal=TERMINAL,
 )
-def geometric_mean_average_precision(b: Batch, *, k: Rank | None = None) -> Floats:
+def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> Floats:
     """Average precision, averaged over queries so that doubling a poor query counts as much as doubling a good one.
 
     >>> import cranfield as cf
@@ -171,33 +161,40 @@ def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm:
     >>> round(cf.parse("Q")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
-    weight, moment = _blended(b, beta, k)
     own = beta * (b.above(b.gain) + b.gain) + b.above(b.relevant) + 1
-    others = beta * (b.within(b.gain) - b.gain) + b.within(b.relevant) - 1
-    total = np.where(b.relevant, (own * weight + others / np.maximum(b.size - 1, 1) * moment) / b.size, 0)
-    return ratio(summed(total), b.R if norm == "R" or k is None else np.minimum(b.R, k))
+    weight, moment = _blended(b, beta, k)
+    at = own * weight
+    if b.tied.any():
+        others = beta * (b.within(b.gain) - b.gain) + b.within(b.relevant) - 1
+        at = (at + others / np.maximum(b.size - 1, 1) * moment) / b.size
+    return ratio(summed(np.where(b.relevant, at, 0)), b.R if norm == "R" or k is None else np.minimum(b.R, k))
 
 
 def _blended(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
     """Sums over each span's first slots x of w(t+x) and of (x-1) w(t+x), w(j) = 1 / (β cg_ideal(j) + j)."""
+    gains, seen = np.cumsum(b.ideal, axis=1), b.seen(k)
+    at = np.take_along_axis(gains, np.minimum(b.start, gains.shape[1] - 1), axis=1)
+    weight, moment = np.where(seen > 0, 1 / (beta * at + b.start + 1), 0), np.zeros(b.start.shape)
+    if not b.tied.any():
+        return weight, moment
     from scipy.special import digamma
 
-    gains = np.cumsum(b.ideal, axis=1)
+    row, column = np.nonzero(b.size > 1)
     ranks = np.arange(1, gains.shape[1] + 1)
     w = 1 / (beta * gains + ranks)
-    jw = w * ranks
-    table = [np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (w, jw)]
-    all_gain = beta * b.mass[:, None]
-    depth = (b.ideal > 0).sum(axis=1)[:, None]
+    table = [np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (w, w * ranks)]
+    all_gain, depth = beta * b.mass[row], (b.ideal > 0).sum(axis=1)[row]
 
     def running(n: Integers) -> tuple[Floats, Floats]:
         # Below its last gain the ideal has no more, and the sum of 1/(c+j) is a difference of digammas.
         inside = np.minimum(n, depth)
         beyond = np.maximum(n - depth, 0)
         tail = np.where(beyond > 0, digamma(all_gain + depth + beyond + 1) - digamma(all_gain + depth + 1), 0)
-        first, second = (np.take_along_axis(t, inside, axis=1) for t in table)
+        first, second = (t[row, inside] for t in table)
         return first + tail, second + beyond - all_gain * tail
 
-    low, high = running(b.start), running(b.start + b.seen(k))
-    weight = high[0] - low[0]
-    return weight, high[1] - low[1] - (b.start + 1) * weight
+    start = b.start[row, column]
+    low, high = running(start), running(start + seen[row, column])
+    weight[row, column] = sums = high[0] - low[0]
+    moment[row, column] = high[1] - low[1] - (start + 1) * sums
+    return weight, moment

@@ -79,6 +79,11 @@ class Definition:
         return _parameters(self.function)
 
     @cached_property
+    def reads(self) -> Any:
+        """The type of its first argument: with `GainSums` or `Preferences`, it also scores `Completions`."""
+        return get_type_hints(self.function).get(self.function.__code__.co_varnames[0])
+
+    @cached_property
     def own(self) -> dict[str, Parameter]:
         """The parameters that the function takes itself, but for the cut-off."""
         return {name: p for name, p in self._declared.items() if name not in ("k", "recall")}

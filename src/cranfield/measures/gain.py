@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, GainSums
 from cranfield.data import Floats
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits
@@ -23,15 +23,14 @@ NO_BASE = (("base", "discount", "log2"),)  # its logarithms are to the base 2 by
 inf = float("inf")
 
 
-def dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
+def dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
     """Expected discounted gain of the first k."""
-    return summed(b.gain * b.mean_over(log_discount(discount, base), k))
+    return b.gained(log_discount(discount, base), k)
 
 
-def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
+def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
     """The discounted gain of the best ranking there could be."""
-    ranks = np.arange(b.ideal.shape[1] if k is None else min(k, b.ideal.shape[1]))
-    return summed(b.ideal[:, : len(ranks)] * log_discount(discount, base).at(ranks + 1))
+    return b.ideal_gained(log_discount(discount, base), k)
 
 
 @measure(
@@ -43,7 +42,7 @@ def ideal_dcg(b: Batch, k: int | None, discount: str, base: float) -> Floats:
     terminal=UNBOUNDED,
     retrieved_only=True,
 )
-def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
+def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """All gain in the first k, wherever it stands there.
 
     >>> import cranfield as cf
@@ -64,7 +63,7 @@ def cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
     unused_when=NO_BASE,
 )
 def discounted_cumulated_gain(
-    b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
+    b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
     """Gain found on the way down, each document worth less the deeper it stands.
 
@@ -84,7 +83,7 @@ def discounted_cumulated_gain(
     unused_when=NO_BASE,
 )
 def normalised_discounted_cumulated_gain(
-    b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
+    b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
     """How much of the best possible discounted gain the ranking reaches.
 
@@ -106,7 +105,7 @@ def normalised_discounted_cumulated_gain(
     retrieved_only=True,
     unused_when=NO_BASE,
 )
-def scaled_discounted_cumulated_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
+def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """How much of the discounted gain of k perfect documents the ranking reaches.
 
     >>> import cranfield as cf

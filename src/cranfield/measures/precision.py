@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, GainSums
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
@@ -18,14 +18,14 @@ from cranfield.rows import running, summed
 inf = float("inf")
 
 
-def hits(b: Batch, k: Floats | int | None = None) -> Floats:
+def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
     """Expected gain (relevant documents, where gains are 0 and 1) in the first k."""
     end = None if k is None else np.asarray(k).astype(np.int64)
-    return summed(b.gain * b.mean_over(count, end))
+    return b.gained(count, end)
 
 
 @measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED, retrieved_only=True)
-def precision(b: Batch, *, k: Rank) -> Floats:
+def precision(b: GainSums, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
     A ranking shorter than k is not forgiven: the divisor stays k.
@@ -38,7 +38,7 @@ def precision(b: Batch, *, k: Rank) -> Floats:
 
 
 @measure("R", cite="cleverdon1966", formula="R@k = Σ_{i≤k} b_i / R")
-def recall(b: Batch, *, k: Rank) -> Floats:
+def recall(b: GainSums, *, k: Rank) -> Floats:
     """The share of all relevant documents that is found in the first k.
 
     Undefined where no document is relevant.
@@ -51,7 +51,7 @@ def recall(b: Batch, *, k: Rank) -> Floats:
 
 
 @measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)", terminal=FIXED)
-def f_one(b: Batch, *, k: Rank) -> Floats:
+def f_one(b: GainSums, *, k: Rank) -> Floats:
     """Precision and recall at k in one number, their harmonic mean.
 
     >>> import cranfield as cf
@@ -110,7 +110,7 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
 
 
 @measure("Rprec", cite="buckley2000", formula="Rprec = Σ_{i≤R} b_i / R")
-def r_precision(b: Batch) -> Floats:
+def r_precision(b: GainSums) -> Floats:
     """Precision at the rank where a perfect ranking would have found everything.
 
     >>> import cranfield as cf
@@ -121,7 +121,7 @@ def r_precision(b: Batch) -> Floats:
 
 
 @measure("RPrec", cite="moffat2013", formula="RPrec@k = P@min(k, R)", terminal=FIXED)
-def r_precision_at(b: Batch, *, k: Rank) -> Floats:
+def r_precision_at(b: GainSums, *, k: Rank) -> Floats:
     """Precision at k, or at the number of relevant documents where these are fewer.
 
     >>> import cranfield as cf
@@ -183,7 +183,7 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
     terminal=UNORDERED,
     retrieved_only=True,
 )
-def set_precision(b: Batch) -> Floats:
+def set_precision(b: GainSums) -> Floats:
     """The share of relevant documents among all that were retrieved; 0 for an empty answer.
 
     >>> import cranfield as cf
@@ -194,7 +194,7 @@ def set_precision(b: Batch) -> Floats:
 
 
 @measure("SetR", cite="cleverdon1966", formula="SetR = relevant retrieved / R", terminal=UNORDERED)
-def set_recall(b: Batch) -> Floats:
+def set_recall(b: GainSums) -> Floats:
     """The share of all relevant documents that was retrieved at all.
 
     >>> import cranfield as cf
@@ -205,7 +205,7 @@ def set_recall(b: Batch) -> Floats:
 
 
 @measure("SetF", cite="vanrijsbergen1979", formula="SetF = (1 + β²) SetP SetR / (β² SetP + SetR)", terminal=UNORDERED)
-def set_f(b: Batch, *, beta: Positive = 1.0) -> Floats:
+def set_f(b: GainSums, *, beta: Positive = 1.0) -> Floats:
     """Precision and recall of everything retrieved in one number; recall counts beta times as much.
 
     trec_eval's ``set_F.x`` takes the square of beta.
@@ -218,7 +218,7 @@ def set_f(b: Batch, *, beta: Positive = 1.0) -> Floats:
 
 
 @measure("SetAP", cite="buckley2005", formula="SetAP = SetP · SetR", terminal=UNORDERED)
-def set_average_precision(b: Batch) -> Floats:
+def set_average_precision(b: GainSums) -> Floats:
     """Precision times recall of everything retrieved: average precision if the order were not known.
 
     >>> import cranfield as cf
@@ -256,7 +256,7 @@ def judged(b: Batch, *, k: Rank | None = None) -> Floats:
     terminal=UNORDERED,
     retrieved_only=True,
 )
-def number_retrieved(b: Batch) -> Floats:
+def number_retrieved(b: GainSums) -> Floats:
     """How many documents were retrieved; summed over queries.
 
     >>> import cranfield as cf
@@ -267,7 +267,7 @@ def number_retrieved(b: Batch) -> Floats:
 
 
 @measure("NumRel", cite="buckley2005", formula="NumRel = R", bounds=(0, inf), aggregate="sum", terminal=UNORDERED)
-def number_relevant(b: Batch) -> Floats:
+def number_relevant(b: GainSums) -> Floats:
     """How many documents are relevant, retrieved or not; summed over queries.
 
     >>> import cranfield as cf
@@ -286,7 +286,7 @@ def number_relevant(b: Batch) -> Floats:
     terminal=UNORDERED,
     retrieved_only=True,
 )
-def number_relevant_retrieved(b: Batch) -> Floats:
+def number_relevant_retrieved(b: GainSums) -> Floats:
     """How many relevant documents were retrieved; summed over queries.
 
     >>> import cranfield as cf

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import Batch
+from cranfield.batch import Batch, Preferences, penalty
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.ratio import ratio
@@ -18,25 +18,9 @@ from cranfield.rows import summed
 from cranfield.views import condense
 
 
-def misplaced(b: Batch, limit: Floats) -> Floats:
-    """Non-relevant documents above each document, never counted beyond a limit, on average over its tie.
-
-    Of s of them in the tie, any number from 0 to s is above it with the same chance.
-    """
-    nonrel = b.judged & ~b.relevant
-    above, limit = b.above(nonrel), limit[:, None]
-    if not b.tied.any():
-        return np.minimum(above, limit)
-    inside = b.within(nonrel)
-    room = np.clip(limit - above, 0, inside)
-    total = (room + 1) * np.minimum(above, limit) + room * (room + 1) / 2 + (inside - room) * limit
-    return total / (inside + 1)
-
-
-def preferred(b: Batch, misplaced: Floats, pairs: Floats) -> Floats:
-    """The mean over relevant documents of 1 - misplaced / pairs; where there is no pair nothing is misplaced."""
-    penalty = misplaced / np.where(pairs > 0, pairs, np.inf)[:, None]
-    return ratio(summed(b.gain * (1 - penalty)), b.mass)
+def preferred(b: Preferences, limit: Floats, pairs: Floats) -> Floats:
+    """The mean over relevant documents of 1 - misplaced / pairs, misplaced being at most the limit."""
+    return ratio(b.preferences(limit, pairs), b.mass)
 
 
 @measure(
@@ -45,7 +29,7 @@ def preferred(b: Batch, misplaced: Floats, pairs: Floats) -> Floats:
     formula="bpref = Σ_rel (1 - min(R, nonrel above) / min(R, N)) / R",
     uses_nonrelevant=True,
 )
-def binary_preference(b: Batch) -> Floats:
+def binary_preference(b: Preferences) -> Floats:
     """How rarely a document judged not relevant stands above a relevant one.
 
     Undefined where no document is relevant.
@@ -54,31 +38,31 @@ def binary_preference(b: Batch) -> Floats:
     >>> cf.parse("bpref")([1, None, 0, 1], missed=[0])
     0.75
     """
-    return preferred(b, misplaced(b, b.R), np.minimum(b.R, b.N))
+    return preferred(b, b.R, np.minimum(b.R, b.N))
 
 
 @measure(
     "bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", uses_nonrelevant=True
 )
-def binary_preference_by_relevant(b: Batch) -> Floats:
+def binary_preference_by_relevant(b: Preferences) -> Floats:
     """bpref with penalties out of R, the number of relevant documents, even where fewer are non-relevant.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_R")([0, 1, None, 1])
     0.5
     """
-    return preferred(b, misplaced(b, b.R), b.R)
+    return preferred(b, b.R, b.R)
 
 
 @measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", uses_nonrelevant=True)
-def binary_preference_by_nonrelevant(b: Batch) -> Floats:
+def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
     """bpref with every non-relevant document above counted, out of all N that are judged so.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_N")([0, 1, None, 1], missed=[0, 0, 0])
     0.75
     """
-    return preferred(b, misplaced(b, b.N), b.N)
+    return preferred(b, b.N, b.N)
 
 
 @measure(
@@ -87,15 +71,14 @@ def binary_preference_by_nonrelevant(b: Batch) -> Floats:
     formula="bpref_old = Σ_rel (1 - min(R, nonrel above) / min(R, N retrieved)) / R",
     uses_nonrelevant=True,
 )
-def binary_preference_before_trec_eval_8(b: Batch) -> Floats:
+def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
     """bpref as trec_eval had it up to version 7: non-relevant documents that were not retrieved do not count.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_old")([0, 1, None, 1], missed=[0, 0, 0])
     0.0
     """
-    retrieved = (b.judged & ~b.relevant).sum(axis=1)
-    return preferred(b, misplaced(b, b.R), np.minimum(b.R, retrieved))
+    return preferred(b, b.R, np.minimum(b.R, b.nonrelevant_retrieved))
 
 
 @measure(
@@ -134,7 +117,8 @@ def graded_preference(b: Batch) -> Floats:
     0.90625
     """
     above, inside = penalties(b)
-    return preferred(b, above + inside / 2, b.R + b.N - b.mass)
+    pairs = b.R + b.N - b.mass
+    return ratio(summed(b.gain * (1 - penalty(above + inside / 2, pairs[:, None]))), b.mass)
 
 
 @measure(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.batch import Batch, Weights
+from cranfield.batch import Batch, GainSums, Preferences, Weights
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
@@ -51,7 +51,7 @@ def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule 
 
 
 @measure("RprecAt", cite="buckley2005", formula="RprecAt = P@c,  c = ⌊times R + 0.9⌋")
-def precision_at_multiple(b: Batch, *, times: Positive = 1.0) -> Floats:
+def precision_at_multiple(b: GainSums, *, times: Positive = 1.0) -> Floats:
     """Precision where a multiple of the number of relevant documents has been seen.
 
     >>> import cranfield as cf
@@ -63,7 +63,7 @@ def precision_at_multiple(b: Batch, *, times: Positive = 1.0) -> Floats:
 
 
 @measure("RelP", cite="buckley2005", formula="RelP@k = Σ_{i≤k} b_i / min(k, R)")
-def relative_precision(b: Batch, *, k: Rank) -> Floats:
+def relative_precision(b: GainSums, *, k: Rank) -> Floats:
     """Precision at k relative to the best there could be: precision down to rank R, recall below it.
 
     >>> import cranfield as cf
@@ -74,7 +74,7 @@ def relative_precision(b: Batch, *, k: Rank) -> Floats:
 
 
 @measure("SetRelP", cite="buckley2005", formula="SetRelP = relevant retrieved / min(retrieved, R)", terminal=UNORDERED)
-def relative_set_precision(b: Batch) -> Floats:
+def relative_set_precision(b: GainSums) -> Floats:
     """Precision of everything retrieved, relative to the best that as many documents could reach.
 
     >>> import cranfield as cf
@@ -92,7 +92,7 @@ def relative_set_precision(b: Batch) -> Floats:
     terminal=UNORDERED,
 )
 def utility(
-    b: Batch, *, hit: Worth = 1.0, noise: Worth = -1.0, miss: Worth = 0.0, rest: Worth = 0.0, size: float = 0.0
+    b: GainSums, *, hit: Worth = 1.0, noise: Worth = -1.0, miss: Worth = 0.0, rest: Worth = 0.0, size: float = 0.0
 ) -> Floats:
     """What a set of documents is worth, if each relevant one brings something and each other one costs something.
 
@@ -117,14 +117,14 @@ def utility(
     terminal=UNORDERED,
     uses_nonrelevant=True,
 )
-def number_judged_nonrelevant_retrieved(b: Batch) -> Floats:
+def number_judged_nonrelevant_retrieved(b: GainSums) -> Floats:
     """How many documents judged not to be relevant were retrieved; summed over queries.
 
     >>> import cranfield as cf
     >>> cf.parse("NumNonRelRet")([1, None, 0], missed=[0])
     1.0
     """
-    return (b.judged & ~b.relevant).sum(axis=1).astype(np.float64)
+    return b.nonrelevant_retrieved
 
 
 @measure(
@@ -182,7 +182,7 @@ def yet_another_average_precision(b: Batch) -> Floats:
     aggregate="geometric",
     uses_nonrelevant=True,
 )
-def geometric_mean_binary_preference(b: Batch) -> Floats:
+def geometric_mean_binary_preference(b: Preferences) -> Floats:
     """bpref, averaged over queries so that doubling a poor query counts as much as doubling a good one.
 
     >>> import cranfield as cf
@@ -250,7 +250,7 @@ def normalised_gain(b: Batch) -> Floats:
     gains="graded",
     bounds=(0, inf),
 )
-def ideal_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None) -> Floats:
+def ideal_discounted_cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The discounted gain of the best ranking there could be, by which nDCG divides.
 
     >>> import cranfield as cf
@@ -349,7 +349,7 @@ def _inverse(ideal: Floats, depth: Integers, n: Integers) -> tuple[Floats, Float
     formula="RBPq = (1-p) Σ_i g_i p^{i-1},  g = gain / max(1, top gain of the query)",
     gains="graded",
 )
-def rank_biased_precision_by_query(b: Batch, *, p: Probability = 0.9) -> Floats:
+def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floats:
     """RBP on the scale of trec_eval 10: gains are divided by the best one that the query's own judgments have.
 
     Queries whose best documents differ in grade are not comparable; RBP divides by the top grade of the collection.
@@ -358,8 +358,8 @@ def rank_biased_precision_by_query(b: Batch, *, p: Probability = 0.9) -> Floats:
     >>> round(cf.parse("RBPq(p=0.5)")([1, 0, 2]), 6)
     0.375
     """
-    scale = np.maximum(b.ideal.max(axis=1, initial=0), 1)
-    return summed(b.gain * b.mean_over(geometric(p))) / scale
+    best = b.ideal_gained(count, 1)
+    return b.gained(geometric(p)) / np.maximum(best, 1)
 
 
 @measure(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, Weights
+from cranfield.batch import CELLS, Batch, GainSums, Weights
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
@@ -22,10 +22,10 @@ from cranfield.rows import running, summed
 from cranfield.views import fill
 
 
-def weighted(b: Batch, cumulative: Weights, k: int | None) -> Floats:
+def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
     """The gain met, by weights that sum to 1 down an endless list."""
     below = (1 if k is None else cumulative(np.array(k))) - cumulative(b.length)
-    return summed(b.gain * b.mean_over(cumulative, k)) + b.tail * np.maximum(below, 0)
+    return b.gained(cumulative, k) + b.tail * np.maximum(below, 0)
 
 
 def unseen(b: Batch, cumulative: Weights, k: int | None) -> Floats:
@@ -49,7 +49,7 @@ def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) ->
     terminal=TERMINAL,
     retrieved_only=True,
 )
-def rank_biased_precision(b: Batch, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
+def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
     """The gain per document of a reader who goes on to the next one with probability p.
 
     >>> import cranfield as cf
@@ -68,7 +68,7 @@ def rank_biased_precision(b: Batch, *, k: Rank | None = None, p: Probability = 0
     terminal=TERMINAL,
     retrieved_only=True,
 )
-def inverse_squares(b: Batch, *, k: Rank | None = None) -> Floats:
+def inverse_squares(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The gain per document of a reader who grows more patient with every document read.
 
     >>> import cranfield as cf
@@ -110,7 +110,7 @@ def zeta_weights(target: float, horizon: int | None) -> Weights:
     retrieved_only=True,
 )
 def inverse_squares_target(
-    b: Batch,
+    b: GainSums,
     *,
     T: Positive = 1.0,
     horizon: Rank | None = 1000,

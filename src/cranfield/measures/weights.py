@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -87,7 +88,7 @@ def geometric(p: float) -> Weights:
 
 
 count = Weights(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
-harmonic = _tabulated("harmonic")
+harmonic = replace(_tabulated("harmonic"), moment=lambda n: n)
 inverse_square = Weights(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
 
 

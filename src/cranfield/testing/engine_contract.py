@@ -24,8 +24,8 @@ import cranfield as cf
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.significance import TESTS
 from cranfield.content import Corpus
-from cranfield.evaluation.notes import sentences
 from cranfield.errors import CranfieldError, InputError
+from cranfield.evaluation.notes import sentences
 
 Columns = dict[str, list[Any]]
 EMPTY: Columns = {"run": [], "query": [], "document": [], "score": []}

@@ -1,0 +1,241 @@
+"""Rankings with every document judged: the sums that measures read, for each number of relevant unjudged documents.
+
+Of the unjudged documents of a ranking those above a column are relevant, or those from it on; a column moves down, and
+every sum follows from running sums of what each document adds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.batch import Batch, Booleans, Weights, penalty, ragged
+from cranfield.data import Floats, Integers
+from cranfield.rows import running
+
+
+def every_document(batch: Batch) -> Batch:
+    """The batch with a column for every document retrieved, in rank order; those that nobody judged have grade -1.
+
+    A document is in the column of its rank. Of a tie that holds judged documents, these come first.
+    """
+    row, column = np.nonzero(~np.isnan(batch.grade))
+    first, size = batch.start[row, column], batch.size[row, column]
+    # A depth may end a ranking inside a tie; all documents of the tie have a column.
+    end = batch.length.copy()
+    np.maximum.at(end, row, first + size)
+    shape = len(end), max(int(end.max(initial=0)), 1)
+    columns = np.arange(shape[1])
+    at = row, first
+    start, sizes = np.broadcast_to(columns, shape), np.broadcast_to(np.int64(1), shape)
+    if batch.tied.any():
+        place = batch.order[row, column]
+        at = row, first + place
+        owner, slot = ragged(np.where(place == 0, size, 0))
+        start, sizes = start.copy(), sizes.copy()
+        start[row[owner], first[owner] + slot] = first[owner]
+        sizes[row[owner], first[owner] + slot] = size[owner]
+
+    def laid(values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        table = np.broadcast_to(np.asarray(empty, values.dtype), shape).copy()
+        table[at] = values[row, column]
+        return table
+
+    nothing = np.broadcast_to(np.int64(0), shape)
+    return replace(
+        batch,
+        grade=laid(np.where(batch.grade < 0, -1, batch.grade), np.where(columns < end[:, None], -1, np.nan)),
+        gain=laid(batch.gain, 0),
+        start=start,
+        size=sizes,
+        nil=laid(batch.nil, False) if batch.nil.any() else nothing > 0,
+        by_id=nothing,
+        by_input=nothing,
+        document=nothing,
+        subtopics=None,
+        reading=None,
+    )
+
+
+def all_alike(full: Batch, *, relevant: bool) -> Batch:
+    """All unjudged documents relevant, or none; with the ideal ranking left as it is."""
+    unjudged = full.grade < 0
+    number = unjudged.sum(axis=1)
+    if not relevant:
+        return replace(full, grade=np.where(unjudged, 0, full.grade), N=full.N + number)
+    return replace(
+        full,
+        grade=np.where(unjudged, np.inf, full.grade),
+        gain=np.where(unjudged, full.top, full.gain),
+        R=full.R + number,
+        mass=full.mass + number * full.top,
+    )
+
+
+def _from_top(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Running sums of each row, from 0 on."""
+    sums = running(x)
+    return np.concatenate([np.zeros_like(sums[:, :1]), sums], axis=1)
+
+
+def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
+    return np.take_along_axis(table, column, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Completions:
+    """Rankings of which each unjudged document is relevant or not: `GainSums` of (query, completion).
+
+    ``full``: what `every_document` returned; ``top`` is what a relevant document gains that nobody judged.
+    ``columns``, ``topmost`` (completion,): relevant are the unjudged documents in the columns above, or all others.
+    """
+
+    full: Batch
+    columns: Integers
+    topmost: Booleans
+
+    @cached_property
+    def unjudged(self) -> Booleans:
+        return self.full.grade < 0
+
+    @cached_property
+    def _above(self) -> Integers:
+        """How many unjudged documents are in the columns above each column."""
+        return _from_top(self.unjudged)
+
+    @cached_property
+    def number(self) -> Integers:
+        """How many unjudged documents are relevant."""
+        return self._relevant(self._above, self._above)
+
+    @cached_property
+    def R(self) -> Floats:
+        return self.full.R[:, None] + self.number
+
+    @cached_property
+    def N(self) -> Floats:
+        return self.full.N[:, None] + self._above[:, -1:] - self.number
+
+    @cached_property
+    def mass(self) -> Floats:
+        return self.full.mass[:, None] + self.number * self.full.top
+
+    @property
+    def length(self) -> Integers:
+        return self.full.length[:, None]
+
+    @property
+    def tail(self) -> Floats:
+        return self.full.tail[:, None]
+
+    @property
+    def nonrelevant_retrieved(self) -> Floats:
+        return self.full.nonrelevant_retrieved[:, None] + self._above[:, -1:] - self.number
+
+    def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        b = self.full
+        # What is tied gains the same at each rank of its span.
+        at_rank = weights.at(np.arange(b.gain.shape[1]) + 1) / b.size
+        judged, unjudged = (_from_top(b.within(x) * at_rank) for x in (b.gain, self.unjudged))
+        end = self.length if k is None else np.minimum(self.length, k)
+        first, after, share = self._cut
+        above = _take(unjudged, np.minimum(end, first))
+        if b.tied.any():
+            above += share * (_take(unjudged, np.minimum(end, after)) - above)
+        part = np.where(self.topmost, above, _take(unjudged, end) - above)
+        return _take(judged, end) + b.top * part
+
+    def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
+        ideal = self.full.ideal[:, :k]
+        after = np.concatenate([ideal[:, 1:], np.zeros_like(ideal[:, :1])], axis=1)
+        row, last = np.nonzero(ideal > after)
+        steps = np.bincount(row, minlength=len(ideal))
+        # Gain falls by a step after the last document of each grade; all that is unjudged and relevant is before them.
+        step = row, ragged(steps)[1]
+        shape = len(steps), int(steps.max(initial=0))
+        rank, fall = np.zeros(shape, np.int64), np.zeros(shape)
+        rank[step], fall[step] = last + 1, (ideal - after)[row, last]
+
+        def total(n: Integers) -> Floats:
+            return weights(n if k is None else np.minimum(n, k))
+
+        gained: Floats = (self.full.top - ideal[:, :1]) * total(self.number)
+        for below, by in zip(rank.T, fall.T, strict=True):
+            gained += by[:, None] * total(self.number + below[:, None])
+        return gained
+
+    def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
+        b, unjudged = self.full, self.unjudged
+        mean = b.mean_over(weights, k)
+        gain_above, open_above = b.above(b.gain), b.above(unjudged)
+        gain_below, open_below = (_below(b, x * mean) for x in (b.gain, unjudged))
+        # What a document adds that becomes relevant after those above it, or, from the bottom up, after those below it:
+        # the gain down to its own rank, and its own gain at the rank of each relevant one below.
+        own = (gain_above + b.top) * mean + gain_below
+        down, up = own + b.top * open_above * mean, own + b.top * open_below
+        if b.tied.any():
+            # Of two in a tie, each is above the other in half of all orders.
+            other = 2 * b.spread(weights, k)[1] / b.size / np.maximum(b.size - 1, 1)
+            before = running(unjudged) - unjudged - open_above
+            down += other * (b.within(b.gain) + b.top * before)
+            up += other * (b.within(b.gain) + b.top * (b.within(unjudged) - unjudged - before))
+        added = self._relevant(*(_from_top(np.where(unjudged, x, 0)) for x in (down, up)))
+        return b.cumulated(weights, k)[:, None] + b.top * added
+
+    def preferences(self, limit: Floats, pairs: Floats) -> Floats:
+        b, topmost, open_ = self.full, self.topmost, self._above[:, self.columns]
+        either = b.relevant | self.unjudged
+        judged = running(b.judged & ~b.relevant)
+        last = judged.shape[1]
+        cap = limit.astype(np.int64)
+        # Where unjudged documents are relevant, only what is judged is misplaced above a relevant one; but for those
+        # that are not, above all of them.
+        among = np.where(topmost, 0, self.columns), np.where(topmost, self.columns, last)
+        beyond = np.where(topmost, self.columns, 0), np.where(topmost, last, self.columns)
+        above = np.where(topmost, 0, open_)
+        misplaced = _capped(judged, either, *among, cap - above) + above * _between(either, *among)
+        above = np.where(topmost, open_, 0)
+        everything = judged + self._above[:, 1:]
+        misplaced += _capped(everything, b.relevant, *beyond, cap + above) - above * _between(b.relevant, *beyond)
+        return b.relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
+
+    def _relevant(self, down: npt.NDArray[Any], up: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Of running sums over the unjudged documents the part that the relevant ones have, if topmost or not."""
+        return np.where(self.topmost, down[:, self.columns], up[:, -1:] - up[:, self.columns])
+
+    @cached_property
+    def _cut(self) -> tuple[Integers, Integers, Floats]:
+        """The ranks between which there is the tie that each of ``columns`` is in, and its share of it above."""
+        b = self.full
+        if not b.tied.any():
+            return self.columns[None], self.columns[None], np.ones(1)
+        edges = [np.concatenate([np.zeros_like(x[:, :1]), x], axis=1) for x in (b.start, b.start + b.size)]
+        first, after = (edge[:, self.columns] for edge in edges)
+        until, above, inside = self._above[:, self.columns], _take(self._above, first), _take(self._above, after)
+        return first, after, (until - above) / np.maximum(inside - above, 1)
+
+
+def _below(b: Batch, x: Floats) -> Floats:
+    """Sum of x over the documents ranked strictly below each document's span."""
+    down_to = b.above(x) + b.within(x)
+    return down_to[:, -1:] - down_to
+
+
+def _between(x: Booleans, first: Integers, after: Integers) -> Integers:
+    """How many are in some columns."""
+    sums = _from_top(x)
+    return sums[:, after] - sums[:, first]
+
+
+def _capped(value: Integers, chosen: Booleans, first: Integers, after: Integers, cap: Integers) -> Integers:
+    """Sums over chosen documents in some columns of a value, which never falls from column to column, or the cap."""
+    rows, width = value.shape
+    cell = np.arange(rows)[:, None] * (width + 2) + value + 1
+    smaller = running(np.bincount(cell.ravel(), minlength=rows * (width + 2)).reshape(rows, -1))
+    reached = np.clip(_take(smaller, np.clip(cap, 0, width + 1)), first, after)
+    sums, counts = _from_top(np.where(chosen, value, 0)), _from_top(chosen)
+    return _take(sums, reached) - sums[:, first] + cap * (counts[:, after] - _take(counts, reached))
