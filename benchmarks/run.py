@@ -76,7 +76,7 @@ def row_table(rows: Sequence[contest.Row]) -> Table:
 
 
 def grid_table(cells: Sequence[grid.Cell]) -> Table:
-    title = "Microseconds of one call, judgments ready: per-query scores of both tools, and our means alone"
+    title = "Microseconds of one call (minimum), judgments ready: per-query scores of both tools, and our means alone"
     table = Table(title=title, title_justify="left")
     for name in ("run", "queries", "documents", "judged", "measures", "ours", "pytrec_eval", "ratio", "means"):
         table.add_column(name, justify="left" if name == "run" else "right")
@@ -143,11 +143,16 @@ def main() -> int:
         console.print(grid_table(cells))
         for line in grid.summary(cells):
             console.print(line)
-    missed = [result.name for result in results if result.met is False]
-    verdict = f"missed: {'; '.join(missed)}" if missed else "every target is met"
-    console.print("small inputs: no target applies" if chosen.quick else verdict)
+    if chosen.quick:
+        console.print("small inputs: no target applies")
+    else:
+        missed = [result.name for result in results if result.met is False]
+        console.print("\n  ".join(["missed:", *missed]) if missed else "every target is met")
     RESULTS.mkdir(exist_ok=True)
-    tables = {"rows": [asdict(row) for row in rows], "cells": [asdict(cell) for cell in cells]}
+    tables = {
+        "rows": [asdict(row) for row in rows],
+        "cells": [{**asdict(cell), "ratio": cell.ratio} for cell in cells],
+    }
     written = json.dumps({**header, **tables}, indent=1)
     for path in filter(None, (RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}.json", chosen.json)):
         path.write_text(written + "\n")

@@ -321,7 +321,7 @@ def test_a_cell_is_timed_where_all_values_agree(load: Any, ours: Any, means: Any
 def test_cells_below_one_are_listed_by_name(load: Any) -> None:
     grid = load("grid")
     ratios = {1: 0.25, 8: 0.999, 64: 1.0, 512: 30.0}
-    cells = [grid.Cell("file", queries, 10, 1, 6, 1.0, 1.0, ratio, ratio) for queries, ratio in ratios.items()]
+    cells = [grid.Cell("file", queries, 10, 1, 6, 1.0, 1.0, ratio) for queries, ratio in ratios.items()]
     assert grid.summary(cells)[1:] == [
         "4 cells: lowest ratio 0.25x (file 1 x 10, 1 judged, 6 measures), median 1x",
         "2 cells are below 1x:",
@@ -335,7 +335,7 @@ def test_targets_of_small_calls(load: Any) -> None:
     grid = load("grid")
 
     def met(queries: int, documents: int, *, ours: float = 1.0, ratio: float = 1.0) -> tuple[str, bool | None]:
-        cell = grid.with_target(grid.Cell("dicts", queries, documents, 3, 3, ours, ours, ours * ratio, ratio))
+        cell = grid.with_target(grid.Cell("dicts", queries, documents, 3, 3, ours, ours, ours * ratio))
         return cell.target, cell.met
 
     assert met(1, 10, ours=99e-6) == ("100 us", True)
