@@ -305,7 +305,7 @@ def track(settings: Settings) -> Iterator[Row]:
             "report": [*program(), "report", *files, "-o", str(Path(written) / "report.html")],
         }
         settings.log(f"track: {', '.join(commands)}")
-        times = rounds.in_turns(commands, min(settings.repeat, 3))
+        times = rounds.in_turns(commands, settings.repeat)
     work, seconds = f"track: {len(runs)} runs, whole process", times["eval"].median
     yield Row(work, "cranfield eval", seconds, "", f"{TRACK_SECONDS} s", seconds <= TRACK_SECONDS)
     for name, most in TRACK_TARGETS.items():

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
-LONG = 15.0  # seconds after which a contestant is not asked again
+LONG = 25.0  # seconds of all rounds together after which a contestant leaves
 SHORT = 0.02  # seconds that a round of a fast function lasts, at least
 
 # Installed packages come with their byte code, and ours in place keeps its own after the first start, unless
@@ -42,14 +42,14 @@ def alternate(
 ) -> dict[str, list[float]]:
     """Seconds of one call of each function by round; every other round goes in the opposite order.
 
-    A function faster than ``short`` is called several times in each round. One slower than ``long`` takes part in
-    the first round only.
+    A function faster than ``short`` is called several times in each round. One that has taken more than ``long`` takes
+    part in no further round.
     """
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     calls = dict.fromkeys(functions, 1)
     for i in range(rounds):
         for name in list(functions)[:: -1 if i % 2 else 1]:
-            if i and seconds[name][0] > long:
+            if sum(seconds[name]) > long:
                 continue
             elapsed = _elapsed(functions[name], calls[name])
             while i == 0 and elapsed < short:
