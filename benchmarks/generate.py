@@ -2,8 +2,9 @@
 
 S    50 queries x 1,000 documents, about 300 judged for each, grades 0 to 2, ids of newswire length
 M    6,980 queries x 1,000 documents, about 1.1 relevant for each, whole-number ids, 6-decimal scores
-T    M's documents with scores rounded to whole numbers: nearly everything is tied
+T    3,000 queries as M, scores rounded to whole numbers: nearly everything is tied
 L    200 runs of S's size over S's judgments
+track  126 runs of one TREC track: 50 queries x 1,000 documents, 460 judged for each, grades 0 to 3
 XL   70,000 queries x 1,000 documents, as M (2.5 GB)
 one  a single query of M's kind, to see what starting costs
 corpus  1 GB of documents as JSON Lines (see texts.py)
@@ -27,6 +28,8 @@ DATA = Path(__file__).parent / "data"
 DEPTH = 1000
 COLLECTION = 8_841_823  # passages in the collection that M imitates
 CHUNK = 500  # queries that are laid out together
+GRADES = (0.65, 0.18, 0.11, 0.06)  # shares of the grades 0 to 3 in a track's judgments
+POOLED = 1.5  # by how much systems prefer documents that were judged
 SPACE, POINT, NEWLINE = b" ", b".", b"\n"
 SOURCES = (b"FBIS3-", b"FBIS4-", b"FT911-", b"FT934-", b"LA010189-", b"LA123190-", b"FR940104-0-")
 
@@ -173,6 +176,98 @@ class Pools:
         return run_lines(self.query, document, np.concatenate(scores), depth, b"system%d" % seed)
 
 
+@dataclass(frozen=True)
+class Rankings:
+    """Documents retrieved for each query (query, document), with scores that are different in 32 bits too.
+
+    trec_eval up to 9, and so pytrec_eval, rounds scores to 32 bits: others would be tied there and not here.
+    """
+
+    query: Numbers
+    document: Numbers
+    millionths: Numbers
+
+    @staticmethod
+    def drawn(rng: Generator, queries: int, documents: int) -> Rankings:
+        """Rankings whose best documents come first."""
+        steps = rng.integers(1, 20, (queries, documents)) * 1000
+        scores = np.cumsum(steps, axis=1)[:, ::-1]
+        return Rankings(np.arange(1, queries + 1) + 1_000_000, distinct(rng, queries, documents), scores)
+
+    def shuffled(self, rng: Generator) -> Rankings:
+        """The same rankings, documents in no order."""
+        order = rng.permuted(np.broadcast_to(np.arange(self.document.shape[1]), self.document.shape), axis=1)
+        document, millionths = (np.take_along_axis(x, order, axis=1) for x in (self.document, self.millionths))
+        return Rankings(self.query, document, millionths)
+
+    def judgments(self, rng: Generator, judged: int) -> dict[str, dict[str, int]]:
+        """Grades 0 to 3 of as many retrieved documents of each query, at least one of them relevant."""
+        place = np.argsort(rng.random(self.document.shape), axis=1)[:, :judged]
+        grade = rng.integers(0, 4, place.shape)
+        grade[:, 0] = np.maximum(grade[:, 0], 1)  # without a relevant document AP is 0 there and undefined here
+        return _nested(self.query, np.take_along_axis(self.document, place, axis=1), grade)
+
+    def nested(self) -> dict[str, dict[str, float]]:
+        return _nested(self.query, self.document, self.millionths / 1e6)
+
+    def text(self) -> Iterator[bytes]:
+        depth = self.document.shape[1]
+        for first in range(0, len(self.query), CHUNK):
+            some = slice(first, first + CHUNK)
+            document = whole(self.document[some].ravel())
+            yield run_lines(self.query[some], document, self.millionths[some].ravel(), depth, b"dense")
+
+
+def _nested(query: Numbers, document: Numbers, values: npt.NDArray[Any]) -> dict[str, dict[str, Any]]:
+    rows = zip(query.tolist(), document, values, strict=True)
+    return {str(q): dict(zip(map(str, d.tolist()), v.tolist(), strict=True)) for q, d, v in rows}
+
+
+@dataclass(frozen=True)
+class Track:
+    """Judgments of a TREC track, and the documents (query, document) that its systems rank, the judged ones first."""
+
+    query: Numbers
+    document: Numbers
+    grade: Numbers
+    attraction: npt.NDArray[np.float64]  # (query, document): what all systems see in a document, relevant or not
+
+    @staticmethod
+    def drawn(seed: int, queries: int, judged: int, unjudged: int) -> Track:
+        rng = np.random.default_rng(seed)
+        shape = (queries, judged + unjudged)
+        grade = rng.choice(4, (queries, judged), p=GRADES)
+        grade[:, 0] = 3  # a query without relevant documents is averaged differently by each tool
+        return Track(np.arange(1, queries + 1) + 100, distinct(rng, *shape), grade, rng.normal(size=shape))
+
+    def text(self) -> bytes:
+        lines, judged = self.grade.size, self.grade.shape[1]
+        document = self.document[:, :judged].ravel()
+        query = np.repeat(self.query, judged)
+        return text(whole(query), constant(b"0", lines), whole(document), whole(self.grade.ravel()))
+
+    def run(self, seed: int, quality: float, depth: int, *, tied: bool) -> bytes:
+        """A system: the higher its quality, the more it prefers relevant documents; judged ones were in the pool."""
+        rng = np.random.default_rng(seed)
+        score = self.attraction + rng.normal(size=self.attraction.shape)
+        score[:, : self.grade.shape[1]] += POOLED + quality * self.grade
+        best = np.argsort(-score, axis=1, kind="stable")[:, :depth]
+        unit = 100_000 if tied else 1  # tied systems have one decimal
+        millionths = np.rint((30 + 3 * np.take_along_axis(score, best, axis=1)) * 1e6 / unit).astype(np.int64) * unit
+        document = whole(np.take_along_axis(self.document, best, axis=1).ravel())
+        return run_lines(self.query, document, millionths.ravel(), best.shape[1], b"system%d" % seed)
+
+
+def write_track(folder: Path, runs: int, queries: int) -> None:
+    """Every ninth run has 100 documents for a query, every sixth has tied ones; the best runs come in no order."""
+    track = Track.drawn(6, queries, 460, 6500)
+    (folder / "qrels").write_bytes(track.text())
+    quality = np.random.default_rng(6).permutation(np.linspace(0, 1, runs)).tolist()
+    for i in range(runs):
+        depth = 100 if i % 9 == 8 else DEPTH
+        (folder / f"run{i:03d}").write_bytes(track.run(i, quality[i], depth, tied=i % 6 == 5))
+
+
 def write_sparse(folder: Path, seed: int, queries: int, **how: Any) -> None:
     with open(folder / "run", "wb") as run, open(folder / "qrels", "wb") as qrels:
         for some_run, some_qrels in sparse(seed, queries, **how):
@@ -193,8 +288,9 @@ MAKERS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "S": (write_pooled, {"runs": 1}, {}),
     "L": (write_pooled, {"runs": 200}, {"runs": 5}),
     "M": (write_sparse, {"seed": 2, "queries": 6980}, {"queries": 100}),
-    "T": (write_sparse, {"seed": 2, "queries": 6980, "tied": True}, {"queries": 100}),
+    "T": (write_sparse, {"seed": 2, "queries": 3000, "tied": True}, {"queries": 100}),
     "XL": (write_sparse, {"seed": 3, "queries": 70_000}, {"queries": 1000}),
+    "track": (write_track, {"runs": 126, "queries": 50}, {"runs": 9, "queries": 3}),
     "one": (write_sparse, {"seed": 4, "queries": 1}, {}),
     "corpus": (texts.write, {"seed": 5, "megabytes": 1000}, {"megabytes": 4, "words": 20_000}),
 }

@@ -1,8 +1,8 @@
 """Every contestant as a process of its own that does the whole job: files in, six means out, as JSON.
 
 rivals.py TOOL QRELS RUN...                the means of each run
-rivals.py dicts ROUNDS TOOL,... QRELS RUN  one run as dicts; seconds by tool, taken in turns on the same dicts
-rivals.py numpy                            nothing but what every Python tool here has loaded
+rivals.py dicts ROUNDS TOOL,... QRELS RUN  one run as dicts; seconds by tool and round, on the same dicts
+rivals.py numpy                            only import NumPy, which every tool here does
 
 Each tool is used as its own documentation shows. What is imported here is paid for by all of them, so it is little.
 """
@@ -13,11 +13,12 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-# What each tool calls the six, in the order in which they are reported.
+# The names of the six measures in each tool, in the order in which they are reported.
 OURS = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
-PYTREC = ("map", "ndcg_cut_10", "recip_rank", "P_10", "recall_1000", "bpref")
+PYTREC_NAMES = dict(zip(OURS, ("map", "ndcg_cut_10", "recip_rank", "P_10", "recall_1000", "bpref"), strict=True))
 RANX = ("map", "ndcg@10", "mrr", "precision@10", "recall@1000", "bpref")
 
 Means = dict[str, float]
@@ -27,7 +28,8 @@ Nested = Mapping[str, Mapping[str, Any]]
 def cranfield(qrels: str, runs: Sequence[str], **how: Any) -> list[Means]:
     import cranfield
 
-    return [dict(zip(OURS, row.tolist(), strict=True)) for row in cranfield.evaluate(runs, qrels, OURS, **how).means]
+    scores = cranfield.evaluate(qrels=qrels, run=runs, measures=OURS, **how)
+    return [dict(zip(OURS, row.tolist(), strict=True)) for row in scores.means]
 
 
 def cranfield_as_trec9(qrels: str, runs: Sequence[str]) -> list[Means]:
@@ -40,7 +42,7 @@ def pytrec_eval(qrels: str, runs: Sequence[str]) -> list[Means]:
 
     with open(qrels) as file:
         judged = pytrec_eval.parse_qrel(file)
-    evaluator = pytrec_eval.RelevanceEvaluator(judged, _asked_of_pytrec())
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, set(PYTREC_NAMES.values()))
     means = []
     for path in runs:
         with open(path) as file:
@@ -48,14 +50,10 @@ def pytrec_eval(qrels: str, runs: Sequence[str]) -> list[Means]:
     return means
 
 
-def _asked_of_pytrec() -> set[str]:
-    return {"map", "ndcg_cut.10", "recip_rank", "P.10", "recall.1000", "bpref"}
-
-
-def _pytrec_means(found: Nested) -> Means:
+def _pytrec_means(per_query: Nested) -> Means:
     return {
-        ours: sum(values[theirs] for values in found.values()) / len(found)
-        for ours, theirs in zip(OURS, PYTREC, strict=True)
+        ours: sum(values[theirs] for values in per_query.values()) / len(per_query)
+        for ours, theirs in PYTREC_NAMES.items()
     }
 
 
@@ -85,13 +83,14 @@ def ranx(qrels: str, runs: Sequence[str]) -> list[Means]:
 def cranfield_dicts(qrels: Nested, run: Nested) -> Means:
     import cranfield
 
-    return dict(zip(OURS, cranfield.evaluate(run, qrels, OURS).means[0].tolist(), strict=True))
+    scores = cranfield.evaluate(qrels=qrels, run=run, measures=OURS)
+    return dict(zip(OURS, scores.means[0].tolist(), strict=True))
 
 
 def pytrec_eval_dicts(qrels: Nested, run: Nested) -> Means:
     import pytrec_eval
 
-    return _pytrec_means(pytrec_eval.RelevanceEvaluator(qrels, _asked_of_pytrec()).evaluate(run))
+    return _pytrec_means(pytrec_eval.RelevanceEvaluator(qrels, set(PYTREC_NAMES.values())).evaluate(run))
 
 
 def ir_measures_dicts(qrels: Nested, run: Nested) -> Means:
@@ -142,17 +141,14 @@ def nested(path: str, value: int, kind: Callable[[str], Any]) -> dict[str, dict[
     return found
 
 
-def in_turns(rounds: int, tools: Sequence[str], qrels: str, run: str) -> dict[str, Any]:
-    """Every tool on the same dicts, round after round, and the first round, which imports, not counted."""
+def in_turns(repeat: int, tools: Sequence[str], qrels: str, run: str) -> dict[str, Any]:
+    """All tools on the same dicts. The first call, which imports, gives the means and is not timed."""
+    import rounds
+
     judged, ranked = nested(qrels, 3, int), nested(run, 4, float)
-    means = {tool: DICTS[tool](judged, ranked) for tool in tools}
-    seconds: dict[str, list[float]] = {tool: [] for tool in tools}
-    for _ in range(rounds):
-        for tool in tools:
-            began = time.perf_counter()
-            DICTS[tool](judged, ranked)
-            seconds[tool].append(time.perf_counter() - began)
-    return {"means": means, "seconds": seconds}
+    calls = {tool: partial(DICTS[tool], judged, ranked) for tool in tools}
+    means = {tool: call() for tool, call in calls.items()}
+    return {"means": means, "seconds": rounds.alternate(calls, repeat)}
 
 
 def main(tool: str, *arguments: str) -> None:
@@ -161,8 +157,8 @@ def main(tool: str, *arguments: str) -> None:
     if tool == "numpy":
         __import__("numpy")
     elif tool == "dicts":
-        rounds, tools, qrels, run = arguments
-        result = in_turns(int(rounds), tools.split(","), qrels, run)
+        repeat, tools, qrels, run = arguments
+        result = in_turns(int(repeat), tools.split(","), qrels, run)
     else:
         qrels, *runs = arguments
         result = {"means": FILES[tool](qrels, runs)}

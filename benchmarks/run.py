@@ -1,9 +1,9 @@
 """Speed and memory side by side with other tools; every target of the design with whether it is met.
 
-python benchmarks/run.py [--only NAME ...] [--xl] [--repeat N] [--quick] [--json FILE]
+python benchmarks/run.py [PART ...] [--xl] [--repeat N] [--quick] [--json FILE]
 
-First the peers' means are checked against ours; where one differs without a known reason, nothing is
-timed and the exit code is 1. A missed target is reported and changes no exit code.
+First the peers' values are compared with ours; where one differs without a known reason, that part is not timed and
+the exit code is 1. A missed target is reported and does not change the exit code.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import contest
+import grid
 import numpy
+from agreement import Disagreement
 from rich.console import Console
 from rich.table import Table
 
@@ -30,7 +33,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def about() -> dict[str, Any]:
-    """What these numbers depend on besides the code."""
+    """The conditions of the measurement."""
     return {
         "command": " ".join(["python", "benchmarks/run.py", *sys.argv[1:]]),
         "date": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
@@ -53,36 +56,66 @@ def processor() -> str:
         return platform.processor() or "unknown processor"
 
 
-def table(rows: list[contest.Row]) -> Table:
-    shown = Table(title="Medians of seconds; contestants of one work took turns", title_justify="left")
+def yes_or_no(met: bool | None) -> str:
+    return "" if met is None else "yes" if met else "[bold]NO[/bold]"
+
+
+def microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f}" if seconds > 1e-4 else f"{seconds * 1e6:.1f}"
+
+
+def row_table(rows: Sequence[contest.Row]) -> Table:
+    table = Table(title="Medians of seconds; the contestants of one work took turns", title_justify="left")
     for name in ("work", "contestant", "seconds", "compared", "target", "met"):
-        shown.add_column(name, justify="right" if name == "seconds" else "left", no_wrap=name != "work")
+        table.add_column(name, justify="right" if name == "seconds" else "left", no_wrap=name != "work")
     for i, row in enumerate(rows):
-        met = "" if row.met is None else "yes" if row.met else "[bold]NO[/bold]"
         seconds = "" if row.seconds is None else f"{row.seconds:.3f}"
         last = i + 1 == len(rows) or rows[i + 1].work != row.work
-        shown.add_row(row.work, row.contestant, seconds, row.compared, row.target, met, end_section=last)
-    return shown
+        table.add_row(row.work, row.contestant, seconds, row.compared, row.target, yes_or_no(row.met), end_section=last)
+    return table
+
+
+def grid_table(cells: Sequence[grid.Cell]) -> Table:
+    title = "Microseconds of one call (minimum), judgments ready: per-query scores of both tools, and our means alone"
+    table = Table(title=title, title_justify="left")
+    for name in ("run", "queries", "documents", "judged", "measures", "ours", "pytrec_eval", "ratio", "means"):
+        table.add_column(name, justify="left" if name == "run" else "right")
+    table.add_column("target")
+    table.add_column("met")
+    for i, cell in enumerate(cells):
+        size = (cell.queries, cell.documents, cell.judged, cell.measures)
+        ours, theirs, means = (microseconds(seconds) for seconds in (cell.ours, cell.pytrec_eval, cell.means))
+        last = i + 1 == len(cells) or (cells[i + 1].queries, cells[i + 1].measures) != (cell.queries, cell.measures)
+        table.add_row(
+            cell.source,
+            *(f"{number:,}" for number in size),
+            *(ours, theirs, f"{cell.ratio:.3g}x", means),
+            *(cell.target, yes_or_no(cell.met)),
+            end_section=last,
+        )
+    return table
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--only", nargs="+", choices=list(contest.CONTESTS), metavar="NAME", help=", ".join(contest.CONTESTS)
-    )
-    parser.add_argument("--xl", action="store_true", help="also 70 million lines: 2.5 GB of disk, some minutes")
+    names = ", ".join(contest.CONTESTS)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure (default: all but XL): {names}")
+    parser.add_argument("--xl", action="store_true", help="also XL: 70 million lines, 2.5 GB of disk, some minutes")
     parser.add_argument("--repeat", type=int, default=5, help="rounds (default 5)")
     parser.add_argument("--quick", action="store_true", help="small inputs, one round, no ranx: does it all work?")
     parser.add_argument("--no-ranx", action="store_true", help="leave out ranx, which compiles itself for a minute")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where results go besides benchmarks/results/")
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
+    chosen = parser.parse_args()
+    if unknown := [name for name in chosen.parts if name not in contest.CONTESTS]:
+        parser.error(f"unknown part: {', '.join(unknown)} (choose from {names})")
+    return chosen
 
 
 def main() -> int:
     chosen = arguments()
     chosen.repeat = 1 if chosen.quick else max(chosen.repeat, 1)
-    talk = Console(stderr=True, highlight=False)
-    settings = contest.Settings(chosen.repeat, chosen.quick, not chosen.no_ranx, lambda line: talk.print(line))
+    log = Console(stderr=True, highlight=False)
+    settings = contest.Settings(chosen.repeat, chosen.quick, not chosen.no_ranx, log.print)
     header = about()
     # A file or a pipe has no width of its own, and no table should be cut for that.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 132)
@@ -90,22 +123,37 @@ def main() -> int:
         console.print(
             f"{name}: {', '.join(f'{k} {v}' for k, v in value.items()) if isinstance(value, dict) else value}"
         )
-    rows: list[contest.Row] = []
-    for name in chosen.only or [n for n in contest.CONTESTS if n != "XL" or chosen.xl]:
+    results: list[contest.Row | grid.Cell] = []
+    for name in chosen.parts or [n for n in contest.CONTESTS if n != "XL" or chosen.xl]:
+        began = time.perf_counter()
         try:
-            rows += contest.CONTESTS[name](settings)
-        except contest.Disagreement as error:
-            talk.print(f"the means differ, so there is nothing to time:\n{error}")
+            results += contest.CONTESTS[name](settings)
+        except Disagreement as error:
+            log.print(f"the values differ, so there is nothing to time:\n{error}")
             return 1
+        log.print(f"{name}: done in {time.perf_counter() - began:.0f} s")
     if chosen.quick:
         # The targets are for the full sizes.
-        rows = [replace(row, target="", met=None) for row in rows]
-    console.print(table(rows))
-    missed = [f"{row.work}, {row.contestant}" for row in rows if row.met is False]
-    verdict = f"missed: {'; '.join(missed)}" if missed else "every target is met"
-    console.print("small inputs: no target applies" if chosen.quick else verdict)
+        results = [replace(result, target="", met=None) for result in results]
+    rows = [result for result in results if isinstance(result, contest.Row)]
+    cells = [result for result in results if isinstance(result, grid.Cell)]
+    if rows:
+        console.print(row_table(rows))
+    if cells:
+        console.print(grid_table(cells))
+        for line in grid.summary(cells):
+            console.print(line)
+    if chosen.quick:
+        console.print("small inputs: no target applies")
+    else:
+        missed = [result.name for result in results if result.met is False]
+        console.print("\n  ".join(["missed:", *missed]) if missed else "every target is met")
     RESULTS.mkdir(exist_ok=True)
-    written = json.dumps({**header, "rows": [asdict(row) for row in rows]}, indent=1)
+    tables = {
+        "rows": [asdict(row) for row in rows],
+        "cells": [{**asdict(cell), "ratio": cell.ratio} for cell in cells],
+    }
+    written = json.dumps({**header, **tables}, indent=1)
     for path in filter(None, (RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}.json", chosen.json)):
         path.write_text(written + "\n")
     return 0

@@ -117,12 +117,12 @@ def on_spark(size: int) -> dict[str, float]:
         judged = spark.read.parquet(str(DATA / "qrels.parquet"))
         judged = judged.where(f"cast(query as bigint) < {1_000_000 + size * QUERIES}").persist()
         few = f"cast(query as bigint) < {1_000_050}"
-        engine.evaluate(runs.where(few), judged.where(few), MEASURES).mean()
+        engine.evaluate(qrels=judged.where(few), runs=runs.where(few), measures=MEASURES).mean()
         spark.sparkContext.setJobGroup("timed", "the evaluation")
         watch = Watch()
         watch.start()
         before, begin = processor(), time.perf_counter()
-        means = engine.evaluate(runs, judged, MEASURES).mean()
+        means = engine.evaluate(qrels=judged, runs=runs, measures=MEASURES).mean()
         wall, used = time.perf_counter() - begin, processor() - before
         spark.stop()
         return {
@@ -157,7 +157,7 @@ def here(size: int) -> dict[str, float]:
 
     judged = pq.read_table(DATA / "qrels.parquet").slice(0, size * QUERIES)
     before, begin = processor(), time.perf_counter()
-    scores = cf.evaluate(str(DATA / "run-0.parquet"), judged, MEASURES)
+    scores = cf.evaluate(qrels=judged, run=str(DATA / "run-0.parquet"), measures=MEASURES)
     return {
         "rows": size * QUERIES * DEPTH,
         "seconds": time.perf_counter() - begin,

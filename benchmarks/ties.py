@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
+
+import rounds
 
 import cranfield
 from cranfield.alignment import Aligner
 
-RULES = ("trec", "expected")
+RULES: tuple[Literal["trec", "expected"], ...] = ("trec", "expected")
 CUTOFF = {"required": "@10", "recall": "@0.5"}
-BRIEF = 0.25  # seconds of a round that a short kernel is repeated for, at most
+BRIEF = 0.25  # seconds that all rounds of a short kernel last together, at least
 
 
 def names() -> list[str]:
@@ -26,13 +27,6 @@ def names() -> list[str]:
     # The judgments have no subtopics, and the documents no text.
     plain = [d for d in cranfield.MEASURES.values() if not (d.subtopics or d.content)]
     return [d.symbol + CUTOFF.get(d.cutoff, "") for d in plain]
-
-
-def timed(function: Callable[[], object], repeats: int = 1) -> float:
-    began = time.perf_counter()
-    for _ in range(repeats):
-        function()
-    return (time.perf_counter() - began) / repeats
 
 
 def kernels(qrels: str, run: str) -> Callable[[str, str], Callable[[], object]]:
@@ -48,23 +42,22 @@ def kernels(qrels: str, run: str) -> Callable[[str, str], Callable[[], object]]:
     return of
 
 
-def costs(rounds: int, qrels: str, run: str, measures: Sequence[str]) -> dict[str, Any]:
-    """Seconds by measure and rule, the two rules taking turns."""
+def costs(repeat: int, qrels: str, run: str, measures: Sequence[str]) -> dict[str, Any]:
+    """Seconds by measure, source and rule, round by round."""
     kernel = kernels(qrels, run)
-    found: dict[str, Any] = {}
+    seconds: dict[str, Any] = {}
     for name in measures:
-        whole = {rule: partial(cranfield.evaluate, run, qrels, name, ties=rule) for rule in RULES}
-        alone = {rule: kernel(name, rule) for rule in RULES}
-        repeats = {rule: max(1, int(BRIEF / rounds / timed(alone[rule]))) for rule in RULES}
-        seconds: dict[str, dict[str, list[float]]] = {"file": {r: [] for r in RULES}, "memory": {r: [] for r in RULES}}
-        for i in range(rounds):
-            for rule in RULES[:: -1 if i % 2 else 1]:
-                seconds["file"][rule].append(timed(whole[rule]))
-                seconds["memory"][rule].append(timed(alone[rule], repeats[rule]))
-        found[name] = seconds
-    return found
+        from_file: Mapping[str, Callable[[], object]] = {
+            rule: partial(cranfield.evaluate, qrels=qrels, run=run, measures=name, ties=rule) for rule in RULES
+        }
+        in_memory = {rule: kernel(name, rule) for rule in RULES}
+        seconds[name] = {
+            "file": rounds.alternate(from_file, repeat, short=0),
+            "memory": rounds.alternate(in_memory, repeat, short=BRIEF / repeat),
+        }
+    return seconds
 
 
 if __name__ == "__main__":
-    rounds, qrels, run, *measures = sys.argv[1:]
-    print(json.dumps(costs(int(rounds), qrels, run, measures or names())))
+    repeat, qrels, run, *measures = sys.argv[1:]
+    print(json.dumps(costs(int(repeat), qrels, run, measures or names())))

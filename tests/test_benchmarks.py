@@ -1,7 +1,8 @@
-"""The benchmarks' inputs are the same everywhere, and a wrong answer is never timed. Nothing here asserts a time."""
+"""The benchmarks' inputs are the same everywhere, and values that differ are never timed. Nothing here asserts a time."""
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import json
 import math
@@ -72,6 +73,82 @@ def test_pooled_input(load: Any) -> None:
     assert {query for query, *_ in judged} == {query for query, *_ in lines} == {b"301", b"302", b"303"}
 
 
+def test_rankings_as_dicts_and_as_text(load: Any) -> None:
+    import numpy as np
+
+    generate = load("generate")
+
+    def drawn(seed: int) -> Any:
+        return generate.Rankings.drawn(np.random.default_rng(seed), 600, 12)
+
+    rankings = drawn(1)
+    nested = rankings.nested()
+    assert nested == drawn(1).nested() != drawn(2).nested()
+    lines = columns(b"".join(rankings.text()))
+    assert [len(documents) for documents in nested.values()] == [12] * 600
+    assert [(q, d, s) for q, documents in nested.items() for d, s in documents.items()] == [
+        (line[0].decode(), line[2].decode(), float(line[4])) for line in lines
+    ]
+    assert [int(line[3]) for line in lines] == [*range(1, 13)] * 600
+    for documents in nested.values():
+        scores = np.array(list(documents.values()), np.float32)
+        assert (np.diff(scores) < 0).all()
+    shuffled = rankings.shuffled(np.random.default_rng(3)).nested()
+    assert shuffled == nested
+    assert [list(documents) for documents in shuffled.values()] != [list(documents) for documents in nested.values()]
+
+
+def test_judged_documents_of_rankings(load: Any) -> None:
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    rankings = load("generate").Rankings.drawn(rng, 200, 12)
+    retrieved = rankings.nested()
+    for count in (1, 5, 12):
+        qrels = rankings.judgments(rng, count)
+        assert list(qrels) == list(retrieved)
+        for query, grades in qrels.items():
+            assert len(grades) == count
+            assert set(grades) <= set(retrieved[query])
+            assert max(grades.values()) > 0
+        assert {grade for grades in qrels.values() for grade in grades.values()} == {0, 1, 2, 3} - (
+            {0} if count == 1 else set()
+        )
+
+
+def test_runs_of_a_track(load: Any, tmp_path: Path) -> None:
+    import cranfield
+
+    generate = load("generate")
+    generate.write_track(tmp_path, 12, 4)
+    judged = columns((tmp_path / "qrels").read_bytes())
+    pairs = {(query, document) for query, _, document, _ in judged}
+    assert len(judged) == len(pairs) == 4 * 460
+    shares = [sum(line[3] == b"%d" % grade for line in judged) / len(judged) for grade in range(4)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0.5
+    retrieved = judged_count = 0
+    for i, path in enumerate(generate.run_files(tmp_path)):
+        lines = columns(path.read_bytes())
+        rankings: dict[bytes, list[list[bytes]]] = {}
+        for line in lines:
+            rankings.setdefault(line[0], []).append(line)
+        assert {len(ranking) for ranking in rankings.values()} == {100 if i == 8 else 1000}
+        for ranking in rankings.values():
+            scores = [float(line[4]) for line in ranking]
+            assert scores == sorted(scores, reverse=True)
+            assert (len(set(scores)) < len(scores) // 2) == (i in (5, 11))
+        retrieved += len(lines)
+        judged_count += sum((line[0], line[2]) in pairs for line in lines)
+    assert 1 - judged_count / retrieved == pytest.approx(0.76, abs=0.02)
+    means = cranfield.evaluate(
+        qrels=str(tmp_path / "qrels"), run=[str(p) for p in generate.run_files(tmp_path)], measures="nDCG@10"
+    ).means[:, 0]
+    # A leaderboard: the best run is far from the worst, and no run is perfect.
+    assert means.max() - means.min() > 0.3
+    assert 0.1 < means.min() < means.max() < 0.95
+
+
 def test_numbers_are_written_as_python_writes_them(load: Any) -> None:
     import numpy as np
 
@@ -91,11 +168,11 @@ def test_inputs_are_made_once_and_whole(load: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.partial"))
 
 
-OURS = {"AP": 0.25, "RR": 0.5}
+OURS = {"run 0": {"AP": 0.25, "RR": 0.5}}
 
 
 @pytest.mark.parametrize(
-    "theirs, told",
+    "theirs, count",
     [
         ([{"AP": 0.25 + 5e-7, "RR": 0.5}], 0),
         ([{"AP": 0.25}], 0),
@@ -103,47 +180,169 @@ OURS = {"AP": 0.25, "RR": 0.5}
         ([{"AP": math.nan, "RR": 0.5}], 1),
         ([{"AP": 0.25, "P@5": 0.1}], 1),
         ([], 1),
+        ([{"AP": 0.25}, {"AP": 0.25}], 1),
     ],
 )
-def test_a_wrong_value_is_reported(load: Any, theirs: list[dict[str, float]], told: int) -> None:
-    unexplained, known = load("agreement").differences("peer", [OURS], theirs)
-    assert len(unexplained) == told
-    assert not known
-    assert all(line.startswith("peer") for line in unexplained)
+def test_a_wrong_value_is_reported(load: Any, theirs: list[dict[str, float]], count: int) -> None:
+    agreement = load("agreement")
+    unexplained, explained = agreement.differences("peer", OURS, agreement.by_run(theirs))
+    assert len(unexplained) == count
+    assert not explained
+    assert all(line.startswith("peer, run") for line in unexplained)
 
 
 def test_a_disagreement_stops_the_contest(load: Any) -> None:
     contest = load("contest")
-    with pytest.raises(contest.Disagreement, match="S: peer, run 0: AP is"):
-        contest.agreed("S", "peer", [OURS], [{"AP": 0.3}], contest.Settings())
+    with pytest.raises(load("agreement").Disagreement, match="S: peer, run 0: AP is"):
+        contest.require_agreement("S", "peer", OURS, {"run 0": {"AP": 0.3}}, contest.Settings())
 
 
-def test_a_missing_value_is_said_where_it_is_known(load: Any) -> None:
+def test_a_missing_value_with_a_known_reason_is_logged(load: Any) -> None:
     contest = load("contest")
-    said: list[str] = []
-    settings = contest.Settings(tell=said.append)
-    contest.agreed("M", "ranx", [{"bpref": 0.5}], [{"bpref": math.nan}], settings)
-    assert len(said) == 1
-    assert said[0].startswith("M: ranx, run 0: bpref is nan, ours 0.50000000: ranx divides")
+    logged: list[str] = []
+    settings = contest.Settings(log=logged.append)
+    contest.require_agreement("M", "ranx", {"run 0": {"bpref": 0.5}}, {"run 0": {"bpref": math.nan}}, settings)
+    assert len(logged) == 1
+    assert logged[0].startswith("M: ranx, run 0: bpref is nan, ours 0.50000000: ranx divides")
     for peer, measure, value in (("ranx", "bpref", 0.4), ("ranx", "AP", math.nan), ("pytrec_eval", "bpref", math.nan)):
-        with pytest.raises(contest.Disagreement):
-            contest.agreed("M", peer, [{measure: 0.5}], [{measure: value}], settings)
+        with pytest.raises(load("agreement").Disagreement):
+            contest.require_agreement("M", peer, {"run 0": {measure: 0.5}}, {"run 0": {measure: value}}, settings)
+
+
+@pytest.mark.parametrize("name", ["agreement", "rounds"])
+def test_examples(load: Any, name: str) -> None:
+    result = doctest.testmod(load(name))
+    assert result.attempted
+    assert not result.failed
 
 
 def test_ratios_are_of_rounds(load: Any) -> None:
     # One noisy round, in which both took ten times as long, changes nothing.
     assert load("rounds").ratio([2, 20, 2], [1, 10, 1]) == 2
+    # A slow contestant takes part in fewer rounds.
+    assert load("rounds").ratio([30], [1, 100, 100]) == 30
+
+
+def test_contestants_take_turns(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = load("rounds")
+    now, called = 0.0, []
+
+    def lasting(name: str, seconds: float) -> Any:
+        def call() -> None:
+            nonlocal now
+            now += seconds
+            called.append(name)
+
+        return call
+
+    monkeypatch.setattr(rounds.time, "perf_counter", lambda: now)
+    functions = {"fast": lasting("fast", 0.25), "usual": lasting("usual", 1), "slow": lasting("slow", 30)}
+    seconds = rounds.alternate(functions, 3, short=1, long=50)
+    assert seconds == {"fast": [0.25] * 3, "usual": [1] * 3, "slow": [30] * 2}
+    # One call, then two, then four are tried until a round of the fast one is long enough.
+    assert called == ["fast"] * 7 + ["usual", "slow", "slow", "usual"] + ["fast"] * 8 + ["usual"]
+
+
+def quick(tmp_path: Path, *parts: str) -> tuple[dict[str, Any], str]:
+    """The results and the output of the benchmark with small inputs."""
+    result = tmp_path / "result.json"
+    command = [sys.executable, str(BENCHMARKS / "run.py"), "--quick", *parts, "--json", str(result)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(result.read_text()), done.stdout
 
 
 def test_the_quick_benchmark_completes(tmp_path: Path) -> None:
     pytest.importorskip("pytrec_eval")
-    result = tmp_path / "result.json"
-    command = [sys.executable, str(BENCHMARKS / "run.py"), "--quick", "--only", "S", "--json", str(result)]
+    results, printed = quick(tmp_path, "S")
+    assert {row["contestant"] for row in results["rows"]} >= {"cranfield", "pytrec_eval"}
+    assert "S: file, whole process" in printed
+
+
+def test_an_unknown_part_is_refused() -> None:
+    command = [sys.executable, str(BENCHMARKS / "run.py"), "gird"]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(result.read_text())["rows"]
-    assert {row["contestant"] for row in rows} >= {"cranfield", "pytrec_eval"}
-    assert "S: file, whole process" in done.stdout
+    assert done.returncode == 2
+    assert "unknown part: gird (choose from grid, " in done.stderr
+
+
+def test_the_grid_and_the_commands_complete(tmp_path: Path) -> None:
+    pytest.importorskip("pytrec_eval")
+    results, printed = quick(tmp_path, "grid", "judged", "trec_eval", "track")
+    cells = results["cells"]
+    assert {cell["source"] for cell in cells} == {"dicts", "file"}
+    assert {(cell["queries"], cell["documents"]) for cell in cells} == {(1, 10), (1, 100), (8, 10), (8, 100)}
+    assert {cell["measures"] for cell in cells} == {3, 6}
+    assert all(min(cell["ours"], cell["means"], cell["pytrec_eval"], cell["ratio"]) > 0 for cell in cells)
+    assert "Left out: cells with more judged documents than documents" in printed
+    contestants = {row["contestant"] for row in results["rows"]}
+    assert contestants == {
+        "cranfield, judgments ready",
+        "cranfield, judgments read too",
+        "cranfield eval",
+        "cranfield trec_eval",
+        "cranfield compare -m AP",
+        "cranfield audit",
+        "cranfield report",
+    }
+
+
+def test_which_cells_are_left_out(load: Any) -> None:
+    grid = load("grid")
+    counts = {(q, d): grid.judged_counts(q, d) for q in grid.QUERIES for d in grid.DOCUMENTS}
+    assert counts[1, 10] == [1, 10]
+    assert counts[512, 100] == [1, 10, 100]
+    assert counts[512, 1000] == [1, 10, 100, 300]
+    assert counts[7000, 100] == [1, 10, 100]
+    assert counts[7000, 1000] == [1, 300]
+
+
+@pytest.mark.parametrize(
+    "ours, means, message",
+    [
+        ({"1": {"AP": 0.5}, "2": {"AP": 1.0}}, {"AP": 0.75}, None),
+        ({"1": {"AP": 0.5 + 2e-9}, "2": {"AP": 1.0}}, {"AP": 0.75}, "cell: pytrec_eval, 1: AP is 0.5"),
+        ({"1": {"AP": 0.5}, "2": {"AP": 1.0}}, {"AP": 0.7}, "cell: pytrec_eval, mean: AP is 0.75"),
+        ({"1": {"AP": 0.5}}, {"AP": 0.75}, "cell: pytrec_eval, 2: AP is 1.0"),
+        ({"1": {"AP": 0.5}, "2": {"AP": 1.0}, "3": {"AP": 1.0}}, {"AP": 0.75}, "cell: pytrec_eval, 3: no values"),
+    ],
+)
+def test_a_cell_is_timed_where_all_values_agree(load: Any, ours: Any, means: Any, message: str | None) -> None:
+    grid = load("grid")
+    theirs = {"1": {"map": 0.5}, "2": {"map": 1.0}}
+    functions = {"ours": lambda: ours, "means": lambda: means, "pytrec_eval": lambda: theirs}
+    if message is None:
+        grid.check("cell", functions, ["AP"])
+        return
+    with pytest.raises(load("agreement").Disagreement, match=message):
+        grid.check("cell", functions, ["AP"])
+
+
+def test_cells_below_one_are_listed_by_name(load: Any) -> None:
+    grid = load("grid")
+    ratios = {1: 0.25, 8: 0.999, 64: 1.0, 512: 30.0}
+    cells = [grid.Cell("file", queries, 10, 1, 6, 1.0, 1.0, ratio) for queries, ratio in ratios.items()]
+    assert grid.summary(cells)[1:] == [
+        "4 cells: lowest ratio 0.25x (file 1 x 10, 1 judged, 6 measures), median 1x",
+        "2 cells are below 1x:",
+        "  0.25x  file 1 x 10, 1 judged, 6 measures",
+        "  0.999x  file 8 x 10, 1 judged, 6 measures",
+    ]
+    assert grid.summary(cells[2:])[2:] == ["0 cells are below 1x"]
+
+
+def test_targets_of_small_calls(load: Any) -> None:
+    grid = load("grid")
+
+    def met(queries: int, documents: int, *, ours: float = 1.0, ratio: float = 1.0) -> tuple[str, bool | None]:
+        cell = grid.with_target(grid.Cell("dicts", queries, documents, 3, 3, ours, ours, ours * ratio))
+        return cell.target, cell.met
+
+    assert met(1, 10, ours=99e-6) == ("100 us", True)
+    assert met(1, 10, ours=101e-6) == ("100 us", False)
+    assert met(64, 100, ratio=5.1) == ("5x", True)
+    assert met(64, 100, ratio=4.9) == ("5x", False)
+    assert met(50, 1000) == ("", None)
 
 
 def test_loops_over_pairs_agree_with_ours(load: Any) -> None:
@@ -165,12 +364,12 @@ def test_texts_are_the_same_everywhere(load: Any) -> None:
 
 
 def test_both_ways_count_the_same_words(tmp_path: Path) -> None:
-    result = tmp_path / "result.json"
-    command = [sys.executable, str(BENCHMARKS / "run.py"), "--quick", "--only", "corpus", "--json", str(result)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(result.read_text())["rows"]
-    assert [row["contestant"] for row in rows] == ["cranfield", "cranfield, one thread", "json, re and Counter"]
+    results, _ = quick(tmp_path, "corpus")
+    assert [row["contestant"] for row in results["rows"]] == [
+        "cranfield",
+        "cranfield, one thread",
+        "json, re and Counter",
+    ]
 
 
 def test_measures_that_read_beside_their_formulas(load: Any) -> None:
