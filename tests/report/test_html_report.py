@@ -36,9 +36,13 @@ def museum() -> tuple[list[str], str]:
     return [str(folder / f"{name}.run") for name in ("bm25", "dense", "llm", "quiet")], str(folder / "qrels.txt")
 
 
+def evaluated(qrels: Any, runs: Any, measures: Any, *, page: int = 20, names: Any = None, **how: Any) -> cf.Evaluation:
+    return cf.Evaluator(qrels, measures, **how).evaluation(runs, page=page, names=names)
+
+
 def test_data_are_the_scores() -> None:
     runs, qrels = museum()
-    found = contents(runs, qrels, MEASURES)
+    found = contents(evaluated(qrels, runs, MEASURES))
     scores = cf.evaluate(qrels, runs, MEASURES)
     assert found["means"] == [[entry["mean"] for entry in run.values()] for run in scores.to_dict()["runs"].values()]
     assert found["low"][0][0] == pytest.approx(scores.interval(0, 0)[0], abs=1e-12)
@@ -51,7 +55,7 @@ def test_data_are_the_scores() -> None:
 def test_measures_that_read(tmp_path: Path) -> None:
     runs, _ = museum()
     qrels, corpus = (str(example.path(name)) for name in (example.DIVERSITY, "documents.jsonl"))
-    found = contents(runs, qrels, ["DELTARB@5", "AP"], corpus=corpus)
+    found = contents(evaluated(qrels, runs, ["DELTARB@5", "AP"], corpus=corpus))
     scores = cf.evaluate(qrels, runs, ["DELTARB@5", "AP"], corpus=corpus)
     assert found["means"] == scores.means.tolist()
     assert [found["audit"][name][0][0] for name in ("worst", "lowest")] == [None, None]
@@ -66,7 +70,7 @@ def test_measures_that_read(tmp_path: Path) -> None:
 def test_texts_are_read_from_the_collection() -> None:
     runs, qrels = museum()
     source = Path(example.__file__).parent / "documents.jsonl"
-    found = contents(runs, qrels, ["AP"], page=3, texts=[source])["texts"]
+    found = contents(evaluated(qrels, runs, ["AP"], page=3), texts=[source])["texts"]
     records = {one["id"]: f"{one['title']} {one['text']}" for one in map(json.loads, source.read_text().splitlines())}
     assert found
     for name, text in found.items():
@@ -152,14 +156,14 @@ def test_queries_too_few_to_compare_have_a_report(opened: Any) -> None:
 
 def test_one_run_has_a_report() -> None:
     runs, qrels = museum()
-    found = contents(runs[0], qrels, ["AP", "GMAP"])
+    found = contents(evaluated(qrels, runs[0], ["AP", "GMAP"]))
     assert found["pairs"] == {}
     assert found["agreement"] == []
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
     runs, qrels = museum()
-    page = report(runs, qrels, MEASURES)
+    page = report(evaluated(qrels, runs, MEASURES))
     outside = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"(src|href)=\"(?!#)", outside)
     assert "default-src 'none'" in page
@@ -185,9 +189,9 @@ def browser() -> Iterator[Any]:
 def opened(browser: Any, tmp_path: Path) -> Any:
     """A function that opens a report with all its charts drawn."""
 
-    def show(*args: Any, **how: Any) -> Any:
+    def show(runs: Any, qrels: Any, measures: Any, texts: Any = (), **how: Any) -> Any:
         path = tmp_path / "report.html"
-        path.write_text(report(*args, **how), encoding="utf-8")
+        path.write_text(report(evaluated(qrels, runs, measures, **how), texts=texts), encoding="utf-8")
         browser.get(path.as_uri())
         browser.execute_async_script("report.paint().then(() => arguments[0]())")
         return browser
@@ -379,7 +383,7 @@ def test_a_measure_that_orders_no_runs_agrees_with_none(opened: Any) -> None:
 def test_nothing_moves_while_charts_are_drawn(opened: Any, browser: Any, tmp_path: Path) -> None:
     runs, qrels = museum()
     path = tmp_path / "still.html"
-    path.write_text(report(runs, qrels, MEASURES), encoding="utf-8")
+    path.write_text(report(evaluated(qrels, runs, MEASURES)), encoding="utf-8")
     browser.get(path.as_uri())
     tops = "return [...document.querySelectorAll('section')].map((s) => s.offsetTop)"
     before = browser.execute_script(tops)

@@ -11,7 +11,10 @@ import re
 import numpy as np
 import pytest
 
+import cranfield as cf
 from cranfield.errors import UsageError
+from cranfield.evaluation.columns import Column
+from cranfield.evaluation.notes import Note
 from cranfield.evaluation.scores import Scores
 from cranfield.report import FORMATS, write
 
@@ -28,10 +31,8 @@ def scores() -> Scores:
         ]
     )
     counted = np.array([[True, True, True], [True, False, True]])
-    aggregates = ("mean", "mean", "sum")
-    return Scores(
-        ("a", "b_1"), ("AP", "RR", "NumRelRet"), ("q1", "q2", "q|3"), values, counted, aggregates, "skip", ("n",)
-    )
+    columns = tuple(Column(cf.parse(name)) for name in ("AP", "RR", "NumRelRet"))
+    return Scores(("a", "b_1"), columns, ("q1", "q2", "q|3"), values, counted, "skip", (Note("corpus_unused"),))
 
 
 def test_table(scores: Scores) -> None:
@@ -78,14 +79,13 @@ def test_intervals_stand_below_the_means(scores: Scores) -> None:
 def test_tables_never_exceed_the_screen(width: int, per_query: bool) -> None:
     rng = np.random.default_rng(0)
     runs, measures, queries = 9, 12, 3
-    labels = tuple(f"nDCG@{k}[ties=expected]" if k % 2 else f"P@{k}" for k in range(measures))
+    names = (f"nDCG@{k}[ties=expected]" if k % 2 else f"P@{k}" for k in range(1, measures + 1))
     made = Scores(
         tuple(f"system-{r}" for r in range(runs)),
-        labels,
+        tuple(Column(cf.parse(name)) for name in names),
         tuple(f"q{q}" for q in range(queries)),
         rng.random((runs, measures, queries)),
         np.ones((runs, queries), bool),
-        ("mean",) * measures,
     )
     text = write(made, per_query=per_query, width=width)
     assert max(map(len, text.splitlines())) <= width
@@ -189,5 +189,5 @@ def test_an_unknown_format_is_named(scores: Scores) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_query_at_all_is_no_reason_to_fail(format: str) -> None:
-    empty = Scores(("a",), ("AP",), (), np.empty((1, 1, 0)), np.empty((1, 0), bool), ("mean",))
+    empty = Scores(("a",), (Column(cf.parse("AP")),), (), np.empty((1, 1, 0)), np.empty((1, 0), bool))
     assert write(empty, format, per_query=True).endswith("\n")

@@ -72,7 +72,7 @@ def test_scores_are_those_of_the_judgments_left(
         names = [name for name in names if not cf.parse(name).definition.subtopics] or ["AP"]
     judgments = formats.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
-    found = Relabeller(runs, judgments, [cf.parse(name) for name in names]).scores(keep)
+    found = relabelled(runs, judgments, names).scores(keep)
     expected = cf.evaluate(left, runs, names)
     place = [expected.queries.index(q) for q in judged if q in left]
     there = np.array([q in left for q in judged])
@@ -92,9 +92,12 @@ RUNS = [
 JUDGED = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"x": 0, "y": 1}}
 
 
-def relabeller(*measures: str, **how: Any) -> Relabeller:
-    runs = [formats.read_run(run) for run in RUNS]
-    return Relabeller(runs, formats.read_qrels(JUDGED), [cf.parse(m) for m in measures], **how)
+def relabelled(runs: Any, judgments: Any, measures: Any, **how: Any) -> Relabeller:
+    return Relabeller(cf.Evaluator(judgments, list(measures), **how).evaluation(list(runs)))
+
+
+def relabeller(*measures: str) -> Relabeller:
+    return relabelled(RUNS, JUDGED, measures)
 
 
 def test_the_top_grade_is_that_of_the_judgments_left() -> None:
@@ -134,18 +137,13 @@ def test_errors_of_evaluate_are_errors_here() -> None:
     with pytest.raises(CranfieldError, match="needs judgments by subtopic"):
         relabeller("alpha_nDCG@2")
     with pytest.raises(CranfieldError, match="none of its queries is judged"):
-        Relabeller([formats.read_run({"q9": {"a": 1.0}})], formats.read_qrels(JUDGED), [cf.parse("AP")])
+        relabelled([{"q9": {"a": 1.0}}], JUDGED, ["AP"])
 
 
 def test_a_negative_grade_is_what_it_is_said_to_be() -> None:
     run, judged = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": -1, "b": 1}}
     for negative in ("unjudged", "nonrel"):
-        runs = Relabeller(
-            [formats.read_run(run)],
-            formats.read_qrels(judged),
-            [cf.parse("bpref")],
-            negative=negative,  # type: ignore[arg-type]
-        )
+        runs = relabelled([run], judged, ["bpref"], negative=negative)
         expected = cf.evaluate(judged, run, "bpref", negative=negative)  # type: ignore[arg-type]
         assert runs.scores().tolist() == expected.values.tolist()
 
@@ -174,7 +172,7 @@ def test_what_is_read_is_compared_with_the_judgments_left(
     except InputError as error:
         assert "is in the corpus" in str(error)  # where no relevant document is, there is nothing to compare with
         return
-    runs_again = Relabeller(runs, judgments, [cf.parse(name) for name in names], corpus=texts)
+    runs_again = relabelled(runs, judgments, names, corpus=texts)
     for _ in range(2):  # what was kept from the first time is used the second time
         found = runs_again.scores(keep)
         place = [list(left).index(q) for q in judged if q in left]
@@ -188,14 +186,11 @@ def test_ranks_are_those_of_judged_documents() -> None:
     # u is read, and nobody judged it.
     judged = {q: {d: {"1": grade} for d, grade in rows.items()} for q, rows in JUDGED.items()}
     texts = {d: d * 2 for d in "abcuxy"}
-    runs = Relabeller(
-        [formats.read_run(run) for run in RUNS], formats.read_qrels(judged), [cf.parse("DELTARB")], corpus=texts
-    )
+    runs = relabelled(RUNS, judged, ["DELTARB"], corpus=texts)
     assert runs.ranks().tolist() == [[1, 2, 3, 2, 1], [0, 2, 1, 0, 0]]
     assert runs.grade.tolist() == [3, 0, 1, 0, 1]
 
 
 def test_documents_cannot_be_read_without_a_corpus() -> None:
-    run, judgments = formats.read_run({"q": {"a": 1.0}}), formats.read_qrels({"q": {"a": {"1": 1, "2": 0}}})
     with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and needs a corpus of them"):
-        Relabeller([run], judgments, [cf.parse("DELTARB")])
+        relabelled([{"q": {"a": 1.0}}], {"q": {"a": {"1": 1, "2": 0}}}, ["DELTARB"])
