@@ -2,7 +2,7 @@
 
 S    50 queries x 1,000 documents, about 300 judged for each, grades 0 to 2, ids of newswire length
 M    6,980 queries x 1,000 documents, about 1.1 relevant for each, whole-number ids, 6-decimal scores
-T    M's documents with scores rounded to whole numbers: nearly everything is tied
+T    3,000 queries as M, scores rounded to whole numbers: nearly everything is tied
 L    200 runs of S's size over S's judgments
 track  126 runs of one TREC track: 50 queries x 1,000 documents, 460 judged for each, grades 0 to 3
 XL   70,000 queries x 1,000 documents, as M (2.5 GB)
@@ -288,7 +288,7 @@ MAKERS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "S": (write_pooled, {"runs": 1}, {}),
     "L": (write_pooled, {"runs": 200}, {"runs": 5}),
     "M": (write_sparse, {"seed": 2, "queries": 6980}, {"queries": 100}),
-    "T": (write_sparse, {"seed": 2, "queries": 6980, "tied": True}, {"queries": 100}),
+    "T": (write_sparse, {"seed": 2, "queries": 3000, "tied": True}, {"queries": 100}),
     "XL": (write_sparse, {"seed": 3, "queries": 70_000}, {"queries": 1000}),
     "track": (write_track, {"runs": 126, "queries": 50}, {"runs": 9, "queries": 3}),
     "one": (write_sparse, {"seed": 4, "queries": 1}, {}),
