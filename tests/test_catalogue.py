@@ -70,7 +70,7 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
     for q in run:
         alone = _of_queries(cf.evaluate({q: qrels[q]}, {q: run[q]}, asked))
         assert alone == {key: value for key, value in together.items() if key[1] == q}
-    turned = ({q: dict(reversed(ranked.items())) for q, ranked in reversed(of.items())} for of in (run, qrels))
+    turned = ({q: dict(reversed(ranked.items())) for q, ranked in reversed(of.items())} for of in (qrels, run))
     assert _of_queries(cf.evaluate(*turned, asked)) == together
 
 

@@ -75,6 +75,7 @@ class Aligner:
         judged or not, that may be among the first so many.
         """
         from cranfield.evaluation import _shim
+
         _shim.CURRENT["judgments"] = self.judgments
         joined = formats.join(run, self.index, keys, by_id, top)
         unjudged = Strings(*joined["other"])

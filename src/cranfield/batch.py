@@ -228,17 +228,19 @@ class Batch:
         """Queries in which the order of judged documents is open."""
         return np.any((self.size > 1) & ~np.isnan(self.grade), axis=1)
 
-    def mixed_ties(self, end: float = np.inf) -> Booleans:
-        """Queries with a tie that begins above this rank and holds a relevant document beside one of another grade."""
-        tied = (self.size > 1) & (self.start < end)
+    def mixed_ties(self) -> Booleans:
+        """The relevant documents that share a span with a document of another grade, or with an unjudged one."""
+        tied = self.size > 1
         relevant = tied & (self.grade > 0)
-        if not (relevant | tied & self.nil).any():
-            return np.zeros(len(self.length), bool)
-        # Within a tie, columns are in order of grade; unjudged documents have none.
-        highest = ordered(self.grade, self._edges[0])
-        mixed = (highest != ordered(self.grade, self._edges[1])) | (self.within(~np.isnan(self.grade)) < self.size)
+        if not (relevant | (tied & self.nil)).any():
+            return np.zeros(tied.shape, bool)
+        # Within a tie, columns are in order of grade.
+        head, tail = self._edges
+        mixed = (ordered(self.grade, head) != ordered(self.grade, tail)) | (
+            self.within(~np.isnan(self.grade)) < self.size
+        )
         # Where a list ends is a matter of where NIL stands, whatever the grades beside it.
-        return np.any((relevant & mixed) | (tied & self.nil), axis=1)
+        return (relevant & mixed) | (tied & self.nil)
 
     def sorted(self) -> Batch:
         """The same with columns in rank order, as they must be once spans have moved."""

@@ -25,6 +25,7 @@ from cranfield.statistics.resampling import (
     pairs,
     power,
     randomisation,
+    randomisation_p_values,
     tukey,
 )
 
@@ -276,3 +277,12 @@ def test_seeds_are_whole_numbers(seed: Any) -> None:
     for draw in (draw_topics, draw_signs):
         with pytest.raises(cf.CranfieldError, match="seed must be a whole number of at least 0"):
             draw(20, 10, seed)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(2, 6), st.integers(2, 9), st.integers(0, 1000), st.sampled_from([0.1, 1e-3, 7.0]))
+def test_p_values_by_system_are_those_by_pair(systems: int, topics: int, seed: int, step: float) -> None:
+    x = np.random.default_rng(seed).integers(0, 5, (systems, topics)) * step
+    for b in (50, 600):  # drawn, and all there are
+        signs = draw_signs(topics, b, seed)
+        assert randomisation_p_values(x, signs).tolist() == randomisation(x, signs).p.tolist()

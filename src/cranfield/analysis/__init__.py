@@ -1,1 +1,1 @@
-"""What scores mean: audits, comparisons, per-query differences, explanations. Each takes an evaluation or its scores."""
+"""What scores mean: audits, comparisons, per-query differences, explanations; each of an evaluation or its scores."""

@@ -243,7 +243,9 @@ class Auditor:
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)
         limits = [
-            scores.interval(r, m, level=LEVEL, method=interval, seed=seed) for r in range(shape[0]) for m in range(shape[1])
+            scores.interval(r, m, level=LEVEL, method=interval, seed=seed)
+            for r in range(shape[0])
+            for m in range(shape[1])
         ]
         low, high = (np.array(end).reshape(shape) for end in zip(*limits, strict=True))
         arrays: dict[str, Any] = {name: np.array([part[name] for part in parts]) for name in parts[0]}
@@ -285,7 +287,10 @@ class Auditor:
         """Between which means ties, and unjudged documents, leave each column of this run."""
         ties, unjudged = [], []
         for m, column in enumerate(self.scores.columns):
-            of_ties = [self.scores.means[self.row[run.run.name], m], self.mean(run, m, run[column.tied("expected")].value)]
+            of_ties = [
+                self.scores.means[self.row[run.run.name], m],
+                self.mean(run, m, run[column.tied("expected")].value),
+            ]
             of_ties += [] if column.new_counts else [self.mean(run, m, value) for value in run.tie_limits(column)]
             ties.append((np.nanmin(of_ties), np.nanmax(of_ties)) if not np.isnan(of_ties).all() else (np.nan, np.nan))
             unjudged.append((np.nan, np.nan) if column.new_counts else self.bounds(run, m))
@@ -335,7 +340,7 @@ class Auditor:
         }
 
     def _lists(self, run: RunScores, column: Column) -> tuple[Floats, Floats, Booleans, Booleans]:
-        """By query: judged documents that the measure looks at, all that it looks at, and whether there is an answer."""
+        """By query: judged documents that the measure looks at, all that it looks at; no answer exists; none was given."""
         measure, k = column.measure, column.rank_cutoff
         size = len(run.length) + len(run.unjudged_queries)
         seen, there = np.zeros((2, size))

@@ -103,7 +103,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def doubted(self, swaps: Sequence[Swap]) -> Comparison:
-        """The same, each pair with what could turn it; ``swaps`` are those of an audit of the same runs and measures."""
+        """The same, each pair with what could turn it: ``swaps`` of the same runs and measures."""
         known: dict[tuple[str, frozenset[str]], list[Cause]] = {}
         for swap in swaps:
             if swap.cause in DOUBTS:
@@ -203,10 +203,11 @@ def compare(
         samples=samples,
         seed=seed,
     )
-    if isinstance(qrels, (Scores, Evaluation)):
-        if run is not None or measures is not None or options:
-            kind = type(qrels).__name__
-            raise UsageError(f"compare takes {kind} alone, or judgments, runs and measures")
+    if isinstance(qrels, (Scores, Evaluation)) and (run is not None or measures is not None or options):
+        raise UsageError(
+            f"compare takes {type(qrels).__name__} alone, or judgments, runs and measures",
+            hint="baseline= names the run to compare with",
+        )
     if isinstance(qrels, Scores):
         found = compare_scores(qrels, settings, baseline, progress)
         return found if audit is None else found.doubted(audit.swaps)
@@ -270,7 +271,9 @@ def comparable(columns: Sequence[Column]) -> None:
     """Raise if a measure has no value of its own for a query."""
     for column in columns:
         if column.aggregate == "geometric":
-            raise UsageError(f"{column.label} is a geometric mean, and has no differences of queries", hint="compare AP")
+            raise UsageError(
+                f"{column.label} is a geometric mean, and has no differences of queries", hint="compare AP"
+            )
 
 
 def enough(measure: str, used: int, of: int) -> None:

@@ -19,7 +19,7 @@ from cranfield.statistics.corrections import CORRECTIONS, Correction
 from cranfield.statistics.correlation import SAME
 from cranfield.statistics.intervals import bca, effect_size
 from cranfield.statistics.paired import t_test, wilcoxon
-from cranfield.statistics.resampling import discriminate
+from cranfield.statistics.resampling import discriminate, draw_signs, randomisation_p_values
 
 Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomised-tukey"]
 TESTS: tuple[Test, ...] = get_args(Test)
@@ -46,9 +46,9 @@ class Settings:
 class SignificanceTest:
     """One test.
 
-    ``title`` is what reports call it. ``p_values`` takes values (run, query) and pairs of runs, and returns a p-value for each pair. A ``joint`` test
-    tests all pairs of a measure at once and leaves nothing to correct. One that ``resamples`` cannot give a p-value
-    below one over the number of samples.
+    ``title`` is what reports call it. ``p_values`` takes values (run, query) and pairs of runs, and returns a p-value
+    for each pair. A ``joint`` test tests all pairs of a measure at once and leaves nothing to correct. One that
+    ``resamples`` cannot give a p-value below one over the number of samples.
     """
 
     title: str
@@ -57,27 +57,34 @@ class SignificanceTest:
     resamples: bool = False
 
 
-def _resampled(kind: Any) -> Callable[[Floats, Integers, Settings], Floats]:
-    def p_values(x: Floats, pairs: Integers, settings: Settings) -> Floats:
-        low, high = pairs.min(axis=1), pairs.max(axis=1)
-        row = low * len(x) - low * (low + 1) // 2 + high - low - 1  # among all pairs (0, 1), (0, 2), ..., (1, 2), ...
-        return discriminate(x, kind, b=settings.samples, seed=settings.seed).p[row]
+def _of_pairs(p: Floats, pairs: Integers, systems: int) -> Floats:
+    """P-values of these pairs out of those of all pairs (0, 1), (0, 2), ..., (1, 2), ..."""
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    return p[low * systems - low * (low + 1) // 2 + high - low - 1]
 
-    return p_values
+
+def _randomisation(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+    signs = draw_signs(x.shape[1], settings.samples, settings.seed)
+    return _of_pairs(randomisation_p_values(x, signs), pairs, len(x))
 
 
 def _bootstrap(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+    p = discriminate(x, "bootstrap", b=settings.samples, seed=settings.seed).p
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
-    return (settings.samples * _resampled("bootstrap")(x, pairs, settings) + 1) / (settings.samples + 1)
+    return (settings.samples * _of_pairs(p, pairs, len(x)) + 1) / (settings.samples + 1)
+
+
+def _randomised_tukey(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+    return _of_pairs(discriminate(x, "tukey", b=settings.samples, seed=settings.seed).p, pairs, len(x))
 
 
 SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
-    "randomisation": SignificanceTest("paired randomisation test", _resampled("randomisation"), resamples=True),
+    "randomisation": SignificanceTest("paired randomisation test", _randomisation, resamples=True),
     "t": SignificanceTest("paired t-test", lambda x, pairs, settings: each_pair(t_test, x, pairs)),
     "wilcoxon": SignificanceTest("Wilcoxon signed-rank test", lambda x, pairs, settings: each_pair(wilcoxon, x, pairs)),
     "bootstrap": SignificanceTest("paired bootstrap test", _bootstrap, resamples=True),
     "tukey": SignificanceTest("Tukey's HSD", lambda x, pairs, settings: tukey(x, pairs), joint=True),
-    "randomised-tukey": SignificanceTest("randomised Tukey HSD", _resampled("tukey"), joint=True, resamples=True),
+    "randomised-tukey": SignificanceTest("randomised Tukey HSD", _randomised_tukey, joint=True, resamples=True),
 }
 
 

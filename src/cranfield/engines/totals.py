@@ -208,7 +208,9 @@ def undefined_names(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         for measure in batch.column("measure").unique().to_pylist():
             chosen = pyarrow.compute.equal(batch.column("measure"), measure)
-            found[measure] = together(found.get(measure, QueryNames(0, ())), names_of(batch.column("query").filter(chosen)))
+            found[measure] = together(
+                found.get(measure, QueryNames(0, ())), names_of(batch.column("query").filter(chosen))
+            )
     yield packed(found)
 
 

@@ -130,7 +130,9 @@ def make_columns(
 def _listed(measures: Any) -> list[Any]:
     if measures is None:
         measures = ()
-    single = isinstance(measures, (str, Measure, Column)) or hasattr(measures, "NAME") or not isinstance(measures, Iterable)
+    single = (
+        isinstance(measures, (str, Measure, Column)) or hasattr(measures, "NAME") or not isinstance(measures, Iterable)
+    )
     listed = [measures] if single else list(measures)
     if not listed:
         raise MeasureError("no measure was asked for", hint="for example: AP, nDCG@10, RR")

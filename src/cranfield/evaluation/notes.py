@@ -1,4 +1,4 @@
-"""Notes: what a reader of scores has to know, as records. Writers turn them into sentences; nothing reads these back."""
+"""Notes: what a reader of scores has to know, as records that writers turn into sentences."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ def _read_not_in_corpus(group: Sequence[Note]) -> list[str]:
     told = []
     for (absent, read), names in labels.items():
         which = f" ({', '.join(names)})" if len(labels) > 1 else ""
-        told.append(f"{group[0].run}: {absent:,} of {read:,} documents read{which} are not in the corpus, and add nothing")
+        told.append(
+            f"{group[0].run}: {absent:,} of {read:,} documents read{which} are not in the corpus, and add nothing"
+        )
     return told
 
 

@@ -192,7 +192,9 @@ def _corpus_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Not
     for column in columns:
         aligner, chosen = run.alignments[column.alignment].aligner, column.measure.chosen
         assert aligner.reading is not None
-        yield from reading_notes(aligner.reading, (chosen["rel"], chosen["whole"]), chosen["mu"], aligner.judgments.name)
+        yield from reading_notes(
+            aligner.reading, (chosen["rel"], chosen["whole"]), chosen["mu"], aligner.judgments.name
+        )
     judged = counted[: len(run.length)]
     for column in columns:
         absent, read = documents_read(run, column)[judged].sum(axis=0).tolist()

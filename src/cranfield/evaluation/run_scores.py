@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from cranfield.measures import Measure
 class ColumnValues(NamedTuple):
     """One column of one run, by query: judged queries first, then the run's other ones.
 
-    ``error``: the standard error where tie orders were sampled, else 0. ``hold``: whether lowest and highest are bounds.
+    ``error``: the standard error where tie orders were sampled, else 0. ``hold``: lowest and highest are bounds.
     """
 
     value: Floats
@@ -38,6 +38,7 @@ class RunScores:
     ) -> None:
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
+        self._tied: dict[AlignmentKey, list[tuple[Integers, int, Batch]]] = {}
 
     @property
     def alignment(self) -> Alignment:
@@ -100,37 +101,37 @@ class RunScores:
         """The values with ties in their worst and in their best order, for a measure of grades."""
         worst, best = column.tied("worst"), column.tied("best")
         if column.measure.views.rule.fixes_order and worst.identity not in self._values:
-            # Where no tie matters, every order gives the value that is known already.
-            open_queries = self._open_queries(column)
             for limit in (worst, best):
-                self._values[limit.identity] = self._recompute(column, limit, open_queries)
+                self._values[limit.identity] = self._limit(column, limit)
         return self[worst].value, self[best].value
 
-    def _open_queries(self, column: Column) -> list[tuple[Integers, Integers, Batch]]:
-        """The queries whose score the order of tied documents may change: numbers, rows of a batch, and the batch."""
-        views = column.measure.views
-        # Only what stands above the cutoff counts, unless unjudged documents leave the list before it is cut.
-        end = np.inf if views.condensed or column.rank_cutoff is None else column.rank_cutoff
-        found = []
-        for queries, batch in self.alignments[column.alignment].batches:
-            rows = np.flatnonzero(batch.mixed_ties(end))
-            if len(rows):
-                found.append((queries[rows], rows, batch))
-        return found
-
-    def _recompute(
-        self, column: Column, limit: Column, open_queries: Sequence[tuple[Integers, Integers, Batch]]
-    ) -> ColumnValues:
+    def _limit(self, column: Column, limit: Column) -> ColumnValues:
+        """The values of a column by another tie rule: where no tie matters, they are the known ones."""
         known = self[column]
-        if not open_queries:
-            return known
-        value = known.value.copy()
-        for queries, rows, batch in open_queries:
-            value[queries] = limit.measure.values(batch.rows(rows), seed=self.seed).value
-        return ColumnValues(value, known.error, known.hold)
+        # Only what stands above the cutoff counts, unless unjudged documents leave the list before it is cut.
+        end = None if column.measure.views.condensed else column.rank_cutoff
+        value = None
+        for queries, first, batch in self._mixed_ties(column.alignment):
+            if end is None or first < end:
+                value = known.value.copy() if value is None else value
+                value[queries] = limit.measure.values(batch, seed=self.seed).value
+        return known if value is None else ColumnValues(value, known.error, known.hold)
+
+    def _mixed_ties(self, key: AlignmentKey) -> list[tuple[Integers, int, Batch]]:
+        """The queries with ties that matter: their numbers, the rank above the first such tie, and their batch."""
+        if key not in self._tied:
+            found = []
+            for queries, batch in self.alignments[key].batches:
+                mixed = batch.mixed_ties()
+                rows = np.flatnonzero(mixed.any(axis=1))
+                if len(rows):
+                    found.append((queries[rows], int(batch.start[mixed].min()), batch.rows(rows)))
+            self._tied[key] = found
+        return self._tied[key]
 
     def release(self) -> None:
         """Forget what is large and can be made again from the alignments."""
+        self._tied.clear()
         for alignment in self.alignments.values():
             alignment.release()
 

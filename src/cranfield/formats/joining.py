@@ -18,7 +18,8 @@ from cranfield.formats.repeats import first_rows
 def join(run: Run, index: Any, keys: Any, by_id: bool, top: int = 0) -> dict[str, Any]:
     done = [_join(run, index, key, by_id) for key in keys]
     names = ("query", "document", "start", "size", "by_id", "by_input")
-    out = dict(done[0]); out["hits"] = [{n: d[n] for n in names} for d in done]
+    out = dict(done[0])
+    out["hits"] = [{n: d[n] for n in names} for d in done]
     if top:
         out["tops"] = [_tops(run, index, key, out, top) for key in keys]
     return out
@@ -26,11 +27,18 @@ def join(run: Run, index: Any, keys: Any, by_id: bool, top: int = 0) -> dict[str
 
 def _tops(run: Run, index: Any, key: str, out: Any, top: int) -> Any:
     table = load(run)
-    value = table.score if key == "score" else table.score.astype(np.float32).astype(float) if key == "score32" else -(np.arange(len(table.score), dtype=float) if table.rank is None else table.rank)
+    value = (
+        table.score
+        if key == "score"
+        else table.score.astype(np.float32).astype(float)
+        if key == "score32"
+        else -(np.arange(len(table.score), dtype=float) if table.rank is None else table.rank)
+    )
     nq = len(out["length"])
     from cranfield.evaluation import _shim
+
     if not nq:
-        _shim.CURRENT['judgments'] = type('J', (), {'queries': [], 'documents': [], 'begin': [0]})
+        _shim.CURRENT["judgments"] = type("J", (), {"queries": [], "documents": [], "begin": [0]})
     return _shim.tops(run, table, value, out, top)
 
 

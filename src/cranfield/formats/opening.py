@@ -15,6 +15,7 @@ from cranfield.formats import compression
 
 HEAD = 4096
 KEPT_IN_MEMORY = 1 << 20
+MOST_HELD = 128  # files that stay open between a look at their beginning and their reading
 
 FORMATS = (
     ".run",
@@ -171,11 +172,83 @@ def _of_path(path: str) -> Opened:
         raise InputError([f"{path}: this is a directory, not a file"])
     if not stat.S_ISREG(mode):
         return _settled(path, name_of(path), _replayed(_Kept(open(descriptor, "rb", buffering=0), owned=True)))
-    with open(descriptor, "rb", buffering=0) as file:
-        head = file.read(HEAD)
-    if compression.kind_of(head):
-        return _settled(path, name_of(path), lambda: open(open_file(), "rb", buffering=0))
-    return _checked(Opened(path, name_of(path), head, open_file, path))
+    head = os.read(descriptor, HEAD)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    kind = compression.kind_of(head)
+    if not kind:
+        return _checked(Opened(path, name_of(path), head, _FirstPassage(descriptor, open_file), path))
+
+    def decompressed(descriptor: int) -> Any:
+        # The buffer is for the libraries that read a few bytes at a time.
+        raw = io.BufferedReader(open(descriptor, "rb", buffering=0))  # noqa: SIM115 - closed by what reads it
+        return compression.Decompressed(raw, kind, path)
+
+    stream = decompressed(descriptor)
+    head = _first_bytes(stream)
+    opener = _FirstPassage(_Continued(head, stream), lambda: decompressed(open_file()))
+    return _checked(Opened(path, name_of(path), head, opener))
+
+
+class _FirstPassage:
+    """An opener that first hands over what was opened to look at the beginning, so that a file is opened once."""
+
+    held = 0  # by all of them together: a process may not have many files open
+
+    def __init__(self, first: Any, again: Opener) -> None:
+        self._first, self._again = None, again
+        if _FirstPassage.held < MOST_HELD:
+            self._first = first
+            _FirstPassage.held += 1
+        else:
+            _close(first)
+
+    def __call__(self) -> Any:
+        first = self._release()
+        return self._again() if first is None else first
+
+    def _release(self) -> Any:
+        first, self._first = self._first, None
+        if first is not None:
+            _FirstPassage.held -= 1
+        return first
+
+    def __del__(self) -> None:
+        if (first := self._release()) is not None:
+            _close(first)
+
+
+def _close(stream: Any) -> None:
+    if isinstance(stream, int):
+        os.close(stream)
+    else:
+        stream.close()
+
+
+class _Continued(io.RawIOBase):
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        super().__init__()
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not self._head:
+            return self._rest.readinto(buffer) or 0
+        view = memoryview(buffer).cast("B")
+        count = min(len(view), len(self._head))
+        view[:count], self._head = self._head[:count], self._head[count:]
+        return count
+
+    def consumed(self) -> int:
+        """How many compressed bytes have been read."""
+        return int(self._rest.consumed())
+
+    def close(self) -> None:
+        self._rest.close()
+        super().close()
 
 
 def _of_object(file: Any, place: str, name: str) -> Opened:
@@ -207,11 +280,15 @@ def _settled_once(place: str, name: str, opener: Opener) -> Opened:
 
 
 def _head(opener: Opener) -> bytes:
+    with opener() as stream:
+        return _first_bytes(stream)
+
+
+def _first_bytes(stream: Any) -> bytes:
     """The first bytes; a pipe may hand them over in pieces."""
     head = b""
-    with opener() as stream:
-        while len(head) < HEAD and (piece := stream.read(HEAD - len(head))):
-            head += piece
+    while len(head) < HEAD and (piece := stream.read(HEAD - len(head))):
+        head += piece
     return head
 
 

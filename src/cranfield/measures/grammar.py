@@ -151,9 +151,7 @@ def _views(inside: str, where: str) -> Views:
             flags[name] = True
         else:
             close = nearest(name, ["ties", *numbers, *flags])
-            hint = (
-                f"did you mean `{close}`?" if close else "views are: ties=RULE, depth=N, condensed, full=N, terminal"
-            )
+            hint = f"did you mean `{close}`?" if close else "views are: ties=RULE, depth=N, condensed, full=N, terminal"
             raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
     return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"])
 

@@ -95,9 +95,7 @@ class Look:
         counts = [column.aggregate == "sum" for column in scores.columns]
         means = scores.means
         texts = [[self.number(v, count=c) for v, c in zip(row, counts, strict=True)] for row in means]
-        best = [
-            best_text(column, means[:, m], [row[m] for row in texts]) for m, column in enumerate(scores.columns)
-        ]
+        best = [best_text(column, means[:, m], [row[m] for row in texts]) for m, column in enumerate(scores.columns)]
         for r, run in enumerate(scores.runs):
             if self.per_query and isinstance(scores, Scores):
                 for q in np.flatnonzero(scores.counted[r]):

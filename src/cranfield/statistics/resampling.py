@@ -182,6 +182,25 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> T
     return Tested(_means(x), np.concatenate(p), np.concatenate(required), alpha)
 
 
+def randomisation_p_values(scores: npt.ArrayLike, signs: Signs) -> Floats:
+    """The p-values of `randomisation` alone, many times as fast: a difference of signed sums is the signed sum of it.
+
+    So the scores of each system meet the signs once, and not those of each pair.
+    """
+    x = checked(scores)
+    b, n = signs.values.shape
+    x = x - x[0]  # smaller numbers leave less to cancel
+    size = np.abs(x.sum(axis=1)[:, None] - x.sum(axis=1)) - n * SAME
+    reached = [np.zeros(len(x) - 1 - first, np.int64) for first in range(len(x) - 1)]
+    for begin in range(0, b, WIDTH):
+        totals = _product(x, np.ascontiguousarray(signs.values[begin : begin + WIDTH].T, np.float64))
+        for first, count in enumerate(reached):
+            apart = np.abs(totals[first + 1 :] - totals[first])
+            count += np.count_nonzero(apart >= size[first + 1 :, first, None], axis=1)
+    own = 0 if signs.exact else 1
+    return (np.concatenate(reached) + own) / (b + own)
+
+
 def tukey(scores: npt.ArrayLike, *, b: int = 1000, alpha: float = 0.05, seed: int = 0) -> Tested:
     """Tukey's honestly significant difference, randomised (Carterette, TOIS 2012): all pairs at once at one level.
 

@@ -221,9 +221,7 @@ class Scores:
         Every measure is compared by one task, which holds its values of all runs and queries. What comes back are
         the findings, and the ids of the queries once.
         """
-        found = compared(
-            self._values, self.runs, self.plan.columns, self.plan.policy.undefined, baseline, **terms
-        )
+        found = compared(self._values, self.runs, self.plan.columns, self.plan.policy.undefined, baseline, **terms)
         return found if audit is None else found.doubted(audit.swaps)
 
     def mean(self) -> MeanScores:

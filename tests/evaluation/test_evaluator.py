@@ -1,0 +1,104 @@
+"""An evaluator reads judgments once; its cheap ways are those of `evaluate`, and nothing is misread silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, UsageError
+from cranfield.evaluation.notes import sentences
+
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0}, "q3": {"x": 1}}
+RUN = {"q1": {"a": 1.0, "b": 1.0, "u": 3.0}, "q2": {"a": 1.0}, "q4": {"z": 1.0}}
+MEASURES = ["AP", "nDCG@10", "RR[ties=expected]", "GMAP", "NumRet"]
+
+
+@pytest.mark.parametrize("queries", ["judged", "both", "run"])
+@pytest.mark.parametrize("undefined", ["skip", "zero", "one"])
+def test_means_and_values_are_those_of_evaluate(queries: Any, undefined: Any) -> None:
+    how = {"queries": queries, "undefined": undefined}
+    scores = cf.evaluate(QRELS, RUN, MEASURES, **how)
+    evaluator = cf.Evaluator(QRELS, MEASURES, **how)
+    for _ in range(2):
+        assert evaluator.means(RUN) == pytest.approx(dict(zip(scores.measures, scores.means[0], strict=True)), abs=0)
+        found = evaluator.per_query(RUN)
+        assert list(found) == [q for q, counted in zip(scores.queries, scores.counted[0], strict=True) if counted]
+        for query, values in found.items():
+            expected = scores.values[0, :, scores.queries.index(query)]
+            np.testing.assert_array_equal(list(values.values()), expected)
+    assert evaluator(RUN).to_dict() == scores.to_dict()
+
+
+def test_runs_by_name() -> None:
+    runs = {"new": RUN, "old": {"q1": {"c": 1.0}}}
+    assert cf.evaluate(QRELS, runs, "AP").runs == ("new", "old")
+    assert cf.evaluate(QRELS, {"only": RUN}, "AP").runs == ("only",)
+    assert cf.evaluate(QRELS, RUN, "AP").runs == ("run",)
+
+
+def test_swapped_arguments_are_noticed() -> None:
+    run = {q: {f"d{i}": 0.37 * i + 0.013 * len(q) + ord(q[1]) / 97 for i in range(1, 9)} for q in ("q1", "q2")}
+    qrels = {q: {f"d{i}": i % 3 for i in range(1, 5)} for q in ("q1", "q2")}
+    cf.evaluate(qrels, run, "AP")
+    with pytest.raises(UsageError, match="the judgments look like a run, and the run looks like judgments") as caught:
+        cf.evaluate(run, qrels, "AP")
+    assert "judgments come first" in str(caught.value)
+    # Grades that are fractions are no fault as long as scores do not look like grades.
+    cf.evaluate(run, run, "nDCG")
+
+
+def test_notes_are_records() -> None:
+    scores = cf.evaluate(QRELS, RUN, ["AP", "RR"])
+    notes = {(note.kind, note.run, note.measure): note.values for note in scores.notes}
+    assert notes["queries_counted", None, None] == {"counted": "judged", "queries": 3}
+    assert notes["undefined", None, "AP"]["queries"].first == ("q2",)
+    assert notes["unanswered_queries", "run", None]["queries"].count == 1
+    low, high = (notes["tie_range", "run", "AP"][end] for end in ("low", "high"))
+    assert (
+        low < high == notes["tie_range", "run", "AP"]["score"] or low == notes["tie_range", "run", "AP"]["score"] < high
+    )
+    assert scores.to_dict()["notes"] == sentences(scores.notes)
+    assert str(scores.notes[0]) == "means are over all judged queries: 3"
+
+
+def test_columns_know_their_measure_and_part() -> None:
+    scores = cf.evaluate(QRELS, RUN, ["RBP", "AP"], residuals=True, bounds=True)
+    assert [(str(column.measure), column.part) for column in scores.columns] == [
+        *[("RBP", part) for part in ("value", "residual", "lowest", "highest")],
+        *[("AP", part) for part in ("value", "lowest", "highest")],
+    ]
+    assert scores.measures[1] == "RBP residual"
+
+
+def test_a_policy_is_checked_in_one_place() -> None:
+    with pytest.raises(UsageError, match="ties must be one of trec, trec9"):
+        cf.Evaluator(QRELS, "AP", ties="random")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="unknown option `tie`") as caught:
+        cf.audit(QRELS, RUN, "AP", tie="best")
+    assert "did you mean `ties`?" in str(caught.value)
+    with pytest.raises(UsageError, match="depth must be a whole number of at least 1, not 0"):
+        cf.compare(QRELS, {"a": RUN, "b": RUN}, "AP", depth=0)
+
+
+def test_compare_takes_judgments_scores_or_an_evaluation() -> None:
+    qrels = {q: {"a": 1} for q in "123456"}
+    runs = {"good": {q: {"a": 2.0, "b": 1.0} for q in qrels}, "bad": {q: {"b": 2.0, "a": 1.0} for q in qrels}}
+    evaluation = cf.Evaluator(qrels, "RR").evaluation(runs)
+    found = [cf.compare(qrels, runs, "RR"), cf.compare(evaluation), cf.compare(cf.evaluate(qrels, runs, "RR"))]
+    assert len({one.contests[0].corrected for one in found}) == 1
+    for wrong in (
+        lambda: cf.compare(qrels),
+        lambda: cf.compare(evaluation, runs),
+        lambda: cf.compare(list(runs), qrels),
+    ):
+        with pytest.raises(CranfieldError):
+            wrong()
+
+
+def test_public_names_are_visible_and_nothing_else() -> None:
+    assert set(dir(cf)) == {*cf.__all__, "__version__"}
+    for name in cf.__all__:
+        assert getattr(cf, name) is not None

@@ -1,0 +1,82 @@
+"""Every run file is opened once, whatever is asked of it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cranfield as cf
+from cranfield import example
+from cranfield.cli.main import cli
+from cranfield.studies.correlation import correlation
+from cranfield.studies.reduction import reduction
+from cranfield.studies.truncation import truncation
+
+RUNS = [str(example.path(name)) for name in ("bm25.run", "dense.run", "llm.run")]
+QRELS = str(example.path("qrels.txt"))
+TEXTS = str(example.path("documents.jsonl"))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file was opened, by its name."""
+    count: Counter[str] = Counter()
+    plain_open, plain_path_open = os.open, Path.open
+
+    def counted(path: object, *rest: object, **more: object) -> int:
+        count[Path(os.fsdecode(path)).name] += 1  # type: ignore[arg-type]
+        return plain_open(path, *rest, **more)  # type: ignore[arg-type]
+
+    def counted_path(self: Path, *rest: object, **more: object) -> object:
+        count[self.name] += 1
+        return plain_path_open(self, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", counted)
+    monkeypatch.setattr(Path, "open", counted_path)
+    return count
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["eval", "-m", "AP AP[ties=trec9] nDCG@10[ties=rank]"],
+        ["compare", "-m", "AP nDCG@10", "--samples", "100"],
+        ["audit", "-m", "AP nDCG@10 P@5[ties=trec9]"],
+        ["audit", "-m", "DELTARB(whole=True)@5 AP", "--corpus", TEXTS],
+        ["queries", "-m", "AP"],
+        ["report", "-m", "AP nDCG@10", "--samples", "100", "-o", "report.html"],
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_commands(command: list[str], opened: Counter[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if command[0] == "report":
+        pytest.importorskip("vl_convert")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, [command[0], QRELS, *RUNS, *command[1:]])
+    assert result.exit_code == 0, result.output
+    assert {Path(run).name: opened[Path(run).name] for run in RUNS} == {Path(run).name: 1 for run in RUNS}
+
+
+def test_two_rankings_of_a_query(opened: Counter[str]) -> None:
+    result = CliRunner().invoke(cli, ["queries", QRELS, *RUNS[:2], "--query", "q2"])
+    assert result.exit_code == 0, result.output
+    assert [opened[Path(run).name] for run in RUNS[:2]] == [1, 1]
+
+
+@pytest.mark.parametrize("study", [correlation, reduction, truncation])
+def test_studies(study: object, opened: Counter[str]) -> None:
+    how = {"rates": [50], "repeats": 1, "b": 9} if study is reduction else {}
+    study(QRELS, RUNS, ["AP", "nDCG@10"], **how)  # type: ignore[operator]
+    assert [opened[Path(run).name] for run in RUNS] == [1, 1, 1]
+
+
+def test_an_evaluation_is_asked_for_everything(opened: Counter[str]) -> None:
+    evaluation = cf.Evaluator(QRELS, ["AP", "RR"]).evaluation(RUNS, page=5)
+    cf.compare(evaluation, samples=100)
+    evaluation.scores_of(["IPrec@0.1", "nDCG@5"])
+    evaluation.first_pages(5)
+    assert [opened[Path(run).name] for run in RUNS] == [1, 1, 1]
