@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -226,6 +228,17 @@ def test_the_run_id_is_the_last_one(trec: Trec, tmp_path: Path) -> None:
     assert trec("-mrunid", tmp_path / "judged", "-", input=text).output == "runid                 \tall\tlast\n"
 
 
+def test_nothing_is_loaded_for_masked_arrays() -> None:
+    """`numpy.unique` loads them, which takes as long as a small run."""
+    code = (
+        "import sys, numpy; before = set(sys.modules)\n"
+        "from cranfield.compat.trec_eval import Options, evaluate\n"
+        "list(evaluate({'q': {'a': 1}}, {'q': {'a': 1.0}}, Options()))\n"
+        "print(sorted(name for name in set(sys.modules) - before if name.startswith('numpy.ma')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 # Exit codes.
 
 REFUSED = {
@@ -242,7 +255,7 @@ REFUSED = {
     ("-m", "P.5,5"): (2, "error: P: a cut-off is given twice in 5,5\n"),
     ("-m", "P.x"): (2, "error: P: `x` is not a number\n\nhint: in `P.x`\n"),
     ("-m", "ndcg.1"): (2, "error: ndcg: `1` is not a pair of grade and gain\n\nhint: as in ndcg.1=3,2=9\n"),
-    ("-m", "ndcg.1=-3"): (2, "cannot be negative\n"),
+    ("-m", "ndcg.1=-3"): (2, "error: `nDCG(gain={1.0: -3.0})`: a gain cannot be negative\n"),
     ("-m", "utility.1,2"): (4, "error: utility takes 4 numbers, not 2\n\nhint: as in utility.1,-1,0,0\n"),
     ("-m", "set_F.-1"): (2, "error: set_F: the weight of recall cannot be negative: -1\n"),
     ("-R", "prefs"): (2, "error: `prefs` holds preferences or several assessors, and only `qrels` are read here\n"),

@@ -116,11 +116,10 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
     options.check()
     asked = requested(options.measures, options.generation)
     views = Views("trec9" if options.generation == 9 else "trec", options.max_retrieved, options.judged_docs_only)
+    setting = Setting(options.generation, options.level, options.number_docs, views)
     try:
         judgments = read_qrels(qrels)
         source = read_run(run)
-        grades = tuple(np.unique(judgments.grade).tolist())
-        setting = Setting(options.generation, options.level, options.number_docs, views, grades)
         printed = [line for name, parameters in asked.items() for line in lines(name, parameters, setting)]
         alignment = Aligner(judgments).align(source, views.key)
         zscores = _zscores(options.zscores) if options.zscores else None

@@ -135,7 +135,6 @@ class Setting:
     level: int = 1
     size: int = 0
     views: Views = field(default_factory=Views)
-    grades: tuple[float, ...] = ()  # all that occur: a gain map says what becomes of each
 
     @property
     def rule(self) -> str:
@@ -191,7 +190,7 @@ def _line(label: str, kind: Kind, setting: Setting, *, x: float = 0, pairs: dict
         return Line(label, kind)
     given = dict(pairs or {})
     p = given.pop("p", 0.9)
-    text = kind.ours.format(x=x, p=p, level=setting.level, rule=setting.rule, gain=_gain(given, setting))
+    text = kind.ours.format(x=x, p=p, level=setting.level, rule=setting.rule, gain=_gain(given))
     unless = setting.measure(f"NumRel(rel={setting.level})") if kind.relevant else None
     return Line(label, kind, (setting.measure(text),), unless)
 
@@ -259,12 +258,11 @@ def _pairs(name: str, parameters: str) -> dict[str, float]:
     return found
 
 
-def _gain(pairs: dict[str, float], setting: Setting) -> str:
-    """A map as our grammar has it; grades that it leaves out keep their gain, and are named to say so."""
+def _gain(pairs: dict[str, float]) -> str:
+    """A map as our grammar has it; grades that it leaves out keep their gain."""
     if not pairs:
         return "'linear'"
-    whole = {grade: grade for grade in setting.grades if grade >= 0} | {float(g): x for g, x in pairs.items()}
-    return "{" + ", ".join(f"{grade!r}: {gain!r}" for grade, gain in sorted(whole.items())) + "}"
+    return repr({float(grade): gain for grade, gain in pairs.items()})
 
 
 def scores(alignment: Alignment, printed: Iterable[Line]) -> dict[Measure, Floats]:
