@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from peer import Trec, caller, printed, values, written
 
 from awkward import random_input
+from cranfield.compat.trec_eval import Options, evaluate, four_decimals
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q10": {"a": 1}, "q2": {"a": 0, "b": 1}}
 RUN = {"q2": {"a": 3.0, "b": 2.0}, "q1": {"c": 3.0, "x": 2.0, "a": 1.0}, "q10": {"b": 2.0, "a": 1.0}}
@@ -190,6 +196,9 @@ def test_z_scores(trec: Trec, tmp_path: Path) -> None:
     means = tmp_path / "means"
     means.write_text("q1 map 0.5 0.1\nq10 map 0.5 0\nq2 map 0.25 0\nq1 num_ret 1 2\nq1 gm_map -1 1\n")
     given = ["runid", "num_q", "num_ret", "map", "gm_map", "relstring"]
+    assert trec("-nqmrelstring.1", "-Z", means, qrels=QRELS, run=RUN).output.startswith(
+        "relstring_1           \tq1\t'2'\n"
+    )
     options = [part for name in given for part in ("-m", name)]
     output = trec("-q", "-Z", means, *options, qrels=QRELS, run=RUN).output
     assert output == (
@@ -218,12 +227,59 @@ def test_strings_of_grades(grades: dict, expected: str, trec: Trec) -> None:
     assert trec("-nqmrelstring", qrels={"q": grades}, run=run).output == f"relstring             \tq\t'{expected}'\n"
 
 
+def test_strings_of_grades_as_long_as_the_ranking(trec: Trec) -> None:
+    output = trec("-nqmrelstring.100000000000", qrels=QRELS, run=RUN).output
+    assert [line.split("\t")[2] for line in output.splitlines()] == ["'2-1'", "'-1'", "'01'"]
+
+
 def test_the_run_id_is_the_last_one(trec: Trec, tmp_path: Path) -> None:
     text = b"q1 Q0 a 1 2.0 first\nq1 Q0 b 2 1.0 last\r\n\n"
     assert trec("-mrunid", qrels=QRELS, run=text).output == "runid                 \tall\tlast\n"
     assert trec("-mrunid", qrels=QRELS, run=gzip.compress(text)).output == "runid                 \tall\tlast\n"
     (tmp_path / "judged").write_bytes(written(QRELS, "qrels"))
     assert trec("-mrunid", tmp_path / "judged", "-", input=text).output == "runid                 \tall\tlast\n"
+    # The end of a long last line does not say which of its columns is the run id.
+    long = text + b"q1 Q0 " + b"x" * 100_000 + b" 3 0.5 end\n"
+    assert trec("-mrunid", qrels=QRELS, run=long).output == "runid                 \tall\tfirst\n"
+
+
+class Counting(io.BytesIO):
+    """A file that counts the bytes that are read from it."""
+
+    total = 0
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        self.total += count
+        return count
+
+
+def test_a_run_is_read_once() -> None:
+    text = written({"q1": {f"d{i}": float(i) for i in range(20_000)}}, "run")
+    run = Counting(text)
+    assert "runid                 \tall\ttag\n" in "".join(evaluate(QRELS, run, Options()))
+    assert run.total < 1.5 * len(text)
+
+
+def test_queries_are_printed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Options(("official", "relstring"), query_eval_wanted=True)
+    whole = list(evaluate(QRELS, RUN, options))
+    assert len(whole) == 2  # all queries, then the summary
+    monkeypatch.setattr("cranfield.compat.trec_eval.LINES", 30)
+    parts = list(evaluate(QRELS, RUN, options))
+    assert len(parts) == len(QRELS) + 1
+    assert "".join(parts) == "".join(whole)
+
+
+def test_nothing_is_loaded_for_masked_arrays() -> None:
+    """`numpy.unique` loads them, which takes as long as a small run."""
+    code = (
+        "import sys, numpy; before = set(sys.modules)\n"
+        "from cranfield.compat.trec_eval import Options, evaluate\n"
+        "list(evaluate({'q': {'a': 1}}, {'q': {'a': 1.0}}, Options()))\n"
+        "print(sorted(name for name in set(sys.modules) - before if name.startswith('numpy.ma')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 # Exit codes.
@@ -242,7 +298,7 @@ REFUSED = {
     ("-m", "P.5,5"): (2, "error: P: a cut-off is given twice in 5,5\n"),
     ("-m", "P.x"): (2, "error: P: `x` is not a number\n\nhint: in `P.x`\n"),
     ("-m", "ndcg.1"): (2, "error: ndcg: `1` is not a pair of grade and gain\n\nhint: as in ndcg.1=3,2=9\n"),
-    ("-m", "ndcg.1=-3"): (2, "cannot be negative\n"),
+    ("-m", "ndcg.1=-3"): (2, "error: `nDCG(gain={1.0: -3.0})`: a gain cannot be negative\n"),
     ("-m", "utility.1,2"): (4, "error: utility takes 4 numbers, not 2\n\nhint: as in utility.1,-1,0,0\n"),
     ("-m", "set_F.-1"): (2, "error: set_F: the weight of recall cannot be negative: -1\n"),
     ("-R", "prefs"): (2, "error: `prefs` holds preferences or several assessors, and only `qrels` are read here\n"),
@@ -329,6 +385,15 @@ def test_halves_are_rounded_as_c_does(trec: Trec) -> None:
     run = {"q": {f"x{i:02}": 100.0 - i for i in range(31)} | {"a": 1.0}}
     qrels = {"q": {"a": 1}}
     assert trec("-mrecip_rank", "-mmap", qrels=qrels, run=run).output == printed(qrels, run, {"recip_rank", "map"})
+
+
+def test_numbers_as_c_prints_them() -> None:
+    halves = np.arange(20_001) / 20_000
+    shares = np.concatenate([np.arange(n + 1) / n for n in range(1, 130)])
+    others = np.array([-0.0, -1e-9, -0.5, 1.00004, 1.00006, 12345.6789, 1e300, np.inf, -np.inf, np.nan])
+    values = np.concatenate([halves, np.nextafter(halves, 2), np.nextafter(halves, -1), shares, others])
+    for part in (values, others):  # a few are printed in another way than many
+        assert four_decimals(part) == [f"{value:6.4f}\n" for value in part.tolist()]
 
 
 def test_names_that_are_no_text(trec: Trec) -> None:

@@ -97,9 +97,5 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given:
         rel_info_format=given["rel_format"],
         results_format=given["format"],
     )
-    parts: list[str] = []
-    try:
-        for part in program.evaluate(files[0], files[1], options):
-            parts.append(part)  # what there is before an error is printed, as trec_eval does
-    finally:
-        emit("".join(parts))
+    for part in program.evaluate(files[0], files[1], options):
+        emit(part)  # what there is before an error is printed, as trec_eval does

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.alignment import Aligner
-from cranfield.compat.trec_measures import NICKNAMES, Setting, known, lines, nickname, scores
+from cranfield.compat.trec_measures import NICKNAMES, Setting, known, line_values, lines, nickname
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError
 from cranfield.formats import read_qrels, read_run
@@ -78,11 +78,9 @@ class RelevanceEvaluator:
 
     def _table(self, aligner: Aligner, run: Numbers, rows: Sequence[int]) -> Floats:
         alignment = aligner.align(read_run(run), self._views.key)
-        found = scores(alignment, [line for _, line in self._lines])
-        table = np.zeros((len(self._lines), len(rows)))
-        for i, (name, line) in enumerate(self._lines):
-            # What is no number, the run's id and the string of grades, is 0 there.
-            table[i] = line.values(found)[rows] if line.measures else float(name == "num_q")
+        # What is no number, the run's id and the string of grades, is 0 there.
+        table = line_values(alignment, [line for _, line in self._lines])[:, rows]
+        table[[name == "num_q" for name, _ in self._lines]] = 1
         return table
 
 

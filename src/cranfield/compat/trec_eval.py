@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield.alignment import Aligner, Alignment
 from cranfield.compat.trec_measures import (
@@ -17,11 +20,11 @@ from cranfield.compat.trec_measures import (
     ParameterError,
     Setting,
     known,
+    line_values,
     lines,
     nickname,
-    scores,
 )
-from cranfield.data import Floats, Run
+from cranfield.data import Bytes, Floats, Integers, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.formats import read_qrels, read_run
 from cranfield.views import Gains, Views, ordered, settled
@@ -30,6 +33,11 @@ VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
 USAGE, UNREADABLE, UNCOMPUTABLE, NOTHING = 1, 2, 4, 7
 MISSING = -1_000_000.0  # the z-score of a value that the file of means does not know
 TAIL = 1 << 16
+LINES = 1 << 17  # as many are made into text at a time
+FEW = 500  # values that are made into text one by one
+
+# The mean and the standard deviation of a measure, by query.
+Scales = dict[bytes, tuple[float, float]]
 
 
 class TrecEvalError(CranfieldError):
@@ -112,29 +120,60 @@ def explained(asked: dict[str, str]) -> str:
 
 
 def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
-    """What trec_eval prints, query by query; a query that stops it does so after what comes before."""
+    """What trec_eval prints, some queries at a time; a query that stops it does so after what comes before."""
     options.check()
     asked = requested(options.measures, options.generation)
     views = Views("trec9" if options.generation == 9 else "trec", options.max_retrieved, options.judged_docs_only)
+    setting = Setting(options.generation, options.level, options.number_docs, views)
     try:
         judgments = read_qrels(qrels)
         source = read_run(run)
-        grades = tuple(np.unique(judgments.grade).tolist())
-        setting = Setting(options.generation, options.level, options.number_docs, views, grades)
+        end = _RunEnd(source.source) if callable(source.source) else None
         printed = [line for name, parameters in asked.items() for line in lines(name, parameters, setting)]
-        alignment = Aligner(judgments).align(source, views.key)
+        alignment = Aligner(judgments).align(source if end is None else replace(source, source=end), views.key)
         zscores = _zscores(options.zscores) if options.zscores else None
     except InputError as error:
         raise TrecEvalError(error.message, _code(error), hint=error.hint) from error
     except MeasureError as error:
         raise TrecEvalError(error.message, ParameterError.exit_code, hint=error.hint) from error
-    yield from _Report(alignment, printed, options, views, source, zscores).text()
+    # A run that is no TREC text has a name, and no lines.
+    tag = source.name if end is None else (end.tag() or bytes(alignment.rows["tag"])).decode("utf-8", "surrogateescape")
+    yield from _Report(alignment, printed, options, views, source, tag, zscores).text()
 
 
 def _code(error: InputError) -> int:
     """A document given twice is found when measures are computed, and not when files are read."""
     twice = all("appears twice for" in fault or "is judged again for" in fault for fault in error.faults)
     return UNCOMPUTABLE if twice else UNREADABLE
+
+
+class _RunEnd:
+    """Opens a run, and keeps its last bytes while it is read: trec_eval prints the run id of the last line."""
+
+    def __init__(self, opener: Opener) -> None:
+        self._opener = opener
+        self._stream: Any = None
+        self._end = b""
+
+    def __call__(self) -> Any:
+        source = self._opener()
+        if isinstance(source, int):
+            os.lseek(source, max(os.fstat(source).st_size - TAIL, 0), os.SEEK_SET)
+            self._end = os.read(source, TAIL)
+            os.lseek(source, 0, os.SEEK_SET)
+            return source
+        self._stream, self._end = source, b""
+        return self
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto(buffer) or 0
+        self._end = (self._end + bytes(memoryview(buffer)[:count][-TAIL:]))[-TAIL:]
+        return count
+
+    def tag(self) -> bytes:
+        """The run id of the last line; nothing where that line is too long to be kept."""
+        rows = [line.split() for line in self._end.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")]
+        return rows[-1][5] if rows and len(rows[-1]) > 5 else b""
 
 
 class _Report:
@@ -147,146 +186,167 @@ class _Report:
         options: Options,
         views: Views,
         run: Run,
-        zscores: dict[tuple[str, str], tuple[float, float]] | None,
+        tag: str,
+        zscores: dict[str, Scales] | None,
     ) -> None:
         self.alignment, self.printed, self.options, self.views = alignment, printed, options, views
-        self.run, self.zscores = run, zscores
-        names = list(alignment.aligner.judgments.queries)
+        self.run, self.tag, self.zscores = run, tag, zscores
+        ids = alignment.aligner.judgments.queries
+        data = ids.data.tobytes()
+        self.ids = [data[start:end] for start, end in pairwise(ids.offsets.tolist())]
         # Bytewise, as strcmp has it: q10 before q2.
-        order = sorted(range(len(names)), key=lambda q: names[q].encode("utf-8", "surrogateescape"))
-        self.queries = [q for q in order if not options.only or names[q] == options.only]
-        self.names = names
+        order = sorted(range(len(ids)), key=self.ids.__getitem__)
+        self.queries = np.array([q for q in order if not options.only or self._name(q) == options.only], np.int64)
+
+    def _name(self, query: int) -> str:
+        return self.ids[query].decode("utf-8", "surrogateescape")
 
     def text(self) -> Iterator[str]:
-        options, alignment = self.options, self.alignment
-        answered = [q for q in self.queries if alignment.length[q] >= 0]
-        if not answered:
+        options, length = self.options, self.alignment.length[self.queries]
+        answered = self.queries[length >= 0]
+        if not len(answered):
             raise TrecEvalError(
                 "no query has both results and judgments",
                 NOTHING,
-                hint=f"the judgments are for queries such as `{self.names[0]}`",
+                hint=f"the judgments are for queries such as `{self._name(0)}`",
             )
         counted = self.queries if options.complete or options.generation == 10 else answered
         stop = len(counted)
         if options.generation == 10 and not options.complete:
-            stop = next((i for i, q in enumerate(counted) if alignment.length[q] < 0), stop)
-        found = scores(alignment, self.printed)
-        table = {line.name: self._values(line, found) for line in self.printed if line.measures}
+            stop = np.append(np.flatnonzero(length < 0), stop)[0]
+        table = self._table()
         if options.query_eval_wanted:
-            shown = counted[:stop] if options.generation == 10 else answered
-            strings = {line.name: self._strings(line) for line in self.printed if line.numbers}
-            for q in shown:
-                yield self._block(q, table, strings)
+            yield from self._queries(counted[:stop] if options.generation == 10 else answered, table)
         if stop < len(counted):
             raise TrecEvalError(
-                f"{self.run.place or self.run.name}: there are no results for query `{self.names[counted[stop]]}`",
+                f"{self.run.place or self.run.name}: there are no results for query `{self._name(counted[stop])}`",
                 UNCOMPUTABLE,
                 hint="-c counts such queries as 0; trec_eval 9 (--compat 9) leaves them out",
             )
         if not options.nosummary:
             yield self._summary(counted, table)
 
-    def _values(self, line: Line, found: dict[Any, Floats]) -> Floats:
-        """A line's value for every judged query, a query that is not in the run included."""
+    def _table(self) -> Floats:
+        """The value of each line for each judged query, a query that is not in the run included."""
+        table = line_values(self.alignment, self.printed)
         absent = self.alignment.length < 0
-        kept = line.name == "num_rel" or line.kind.style == "geometric"
-        silent = not kept if self.options.generation == 9 else line.kind.silent
-        values = np.where(absent & silent, 0, line.values(found))
-        if self.zscores is None:
-            return values
-        return np.array([self._zscore(name, line.name, x) for name, x in zip(self.names, values, strict=True)])
+        for line, values in zip(self.printed, table, strict=True):
+            if not line.measures:
+                continue
+            kept = line.name == "num_rel" or line.kind.style == "geometric"
+            silent = not kept if self.options.generation == 9 else line.kind.silent
+            if silent:
+                values[absent] = 0
+            if self.zscores is not None:
+                values[:] = self._zscores(values, self.zscores.get(line.name, {}))
+        return table
 
-    def _zscore(self, query: str, measure: str, value: float) -> float:
-        mean, deviation = (self.zscores or {}).get((query, measure), (np.nan, 0.0))
-        if deviation:
-            return (value - mean) / deviation
-        return 0.0 if value == mean else MISSING
+    def _zscores(self, values: Floats, scales: Scales) -> Floats:
+        """How many standard deviations each query's value is above its mean."""
+        mean, deviation = np.array([scales.get(query, (np.nan, 0.0)) for query in self.ids]).T
+        same = np.where(values == mean, 0, MISSING)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.divide(values - mean, deviation, out=same, where=deviation != 0)
 
-    def _block(self, query: int, table: dict[str, Floats], strings: dict[str, list[str]]) -> str:
+    def _queries(self, queries: Integers, table: Floats) -> Iterator[str]:
+        """The lines of every query, of some queries at a time: all of them can be longer than the run."""
+        shown = [i for i, line in enumerate(self.printed) if line.numbers or line.kind.style in ("value", "count")]
+        strings = {i: self._grade_strings(self.printed[i]) for i in shown if self.printed[i].numbers}
+        step = 3 * len(shown)
+        for part in np.array_split(queries, len(queries) * len(shown) // LINES + 1):
+            pieces = [""] * (step * len(part))
+            names = [f"\t{self._name(q)}\t" for q in part.tolist()]
+            for at, i in enumerate(shown):
+                line = self.printed[i]
+                pieces[3 * at :: step] = [self._label(line)] * len(part)
+                pieces[3 * at + 1 :: step] = names
+                pieces[3 * at + 2 :: step] = (
+                    [f"'{signs}'\n" for signs in strings[i].take(part)]
+                    if i in strings
+                    else self._numbers(line, table[i, part])
+                )
+            yield "".join(pieces)
+
+    def _summary(self, counted: Integers, table: Floats) -> str:
         out = []
-        for line in self.printed:
-            if line.name in strings:
-                out.append(f"{line.name:<22}\t{self.names[query]}\t'{strings[line.name][query]}'\n")
-            elif line.kind.style in ("value", "count"):
-                out.append(self._row(line, self.names[query], table[line.name][query]))
-        return "".join(out)
-
-    def _summary(self, counted: Sequence[int], table: dict[str, Floats]) -> str:
-        out = []
-        for line in self.printed:
+        for line, values in zip(self.printed, table, strict=True):
             if line.name == "runid":
-                out.append(f"{'runid':<22}\tall\t{_tag(self.run, self.alignment)}\n")
+                out.append(f"{self._label(line)}\tall\t{self.tag}\n")
             elif line.name == "num_q":
                 number = f"{len(counted)}" if self.zscores is None else f"{len(counted):6.4f}"
-                out.append(f"{self._mark}{'num_q':<22}\tall\t{number}\n")
+                out.append(f"{self._label(line)}\tall\t{number}\n")
             elif line.measures:
                 # One after the other, as trec_eval adds them: in the last digit the order can show.
-                total = float(np.add.accumulate(table[line.name][counted])[-1])
+                total = float(np.add.accumulate(values[counted])[-1])
                 style = line.kind.style
                 mean = total if style == "count" else total / len(counted)
-                out.append(self._row(line, "all", float(np.exp(mean)) if style == "geometric" else mean))
+                value = float(np.exp(mean)) if style == "geometric" else mean
+                out.append(f"{self._label(line)}\tall\t{self._numbers(line, np.array([value]))[0]}")
         return "".join(out)
 
-    @property
-    def _mark(self) -> str:
-        return "" if self.zscores is None else "Z"
+    def _label(self, line: Line) -> str:
+        number = line.measures or line.name == "num_q"
+        return f"{'Z' if number and self.zscores is not None else ''}{line.name:<22}"
 
-    def _row(self, line: Line, query: str, value: float) -> str:
-        number = f"{value:.0f}" if line.kind.style == "count" and self.zscores is None else f"{value:6.4f}"
-        return f"{self._mark}{line.name:<22}\t{query}\t{number}\n"
+    def _numbers(self, line: Line, values: Floats) -> list[str]:
+        """Values as they are printed, each with the end of its line."""
+        if line.kind.style == "count" and self.zscores is None:
+            return [f"{value}\n" for value in values.astype(np.int64).tolist()]
+        return four_decimals(values)
 
-    def _strings(self, line: Line) -> list[str]:
+    def _grade_strings(self, line: Line) -> Strings:
         """The grades of the first documents of each query, a sign for each."""
-        width = max(int(line.numbers[0]), 0)
-        out = [""] * len(self.names)
-        for rows, batch in self.alignment.batches:
-            seen = settled(ordered(batch, Gains(), self.views), self.views)
-            signs = np.full((len(rows), width), "-")
-            row, column = np.nonzero(~np.isnan(seen.grade) & (seen.start < width))
-            signs[row, seen.start[row, column]] = [_sign(grade) for grade in seen.grade[row, column].tolist()]
-            for q, found, length in zip(rows.tolist(), signs.tolist(), seen.length.tolist(), strict=True):
-                out[q] = "".join(found[:length])
-        return out
+        batches = [(rows, settled(ordered(b, Gains(), self.views), self.views)) for rows, b in self.alignment.batches]
+        length = np.zeros(len(self.ids), np.int64)
+        for rows, batch in batches:
+            length[rows] = np.clip(line.numbers[0], 0, batch.length)
+        offsets = np.concatenate([[0], np.cumsum(length)])
+        signs = np.full(offsets[-1], ord("-"), np.uint8)
+        for rows, batch in batches:
+            row, column = np.nonzero(~np.isnan(batch.grade) & (batch.start < length[rows][:, None]))
+            signs[offsets[rows[row]] + batch.start[row, column]] = _signs(batch.grade[row, column])
+        return Strings(offsets, signs)
 
 
-def _sign(grade: float) -> str:
-    return "." if grade < 0 else ">" if grade >= 10 else str(int(grade))
+def _signs(grades: Floats) -> Bytes:
+    digits = np.frombuffer(b"0123456789>", np.uint8)[np.clip(grades, 0, 10).astype(np.int64)]
+    return np.where(grades < 0, np.uint8(ord(".")), digits)
 
 
-def _tag(run: Run, alignment: Alignment) -> str:
-    """The last line's run id, as trec_eval has it; a run that is no TREC text has a name."""
-    if not callable(run.source):
-        return run.name
-    tag = _last_tag(run.source) or bytes(alignment.rows["tag"])
-    return tag.decode("utf-8", "surrogateescape")
+def four_decimals(values: Floats) -> list[str]:
+    """Each value as C's %6.4f has it, and a newline."""
+    if len(values) < FEW:
+        return [f"{value:6.4f}\n" for value in values.tolist()]
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = values * 10_000
+        nearest = np.rint(scaled)
+        # Near the middle of two texts the rounding of the product could decide between them.
+        sure = (np.abs(scaled - nearest) < 0.499) & (nearest <= 10_000) & ~np.signbit(values)
+    texts = _ten_thousandths()[np.where(sure, nearest, 0).astype(np.int64)]
+    texts[~sure] = [f"{value:6.4f}\n" for value in values[~sure].tolist()]
+    return list(texts)
 
 
-def _last_tag(opener: Callable[[], Any]) -> bytes:
-    stream, end = opener(), b""
-    if isinstance(stream, int):
-        with open(stream, "rb") as file:
-            file.seek(max(os.fstat(stream).st_size - TAIL, 0))
-            end = file.read()
-    else:
-        with stream:
-            while piece := stream.read(TAIL):
-                end = (end + piece)[-TAIL:]
-    rows = [line.split() for line in end.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")]
-    return rows[-1][5] if rows and len(rows[-1]) > 5 else b""
+@cache
+def _ten_thousandths() -> npt.NDArray[np.object_]:
+    """The texts of all scores from 0 to 1: to look one up takes a tenth of the time that it takes to make it."""
+    return np.array([f"{number / 10_000:6.4f}\n" for number in range(10_001)], object)
 
 
-def _zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Means and standard deviations by query and measure, from lines `query measure mean deviation`."""
+def _zscores(path: str) -> dict[str, Scales]:
+    """Means and standard deviations by measure and query, from lines `query measure mean deviation`."""
+    scales: dict[str, Scales] = {}
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            rows = [line.split() for line in file]
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    query, measure, mean, deviation = line.split()
+                    by_query = scales.setdefault(measure.decode("utf-8", "surrogateescape"), {})
+                    by_query[query] = float(mean), float(deviation)
+                except ValueError:
+                    raise InputError(
+                        [f"{path}:{number}: expected query, measure, mean and standard deviation"]
+                    ) from None
     except OSError as error:
         raise InputError([f"{path}: {(error.strerror or str(error)).lower()}"]) from error
-    found = {}
-    for number, row in enumerate(rows, 1):
-        try:
-            query, measure, mean, deviation = row
-            found[query, measure] = float(mean), float(deviation)
-        except ValueError:
-            raise InputError([f"{path}:{number}: expected query, measure, mean and standard deviation"]) from None
-    return found
+    return scales

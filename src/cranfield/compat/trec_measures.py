@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Literal
 
 import numpy as np
 
 from cranfield.alignment import Alignment
+from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import SMALLEST
@@ -135,7 +137,6 @@ class Setting:
     level: int = 1
     size: int = 0
     views: Views = field(default_factory=Views)
-    grades: tuple[float, ...] = ()  # all that occur: a gain map says what becomes of each
 
     @property
     def rule(self) -> str:
@@ -156,11 +157,11 @@ class Line:
     unless: Measure | None = None  # where this is 0, so is the line
     numbers: tuple[float, ...] = ()
 
-    def values(self, found: dict[Measure, Floats]) -> Floats:
-        """A value for each query; what is undefined here is 0 there."""
-        value = np.mean([np.nan_to_num(found[m]) for m in self.measures], axis=0)
+    def values(self, batch: Batch) -> Floats:
+        """A value for each query of a batch; what is undefined here is 0 there."""
+        value = reduce(np.add, (np.nan_to_num(m.values(batch).value) for m in self.measures)) / len(self.measures)
         if self.unless is not None:
-            value = np.where(found[self.unless] == 0, 0, value)
+            value = np.where(self.unless.values(batch).value == 0, 0, value)
         # In trec_eval a geometric mean is made of logarithms, and these are what a query has.
         return np.log(np.maximum(value, SMALLEST)) if self.kind.style == "geometric" else value
 
@@ -191,7 +192,7 @@ def _line(label: str, kind: Kind, setting: Setting, *, x: float = 0, pairs: dict
         return Line(label, kind)
     given = dict(pairs or {})
     p = given.pop("p", 0.9)
-    text = kind.ours.format(x=x, p=p, level=setting.level, rule=setting.rule, gain=_gain(given, setting))
+    text = kind.ours.format(x=x, p=p, level=setting.level, rule=setting.rule, gain=_gain(given))
     unless = setting.measure(f"NumRel(rel={setting.level})") if kind.relevant else None
     return Line(label, kind, (setting.measure(text),), unless)
 
@@ -259,19 +260,18 @@ def _pairs(name: str, parameters: str) -> dict[str, float]:
     return found
 
 
-def _gain(pairs: dict[str, float], setting: Setting) -> str:
-    """A map as our grammar has it; grades that it leaves out keep their gain, and are named to say so."""
+def _gain(pairs: dict[str, float]) -> str:
+    """A map as our grammar has it; grades that it leaves out keep their gain."""
     if not pairs:
         return "'linear'"
-    whole = {grade: grade for grade in setting.grades if grade >= 0} | {float(g): x for g, x in pairs.items()}
-    return "{" + ", ".join(f"{grade!r}: {gain!r}" for grade, gain in sorted(whole.items())) + "}"
+    return repr({float(grade): gain for grade, gain in pairs.items()})
 
 
-def scores(alignment: Alignment, printed: Iterable[Line]) -> dict[Measure, Floats]:
-    """Every measure that the lines need, once: a value for each judged query."""
-    wanted = dict.fromkeys(m for line in printed for m in (*line.measures, *filter(None, [line.unless])))
-    found = {measure: np.zeros(len(alignment.length)) for measure in wanted}
+def line_values(alignment: Alignment, lines: Sequence[Line]) -> Floats:
+    """The value of each line for each judged query, (line, query); 0 in lines that are text."""
+    values = np.zeros((len(lines), len(alignment.length)))
     for rows, batch in alignment.batches:
-        for measure, values in found.items():
-            values[rows] = measure.values(batch).value
-    return found
+        for row, line in zip(values, lines, strict=True):
+            if line.measures:
+                row[rows] = line.values(batch)
+    return values
