@@ -340,7 +340,7 @@ class Auditor:
         }
 
     def _lists(self, run: RunScores, column: Column) -> tuple[Floats, Floats, Booleans, Booleans]:
-        """By query: judged documents that the measure looks at, all that it looks at; no answer exists; none was given."""
+        """By query: judged documents that the measure looks at, all it looks at; none exists; none was given."""
         measure, k = column.measure, column.rank_cutoff
         size = len(run.length) + len(run.unjudged_queries)
         seen, there = np.zeros((2, size))
