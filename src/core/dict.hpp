@@ -18,27 +18,14 @@ public:
         : index_(index), key_(key), by_id_(by_id), tally_(tally), crew_(crew) {}
 
     void join(const nb::object& mapping) {
-        const nb::object run = as_dict(mapping);
-        std::vector<std::pair<nb::object, nb::object>> items;
-        items.reserve(static_cast<std::size_t>(PyDict_Size(run.ptr())));
-        PyObject *query, *ranking;
-        for (Py_ssize_t position = 0; PyDict_Next(run.ptr(), &position, &query, &ranking);) {
-            items.emplace_back(nb::borrow(query), nb::borrow(ranking));
-        }
-        for (auto& [name, documents] : items) {
-            take(std::move(name), as_dict(documents));
+        for (auto& [query, ranking] : items_of(as_dict(mapping))) {
+            take(std::move(query), as_dict(ranking));
             if (rows_ - first_row_ >= portion) finish_waiting();
         }
         finish_waiting();
     }
 
 private:
-    // A subclass may give its items in an order of its own, as OrderedDict does; dict() asks it.
-    static nb::object as_dict(const nb::object& mapping) {
-        if (PyDict_CheckExact(mapping.ptr())) return mapping;
-        return nb::borrow(reinterpret_cast<PyObject*>(&PyDict_Type))(mapping);
-    }
-
     // A query whose ranking has not been read yet.
     struct Waiting {
         nb::object query, ranking;
@@ -59,7 +46,7 @@ private:
 
     void finish_waiting() {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (DictRows::can_share && rows_ - first_row_ >= worth_sharing) {
+        if (threads_can_read && rows_ - first_row_ >= worth_sharing) {
             std::atomic<std::size_t> turn = 0;
             crew_.run([&] { read_all<true>(turn); }, Crew::Caller::works);
         }
@@ -144,11 +131,8 @@ private:
             tally_.add(part);
             return;
         }
-        const nb::object items = nb::steal(PyDict_Items(one.ranking.ptr()));
-        if (!items.is_valid()) throw nb::python_error();
         Group group;
-        for (nb::handle item : nb::borrow<nb::list>(items)) {
-            const nb::object id = item[0], score = item[1];
+        for (const auto& [id, score] : items_of(one.ranking)) {
             ++row;
             Text name;
             if (!encode(id, name)) {

@@ -2,54 +2,26 @@
 #pragma once
 
 #include <cmath>
+#include <span>
 
 #include "key.hpp"
 #include "python.hpp"
 
 namespace cranfield {
 
-class DictRows {
-public:
-    // Whether threads other than the one with the GIL may read, as long as that one waits and so nothing changes:
-    // they must call nothing that allocates, counts references or can fail. Only the full API of CPython offers that;
-    // and where the GIL may be off it guards nothing.
+// Whether threads other than the one with the GIL may read, as long as that one waits and so nothing changes: they
+// must call nothing that allocates, counts references or can fail. Only the full API of CPython offers that; and where
+// the GIL may be off it guards nothing.
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED) || defined(PYPY_VERSION)
-    static constexpr bool can_share = false;
+inline constexpr bool threads_can_read = false;
 #else
-    static constexpr bool can_share = true;
+inline constexpr bool threads_can_read = true;
 #endif
 
-    // Reads an exact dict if its ids are text that UTF-8 can hold and its scores floats or whole numbers, none of them
-    // NaN; false where one is not. With `Shared`, ids of ASCII and floats are all that other threads can read.
-    // Calls `visit(row)` for each row while its id is at hand.
-    template <bool Shared, class Visit>
-    bool read(PyObject* dict, Key key, Visit visit) {
-        const auto length = static_cast<std::size_t>(PyDict_Size(dict));
-        if (ids_.size() < length) {
-            ids_.resize(length);
-            keys_.resize(length);
-        }
-        PyObject *id, *score;
-        Py_ssize_t position = 0;
-        std::size_t row = 0;
-        while (PyDict_Next(dict, &position, &id, &score)) {
-            double value = 0;
-            if (!text_of<Shared>(id, ids_[row]) || !value_of<Shared>(score, value) || std::isnan(value)) return false;
-            keys_[row] = key_of(key, value, row);
-            visit(row++);
-        }
-        size_ = row;
-        return true;
-    }
-
-    std::size_t size() const { return size_; }
-    Text id(std::size_t row) const { return ids_[row]; }
-    std::span<const double> keys() const { return {keys_.data(), size_}; }
-    std::size_t weight() const { return ids_.capacity() * (sizeof(Text) + sizeof(double)); }
-
-private:
+// The text of an exact str that UTF-8 can hold; false where it is something else. With `Shared`, which is for several
+// threads, it has to be ASCII.
     template <bool Shared>
-    static bool text_of(PyObject* id, Text& text) {
+    bool read_id(PyObject* id, Text& text) {
         if (Py_TYPE(id) != &PyUnicode_Type) return false;
 #if !defined(Py_LIMITED_API)
         if (PyUnicode_IS_COMPACT_ASCII(id)) {
@@ -69,7 +41,7 @@ private:
     }
 
     template <bool Shared>
-    static bool value_of(PyObject* score, double& value) {
+    bool read_number(PyObject* score, double& value) {
 #if !defined(Py_LIMITED_API)
         if (Py_TYPE(score) == &PyFloat_Type) {
             value = PyFloat_AS_DOUBLE(score);
@@ -77,13 +49,48 @@ private:
         }
 #endif
         if constexpr (Shared) return false;
-        if (Py_TYPE(score) != &PyFloat_Type && Py_TYPE(score) != &PyLong_Type) return false;
+        if (Py_TYPE(score) == &PyLong_Type) {
+        value = PyLong_AsDouble(score);
+    } else if (Py_TYPE(score) == &PyFloat_Type) {
         value = PyFloat_AsDouble(score);
-        if (value != -1 || PyErr_Occurred() == nullptr) return true;
+    } else {
+        return false;
+    }
+    if (value != -1 || PyErr_Occurred() == nullptr) return true;
         PyErr_Clear();
         return false;
     }
 
+class DictRows {
+public:
+    // Reads an exact dict if all ids and scores can be read and no score is NaN. Calls `visit(row)` for each row while
+    // its id is at hand.
+    template <bool Shared, class Visit>
+    bool read(PyObject* dict, Key key, Visit visit) {
+        const auto length = static_cast<std::size_t>(PyDict_Size(dict));
+        if (ids_.size() < length) {
+            ids_.resize(length);
+            keys_.resize(length);
+        }
+        PyObject *id, *score;
+        Py_ssize_t position = 0;
+        std::size_t row = 0;
+        while (PyDict_Next(dict, &position, &id, &score)) {
+            double value = 0;
+            if (!read_id<Shared>(id, ids_[row]) || !read_number<Shared>(score, value) || std::isnan(value)) return false;
+            keys_[row] = key_of(key, value, row);
+            visit(row++);
+        }
+        size_ = row;
+        return true;
+    }
+
+    std::size_t size() const { return size_; }
+    Text id(std::size_t row) const { return ids_[row]; }
+    std::span<const double> keys() const { return {keys_.data(), size_}; }
+    std::size_t weight() const { return ids_.capacity() * (sizeof(Text) + sizeof(double)); }
+
+private:
     std::vector<Text> ids_;
     std::vector<double> keys_;
     std::size_t size_ = 0;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dict.hpp"
+#include "nested.hpp"
 #include "python.hpp"
 #include "scan.hpp"
 #include "table.hpp"
@@ -149,6 +150,17 @@ nb::dict scan_run(const nb::callable& opener) {
     return result;
 }
 
+nb::object scan_nested(const nb::object& mapping) {
+    NestedColumns columns;
+    if (!columns.read(mapping)) return nb::none();
+    nb::dict result;
+    result["query"] = pair(std::move(columns.query));
+    result["begin"] = array(std::move(columns.begin));
+    result["document"] = pair(std::move(columns.document));
+    result["grade"] = array(std::move(columns.grade));
+    return result;
+}
+
 // Locked, because the GIL is not held while words are counted.
 struct PythonWords {
     Words core;
@@ -222,6 +234,7 @@ NB_MODULE(_core, m) {
         .def("columns", &PythonWords::columns);
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);
+    m.def("scan_nested", &scan_nested, "mapping"_a);
     m.def("join_text", &join_text, "opener"_a, "index"_a, "key"_a, "by_id"_a);
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "key"_a,
           "by_id"_a);

@@ -122,6 +122,23 @@ inline Strings copy(const Column& column) {
     return strings;
 }
 
+// A subclass may give its items in an order of its own, as OrderedDict does; dict() asks it.
+inline nb::object as_dict(const nb::object& mapping) {
+    if (PyDict_CheckExact(mapping.ptr())) return mapping;
+    return nb::borrow(reinterpret_cast<PyObject*>(&PyDict_Type))(mapping);
+}
+
+// Keys and values of an exact dict, kept alive whatever becomes of it.
+inline std::vector<std::pair<nb::object, nb::object>> items_of(const nb::object& dict) {
+    std::vector<std::pair<nb::object, nb::object>> items;
+    items.reserve(static_cast<std::size_t>(PyDict_Size(dict.ptr())));
+    PyObject *key, *value;
+    for (Py_ssize_t position = 0; PyDict_Next(dict.ptr(), &position, &key, &value);) {
+        items.emplace_back(nb::borrow(key), nb::borrow(value));
+    }
+    return items;
+}
+
 struct PythonIndex {
     Index core;
 

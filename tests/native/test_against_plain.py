@@ -402,6 +402,31 @@ def with_repeats(plain: dict[str, Any], kind: str) -> dict[str, Any]:
     return {"faults": faults[:20], "faults_total": len(faults)} if faults else plain
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_scan_nested(seed: int) -> None:
+    rng = random.Random(seed)
+    unusual = 0
+    for _ in range(TRIALS):
+        bad = rng.choice([0, 0, 0.05])
+        grades = [0, 1, 2, -1, 0.5, 3.0, 2**60 + 1]
+        odd = [True, np.int64(1), np.float64(2), None, "1", float("nan"), float("inf"), 10**400, {"1": 1}]
+        mapping = rng.choice([dict, Ranking])()
+        for query in rng.sample(QUERIES[: 6 + (bad > 0)], rng.randrange(0, 6)):
+            documents = rng.sample(DOCUMENTS[:30], rng.randrange(0, 20))
+            judged = rng.choice([dict, Ranking])(
+                (name(rng, document, bad), rng.choice(odd if rng.random() < bad else grades)) for document in documents
+            )
+            mapping[name(rng, query, bad)] = None if rng.random() < bad / 4 else judged
+        native, plain = _core.scan_nested(mapping), _plain.scan_nested(mapping)
+        if plain is None:
+            assert native is None
+            unusual += 1
+        else:
+            same(native, plain)
+    assert 0 < unusual < TRIALS
+    assert _core.scan_nested([("q", {"d": 1})]) is None
+
+
 def same_scan(native: dict[str, Any], plain: dict[str, Any], kind: str) -> None:
     if plain["faults"]:
         kept = [fault for fault in native["faults"] if fault[1] != kind]
