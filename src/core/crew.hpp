@@ -76,9 +76,9 @@ private:
     std::exception_ptr error_;
 };
 
-// Reading is serial, so more workers than this would only wait for it.
+// Reading is serial, so more workers than this would only wait for it. Asked once: the answer is in a file.
 inline unsigned default_crew() {
-    const unsigned cores = std::thread::hardware_concurrency();
+    static const unsigned cores = std::thread::hardware_concurrency();
     return cores == 0 ? 2 : std::min(cores, 8u);
 }
 

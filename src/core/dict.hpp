@@ -1,216 +1,173 @@
 // Joins a run that is a dict of dicts.
 //
-// Python has already hashed every key, so the judged ids are looked up in the dict itself, and the run's ids
-// are compared only where scores tie or are what only Python can turn into numbers.
+// A dict cannot repeat an id. So the judged ids are what is hashed into a table, which is small, and each ranking's ids
+// are looked up there as they pass. The objects lie all over the memory, so that reading them is mostly waiting for it;
+// several threads wait at the same time. The caller holds the GIL all the while and runs no Python code meanwhile.
 #pragma once
 
-#include <cmath>
+#include <deque>
 
-#include "glance.hpp"
+#include "dict_rows.hpp"
+#include "grouped.hpp"
 
 namespace cranfield {
 
 class DictJoin {
 public:
-    DictJoin(PythonIndex& index, Key key, bool by_id, Tally& tally, Crew& crew)
-        : index_(index), key_(key), finisher_(index.core, by_id), locator_(by_id), tally_(tally), crew_(crew) {}
+    DictJoin(const Index& index, Key key, bool by_id, Tally& tally, Crew& crew)
+        : index_(index), key_(key), by_id_(by_id), tally_(tally), crew_(crew) {}
 
     void join(const nb::object& mapping) {
-        const nb::object run = as_dict(mapping);
-        for (nb::handle item : items_of(run)) {
-            take(item[0], as_dict(item[1]));
-            if (waiting_rows_ >= portion || waiting_.size() >= portion) finish_waiting();
+        for (auto& [query, ranking] : items_of(as_dict(mapping))) {
+            take(std::move(query), as_dict(ranking));
+            if (rows_ - first_row_ >= portion) finish_waiting();
         }
         finish_waiting();
     }
 
 private:
-    // A subclass may give its items in an order of its own, as OrderedDict does; dict() asks it.
-    static nb::object as_dict(const nb::object& mapping) {
-        if (PyDict_CheckExact(mapping.ptr())) return mapping;
-        return nb::borrow(reinterpret_cast<PyObject*>(&PyDict_Type))(mapping);
-    }
-
-    static nb::list items_of(const nb::object& dict) {
-        nb::object items = nb::steal(PyDict_Items(dict.ptr()));
-        if (!items.is_valid()) throw nb::python_error();
-        return nb::borrow<nb::list>(items);
-    }
-
-    // A query whose ranking has not been looked at yet.
+    // A query whose ranking has not been read yet.
     struct Waiting {
         nb::object query, ranking;
-        std::string name{};
+        std::uint64_t place;      // among the queries, from 1
+        std::uint64_t first_row;  // rows before its own
         bool named = false;
+        Text name{};
         std::uint32_t number = Ids::none;
-        std::size_t wanted = 0;  // judged documents
-        std::optional<std::size_t> glance{};
+        bool done = false;
     };
 
     void take(nb::object query, nb::object ranking) {
-        Waiting one{std::move(query), std::move(ranking)};
+        Waiting& one = waiting_.emplace_back(std::move(query), std::move(ranking), ++queries_, rows_);
+        rows_ += static_cast<std::uint64_t>(PyDict_Size(one.ranking.ptr()));
         one.named = encode(one.query, one.name);
-        if (one.named) one.number = index_.core.find(one.name);
-        if (one.number != Ids::none) one.wanted = index_.core.end(one.number) - index_.core.begin(one.number);
-        waiting_rows_ += nb::len(one.ranking);
-        waiting_.push_back(std::move(one));
+        if (one.named) one.number = index_.find(one.name);
     }
 
     void finish_waiting() {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        glance_.clear();
-        for (Waiting& one : waiting_) {
-            // Without scores to order by it takes the ids to find a place.
-            if (one.named && one.wanted <= few && key_ != Key::rank) one.glance = glance_.add(one.ranking.ptr());
+        if (threads_can_read && rows_ - first_row_ >= worth_sharing) {
+            std::atomic<std::size_t> turn = 0;
+            crew_.run([&] { read_all<true>(turn); }, Crew::Caller::works);
         }
-        glance_.read(key_, crew_);
+        std::atomic<std::size_t> turn = 0;
+        read_all<false>(turn);
         for (const Waiting& one : waiting_) {
-            part_.clear();
-            if (one.named) {
-                read(one);
-            } else {
-                part_.faults.add(row_ + 1, "id", {}, shown(one.query));
-                row_ += nb::len(one.ranking);
-            }
-            tally_.add(part_);
+            if (!one.done) read_anything(one);
         }
         waiting_.clear();
-        waiting_rows_ = 0;
+        names_.clear();
+        first_row_ = rows_;
     }
 
-    void read(const Waiting& one) {
-        const std::uint64_t first = row_;
-        std::size_t length = 0;
-        if (one.glance && glance_[*one.glance].plain && place(one, glance_[*one.glance])) {
-            length = glance_[*one.glance].size;
-            row_ += length;
+    // What it takes to read rankings one after the other.
+    struct Reader {
+        DictRows rows;
+        Filter filter;
+        Lookup lookup;
+        std::vector<std::pair<std::size_t, std::uint64_t>> candidates;  // rows that may be judged, and their hashes
+        Locator locator;
+        Part part;
+
+        std::size_t weight() const {
+            return rows.weight() + lookup.weight() + locator.weight() + part.hits.capacity() * sizeof(Hit);
+        }
+    };
+
+    template <bool Shared>
+    void read_all(std::atomic<std::size_t>& turn) {
+        const Borrowed<Reader> reader;
+        reader->part.clear();
+        for (std::size_t i = turn++; i < waiting_.size(); i = turn++) {
+            Waiting& one = waiting_[i];
+            if (one.done || !one.named) continue;
+            one.done = read<Shared>(*reader, one);
+            if (reader->part.hits.size() >= enough_hits) {
+                tally_.add(reader->part);
+                reader->part.clear();
+            }
+        }
+        tally_.add(reader->part);
+    }
+
+    template <bool Shared>
+    bool read(Reader& reader, const Waiting& one) {
+        DictRows& rows = reader.rows;
+        Part& part = reader.part;
+        const std::size_t first = part.hits.size();
+        if (one.number == Ids::none) {
+            if (!rows.template read<Shared>(one.ranking.ptr(), key_, [](std::size_t) {})) return false;
         } else {
-            read_ids(one, first);
-            length = group_.size();
-        }
-        part_.rows += row_ - first;
-        part_.segments.push_back({one.name, one.number, ++queries_, length});
-    }
-
-    // Appends the hits if the scores alone tell where they are: if none of them is tied.
-    bool place(const Waiting& one, const Glance::Ranking& ranking) {
-        part_.hits.clear();
-        for (std::size_t i = 0; i < one.wanted; ++i) {
-            const std::size_t document = index_.core.begin(one.number) + i;
-            PyObject* const score = score_of(document, one.ranking);
-            if (score == nullptr) continue;
-            const auto [start, size] = glance_.span(ranking, key_of(PyFloat_AsDouble(score)));
-            if (size != 1) {
-                part_.hits.clear();
-                return false;
+            const JudgedRows judged = index_.judged(one.number);
+            reader.filter.build(judged);
+            reader.candidates.resize(static_cast<std::size_t>(PyDict_Size(one.ranking.ptr())) + 1);
+            std::pair<std::size_t, std::uint64_t>* candidate = reader.candidates.data();
+            const auto sift = [&](std::size_t row) {
+                const std::uint64_t h = hash(rows.id(row));
+                // Always written, because whether a document is judged cannot be predicted.
+                *candidate = {row, h};
+                candidate += reader.filter.passes(h);
+            };
+            if (!rows.template read<Shared>(one.ranking.ptr(), key_, sift)) return false;
+            reader.lookup.build(judged, [](std::size_t, std::size_t) {});
+            reader.locator.clear();
+            for (const auto* each = reader.candidates.data(); each != candidate; ++each) {
+                const std::size_t document = reader.lookup.find(judged, each->second, rows.id(each->first));
+                if (document != Lookup::none) reader.locator.note(each->first, document);
             }
-            const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-            part_.hits.push_back({number(one.number), number(document), number(start), 1, 0, 0});
+            reader.locator.locate(rows.keys(), by_id_, [&](std::size_t row) { return rows.id(row); }, part.hits);
         }
-        std::sort(part_.hits.begin(), part_.hits.end(), [](const Hit& a, const Hit& b) { return a.start < b.start; });
+        part.rows += rows.size();
+        part.segments.push_back({one.name, one.number, one.place, rows.size(), part.hits.size() - first});
         return true;
-    }
-
-    void read_ids(const Waiting& one, std::uint64_t first) {
-        group_.clear();
-        if (one.wanted <= few && walk<false>(one.ranking)) {
-            if (one.number != Ids::none) look_up(one.number, one.ranking);
-            return;
-        }
-        row_ = first;
-        group_.clear();
-        if (one.wanted <= few || !walk<true>(one.ranking)) {
-            row_ = first;
-            group_.clear();
-            walk_anything(one.name, one.ranking);
-        }
-        finisher_.finish(group_, one.name, one.number, part_);
-    }
-
-    // Borrowed; nullptr where the ranking does not have a judged document.
-    PyObject* score_of(std::size_t document, const nb::object& ranking) {
-        PyObject* const score = PyDict_GetItemWithError(ranking.ptr(), index_.document(document).ptr());
-        if (score == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-        return score;
-    }
-
-    double key_of(double score) const {
-        if (key_ == Key::rank) return -static_cast<double>(row_);
-        return key_ == Key::score32 ? rounded(score) : score;
-    }
-
-    // Fills the group if all keys are strings and all values numbers of the usual kinds: no Python code runs
-    // then that could change the dict. False, with the group half filled, where one is not.
-    template <bool Hashed>
-    bool walk(const nb::object& ranking) {
-        PyObject *id, *score;
-        Py_ssize_t position = 0, size = 0;
-        while (PyDict_Next(ranking.ptr(), &position, &id, &score)) {
-            if (Py_TYPE(id) != &PyUnicode_Type) return false;
-            if (Py_TYPE(score) != &PyFloat_Type && Py_TYPE(score) != &PyLong_Type) return false;
-            const char* const text = PyUnicode_AsUTF8AndSize(id, &size);
-            const double value = PyFloat_AsDouble(score);
-            if (text == nullptr || (value == -1 && PyErr_Occurred() != nullptr)) {
-                PyErr_Clear();
-                return false;
-            }
-            if (std::isnan(value)) return false;
-            ++row_;
-            const Text name(text, static_cast<std::size_t>(size));
-            group_.add(name, Hashed ? hash(name) : 0, key_of(value), row_);
-        }
-        return true;
-    }
-
-    void look_up(std::size_t query, const nb::object& ranking) {
-        for (std::size_t document = index_.core.begin(query); document != index_.core.end(query); ++document) {
-            PyObject* const score = score_of(document, ranking);
-            if (score == nullptr) continue;
-            const Text id = index_.core.document(document);
-            const double* const keys = group_.keys();
-            const double key = key_of(PyFloat_AsDouble(score));
-            std::size_t row = 0;
-            if (key_ != Key::rank && group_.descending()) {
-                row = static_cast<std::size_t>(
-                    std::lower_bound(keys, keys + group_.size(), key, std::greater<double>()) - keys);
-            }
-            while (row < group_.size() && !((key_ == Key::rank || keys[row] == key) && same(group_[row].id, id))) ++row;
-            if (row < group_.size()) locator_.note(row, document);
-        }
-        locator_.locate(group_, query, part_.hits);
     }
 
     // Any keys and values, every fault.
-    void walk_anything(const std::string& query, const nb::object& ranking) {
-        const nb::list items = items_of(ranking);
-        names_.clear();
-        names_.resize(nb::len(items));
-        auto name = names_.begin();
-        for (nb::handle item : items) {
-            const nb::object id = item[0], score = item[1];
-            ++row_;
-            ++name;
-            if (!encode(id, name[-1])) {
-                part_.faults.add(row_, "id", query, shown(id));
+    void read_anything(const Waiting& one) {
+        Part part;
+        std::uint64_t row = one.first_row;
+        if (!one.named) {
+            part.faults.add(row + 1, "id", {}, shown(one.query));
+            tally_.add(part);
+            return;
+        }
+        Group group;
+        for (const auto& [id, score] : items_of(one.ranking)) {
+            ++row;
+            Text name;
+            if (!encode(id, name)) {
+                part.faults.add(row, "id", one.name, shown(id));
             } else if (const std::optional<double> value = number(score); !value) {
-                part_.faults.add(row_, "score", query, shown(score));
+                part.faults.add(row, "score", one.name, shown(score));
             } else if (std::isnan(*value)) {
-                part_.faults.add(row_, "nan", query, "nan");
+                part.faults.add(row, "nan", one.name, "nan");
             } else {
-                group_.add(name[-1], key_of(*value), row_);
+                group.add(name, key_of(key_, *value, row), row);
             }
         }
+        Finisher(index_, by_id_).finish(group, one.name, one.number, part);
+        part.rows = row - one.first_row;
+        part.segments.push_back({one.name, one.number, one.place, group.size(), part.hits.size()});
+        tally_.add(part);
     }
 
-    static bool encode(const nb::object& id, std::string& name) {
+    // The text lives as long as the id, or until what waits is done.
+    bool encode(const nb::object& id, Text& name) {
         if (!PyUnicode_Check(id.ptr())) return false;
+        Py_ssize_t size = 0;
+        if (const char* const text = PyUnicode_AsUTF8AndSize(id.ptr(), &size); text != nullptr) {
+            name = {text, static_cast<std::size_t>(size)};
+            return true;
+        }
+        PyErr_Clear();
         const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(id.ptr(), "utf-8", "surrogateescape"));
         if (!encoded.is_valid()) {
             if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
             PyErr_Clear();
             return false;
         }
-        name.assign(PyBytes_AsString(encoded.ptr()), static_cast<std::size_t>(PyBytes_Size(encoded.ptr())));
+        const auto length = static_cast<std::size_t>(PyBytes_Size(encoded.ptr()));
+        name = names_.emplace_back(PyBytes_AsString(encoded.ptr()), length);
         return true;
     }
 
@@ -235,26 +192,19 @@ private:
         return {PyBytes_AsString(encoded.ptr()), static_cast<std::size_t>(PyBytes_Size(encoded.ptr()))};
     }
 
-    // Up to so many judged documents are looked up one by one; more are worth a hash table of the ranking.
-    static constexpr std::size_t few = 16;
+    static constexpr std::size_t portion = std::size_t{1} << 20;  // rows between two looks for an interrupt
+    static constexpr std::size_t worth_sharing = std::size_t{1} << 13;
+    static constexpr std::size_t enough_hits = std::size_t{1} << 12;
 
-    // Rows that are glanced at together: enough for several threads, and few enough to be still in the
-    // processor's cache when the judged documents are looked up.
-    static constexpr std::size_t portion = std::size_t{1} << 16;
-
-    PythonIndex& index_;
+    const Index& index_;
     const Key key_;
-    Finisher finisher_;
-    Locator locator_;
+    const bool by_id_;
     Tally& tally_;
     Crew& crew_;
-    Glance glance_;
     std::vector<Waiting> waiting_;
-    std::size_t waiting_rows_ = 0;
-    Group group_;
-    Part part_;
-    std::vector<std::string> names_;
-    std::uint64_t row_ = 0;
+    std::deque<std::string> names_;
+    std::uint64_t rows_ = 0;       // of the queries taken
+    std::uint64_t first_row_ = 0;  // of those that wait
     std::uint64_t queries_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// The rows of one query, and the search for ids among them.
+// The rows of one query, and the search for ids among rows.
 #pragma once
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <span>
 
 #include "ids.hpp"
 
@@ -17,94 +17,113 @@ struct Row {
 
 class Group {
 public:
-    void clear() {
-        size_ = 0;
-        descending_ = true;
-        last_ = std::numeric_limits<double>::infinity();
-    }
+    void clear() { size_ = 0; }
 
-    void add(Text id, double key, std::uint64_t line) { add(id, hash(id), key, line); }
-
-    void add(Text id, std::uint64_t hash, double key, std::uint64_t line) {
+    void add(Text id, double key, std::uint64_t line) {
         if (size_ == rows_.size()) grow();
-        rows_[size_] = {id, hash, line};
+        rows_[size_] = {id, cranfield::hash(id), line};
         keys_[size_] = key;
         ++size_;
-        descending_ &= key <= last_;
-        last_ = key;
     }
 
     std::size_t size() const { return size_; }
-    bool descending() const { return descending_; }
-    const Row& operator[](std::size_t i) const { return rows_[i]; }
-    const double* keys() const { return keys_.data(); }
+    Text id(std::size_t row) const { return rows_[row].id; }
+    std::uint64_t hash(std::size_t row) const { return rows_[row].hash; }
+    std::uint64_t line(std::size_t row) const { return rows_[row].line; }
+    std::span<const double> keys() const { return {keys_.data(), size_}; }
     std::size_t weight() const { return rows_.capacity() * (sizeof(Row) + sizeof(double)); }
 
 private:
     void grow() {
-        if (size_ >= (std::size_t{1} << 31)) throw std::length_error("more than 2^31 documents for one query");
+        if (size_ >= most_rows) throw std::length_error("more than 2^31 documents for one query");
         rows_.resize(std::max<std::size_t>(1024, 2 * size_));
         keys_.resize(rows_.size());
     }
 
+    static constexpr std::size_t most_rows = std::size_t{1} << 31;
+
     std::vector<Row> rows_;
     std::vector<double> keys_;
     std::size_t size_ = 0;
-    bool descending_ = true;
-    double last_ = std::numeric_limits<double>::infinity();
 };
 
-// A hash table of a group's rows. Judged documents are looked up in it, not the other way round: it has to be
-// built anyway to find duplicates, and there are mostly far fewer judged documents than retrieved ones.
+// A hash table of rows, which have `size()`, `hash(row)` and `id(row)`: of the documents retrieved where these may
+// repeat, which building it finds out, or of the judged documents where they cannot.
 class Lookup {
 public:
     static constexpr std::size_t none = ~std::size_t{0};
 
     // Calls `duplicate(row, first)` for every row whose id an earlier row has.
-    template <class Duplicate>
-    void build(const Group& group, Duplicate duplicate) {
-        group_ = &group;
+    template <class Rows, class Duplicate>
+    void build(const Rows& rows, Duplicate duplicate) {
         std::size_t size = 64;
-        while (size < 4 * group.size()) size *= 2;
+        while (size < 4 * rows.size()) size *= 2;
         mask_ = size - 1;
-        rows_ = static_cast<std::uint32_t>(std::bit_ceil(group.size() + 1) - 1);
+        row_bits_ = static_cast<std::uint32_t>(std::bit_ceil(rows.size() + 1) - 1);
         slots_.assign(size, 0);
-        for (std::size_t i = 0; i < group.size(); ++i) {
+        for (std::size_t row = 0; row < rows.size(); ++row) {
             std::size_t slot = 0;
-            const std::size_t first = search(group[i].hash, group[i].id, slot);
+            const std::size_t first = search(rows, rows.hash(row), rows.id(row), slot);
             if (first == none) {
-                slots_[slot] = tag(group[i].hash) | static_cast<std::uint32_t>(i + 1);
+                slots_[slot] = tag(rows.hash(row)) | static_cast<std::uint32_t>(row + 1);
             } else {
-                duplicate(i, first);
+                duplicate(row, first);
             }
         }
     }
 
-    std::size_t find(std::uint64_t hash, Text id) const {
+    // `rows` are those that the table was built from.
+    template <class Rows>
+    std::size_t find(const Rows& rows, std::uint64_t hash, Text id) const {
         std::size_t slot = 0;
-        return search(hash, id, slot);
+        return search(rows, hash, id, slot);
     }
 
     std::size_t weight() const { return slots_.capacity() * sizeof(std::uint32_t); }
 
 private:
-    std::size_t search(std::uint64_t hash, Text id, std::size_t& slot) const {
+    template <class Rows>
+    CRANFIELD_INLINE std::size_t search(const Rows& rows, std::uint64_t hash, Text id, std::size_t& slot) const {
         for (slot = hash & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
-            if ((slots_[slot] & ~rows_) != tag(hash)) continue;
-            const std::size_t i = (slots_[slot] & rows_) - 1;
-            if (same((*group_)[i].id, id)) return i;
+            if ((slots_[slot] & ~row_bits_) != tag(hash)) continue;
+            const std::size_t row = (slots_[slot] & row_bits_) - 1;
+            if (same(rows.id(row), id)) return row;
         }
         return none;
     }
 
     // The bits of a slot that no row number needs are bits of the hash: rows, which are elsewhere, are looked at
     // only where these agree.
-    std::uint32_t tag(std::uint64_t hash) const { return static_cast<std::uint32_t>(hash >> 32) & ~rows_; }
+    std::uint32_t tag(std::uint64_t hash) const { return static_cast<std::uint32_t>(hash >> 32) & ~row_bits_; }
 
-    const Group* group_ = nullptr;
     std::vector<std::uint32_t> slots_;  // row + 1 in the lower bits; 0 where empty
-    std::uint32_t rows_ = 0;            // which bits these are
+    std::uint32_t row_bits_ = 0;        // which bits these are
     std::size_t mask_ = 0;
+};
+
+// Tells most hashes that no row of a few has, without a look at the rows.
+class Filter {
+public:
+    template <class Rows>
+    void build(const Rows& rows) {
+        const std::size_t bits = std::bit_ceil(std::max<std::size_t>(1024, 32 * rows.size()));
+        mask_ = bits - 1;
+        words_.assign(bits / 64, 0);
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const std::uint64_t bit = rows.hash(row) & mask_;
+            words_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+        }
+    }
+
+    // 0 where no row has the hash, else mostly 1.
+    std::size_t passes(std::uint64_t hash) const {
+        const std::uint64_t bit = hash & mask_;
+        return (words_[bit / 64] >> (bit % 64)) & 1;
+    }
+
+private:
+    std::vector<std::uint64_t> words_;
+    std::uint64_t mask_ = 0;
 };
 
 }  // namespace cranfield

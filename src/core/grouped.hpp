@@ -13,19 +13,27 @@ namespace cranfield {
 // Checks a query's rows for duplicates and finds its judged documents among them.
 class Finisher {
 public:
-    Finisher(const Index& index, bool by_id) : index_(index), locator_(by_id) {}
+    Finisher(const Index& index, bool by_id) : index_(index), by_id_(by_id) {}
 
     void finish(const Group& group, Text query, std::uint32_t number, Part& part) {
         lookup_->build(group, [&](std::size_t row, std::size_t first) {
-            part.faults.add(group[row].line, "duplicate", query, group[row].id, group[first].line);
+            part.faults.add(group.line(row), "duplicate", query, group.id(row), group.line(first));
         });
-        if (number != Ids::none) locator_.locate(group, *lookup_, index_, number, part.hits);
+        if (number == Ids::none) return;
+        locator_->clear();
+        const JudgedRows judged = index_.judged(number);
+        for (std::size_t document = 0; document != judged.size(); ++document) {
+            const std::size_t row = lookup_->find(group, judged.hash(document), judged.id(document));
+            if (row != Lookup::none) locator_->note(row, document);
+        }
+        locator_->locate(group.keys(), by_id_, [&](std::size_t row) { return group.id(row); }, part.hits);
     }
 
 private:
     const Index& index_;
-    Borrowed<Lookup> lookup_;
-    Locator locator_;
+    const bool by_id_;
+    const Borrowed<Lookup> lookup_;
+    const Borrowed<Locator> locator_;
 };
 
 // `codes[i]` numbers the query of row i among `queries`; `fill(group, i)` adds that row to a group. Every
@@ -49,9 +57,10 @@ void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& querie
                 group->clear();
                 rows.visit(code, [&](std::size_t row) { fill(*group, row); });
                 const std::uint32_t number = index.find(queries[code]);
+                const std::size_t first = part.hits.size();
                 finisher.finish(*group, queries[code], number, part);
-                const std::uint64_t line = group->size() == 0 ? 0 : (*group)[0].line;
-                part.segments.push_back({queries[code], number, line, group->size()});
+                const std::uint64_t line = group->size() == 0 ? 0 : group->line(0);
+                part.segments.push_back({queries[code], number, line, group->size(), part.hits.size() - first});
             }
             tally.add(part);
         }

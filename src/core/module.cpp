@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dict.hpp"
+#include "nested.hpp"
 #include "python.hpp"
 #include "scan.hpp"
 #include "table.hpp"
@@ -47,13 +48,11 @@ void check_signals() {
 nb::dict result_of(Tally& tally) {
     nb::dict result;
     if (tally.faults().total() == 0) {
-        HitColumns hits = tally.hits();
-        result["query"] = array(std::move(hits.query));
-        result["document"] = array(std::move(hits.document));
-        result["start"] = array(std::move(hits.start));
-        result["size"] = array(std::move(hits.size));
-        result["by_id"] = array(std::move(hits.by_id));
-        result["by_input"] = array(std::move(hits.by_input));
+        // In one piece: making an array takes longer than filling it where there are few hits.
+        static constexpr const char* names[] = {"query", "document", "start", "size", "by_id", "by_input"};
+        const NewArray<std::int64_t> hits(nb::make_tuple(std::size(names), tally.hits()));
+        tally.copy_hits(hits.data());
+        for (std::size_t i = 0; i < std::size(names); ++i) result[names[i]] = hits.object()[i];
         auto [other, other_length] = tally.others();
         result["length"] = array(tally.lengths());
         result["other"] = pair(std::move(other));
@@ -101,10 +100,10 @@ nb::dict join_table(const Column& query, const Column& document, const Doubles& 
     return result_of(tally);
 }
 
-nb::dict join_dict(const nb::object& mapping, PythonIndex& index, const std::string& key, bool by_id) {
+nb::dict join_dict(const nb::object& mapping, const PythonIndex& index, const std::string& key, bool by_id) {
     Tally tally(index.core);
     Crew crew(crew_size(), [] {});
-    DictJoin(index, key_named(key), by_id, tally, crew).join(mapping);
+    DictJoin(index.core, key_named(key), by_id, tally, crew).join(mapping);
     return result_of(tally);
 }
 
@@ -148,6 +147,17 @@ nb::dict scan_run(const nb::callable& opener) {
         result["tag"] = bytes(columns.tag);
     }
     add_faults(result, columns.faults);
+    return result;
+}
+
+nb::object scan_nested(const nb::object& mapping) {
+    NestedColumns columns;
+    if (!columns.read(mapping)) return nb::none();
+    nb::dict result;
+    result["query"] = pair(std::move(columns.query));
+    result["begin"] = array(std::move(columns.begin));
+    result["document"] = pair(std::move(columns.document));
+    result["grade"] = array(std::move(columns.grade));
     return result;
 }
 
@@ -214,6 +224,7 @@ NB_MODULE(_core, m) {
                             nb::make_tuple(failure.code().value(), failure.code().message().c_str()).ptr());
         }
     });
+    Numpy::load();
     nb::class_<PythonIndex>(m, "Index")
         .def(nb::init<const Column&, const Integers&, const Column&>(), "queries"_a, "begin"_a, "documents"_a);
     nb::class_<PythonWords>(m, "Words")
@@ -223,6 +234,7 @@ NB_MODULE(_core, m) {
         .def("columns", &PythonWords::columns);
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);
+    m.def("scan_nested", &scan_nested, "mapping"_a);
     m.def("join_text", &join_text, "opener"_a, "index"_a, "key"_a, "by_id"_a);
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "key"_a,
           "by_id"_a);

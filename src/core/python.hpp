@@ -23,9 +23,56 @@ using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device:
 using Octets = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Column = std::pair<Integers, Octets>;
 
+// What is needed of NumPy, looked up when the module is loaded; never destroyed, as Python may end before.
+struct Numpy {
+    nb::object empty, int64, float64, uint8;
+
+    static void load() {
+        const nb::module_ module = nb::module_::import_("numpy");
+        const nb::object type = module.attr("dtype");
+        loaded = new Numpy{module.attr("empty"), type("int64"), type("float64"), type("uint8")};
+    }
+
+    static inline const Numpy* loaded = nullptr;
+};
+
+// A new array, and where its elements are to be written.
+template <class Element>
+class NewArray {
+public:
+    explicit NewArray(nb::handle shape) : array_(Numpy::loaded->empty(shape, type())) {
+        if (PyObject_GetBuffer(array_.ptr(), &buffer_, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    }
+
+    NewArray(const NewArray&) = delete;
+    NewArray& operator=(const NewArray&) = delete;
+    ~NewArray() { PyBuffer_Release(&buffer_); }
+
+    Element* data() const { return static_cast<Element*>(buffer_.buf); }
+    const nb::object& object() const { return array_; }
+
+private:
+    static const nb::object& type() {
+        if constexpr (std::is_same_v<Element, double>) return Numpy::loaded->float64;
+        if constexpr (std::is_same_v<Element, std::int64_t>) return Numpy::loaded->int64;
+        static_assert(std::is_same_v<Element, double> || std::is_same_v<Element, std::int64_t> ||
+                      std::is_same_v<Element, std::uint8_t>);
+        return Numpy::loaded->uint8;
+    }
+
+    nb::object array_;
+    Py_buffer buffer_;
+};
+
 template <class Value>
 nb::object array(std::vector<Value>&& values) {
     using Element = std::conditional_t<std::is_same_v<Value, char>, std::uint8_t, Value>;
+    // To hand memory over takes longer than to copy what is short.
+    if (values.size() * sizeof(Value) <= 1024) {
+        const NewArray<Element> copy(nb::int_(values.size()));
+        std::copy(values.begin(), values.end(), copy.data());
+        return copy.object();
+    }
     auto owned = std::make_unique<std::vector<Value>>(std::move(values));
     auto* const data = reinterpret_cast<Element*>(owned->data());
     const std::size_t size = owned->size();
@@ -67,9 +114,29 @@ inline StringsView view(const Column& column) {
 
 inline Strings copy(const Column& column) {
     const StringsView texts = view(column);
+    const std::int64_t first = texts.offsets.front();
     Strings strings;
-    for (std::size_t i = 0; i < texts.size(); ++i) strings.add(texts[i]);
+    strings.offsets.assign(texts.offsets.begin(), texts.offsets.end());
+    for (std::int64_t& offset : strings.offsets) offset -= first;
+    strings.bytes.assign(texts.bytes + first, texts.bytes + texts.offsets.back());
     return strings;
+}
+
+// A subclass may give its items in an order of its own, as OrderedDict does; dict() asks it.
+inline nb::object as_dict(const nb::object& mapping) {
+    if (PyDict_CheckExact(mapping.ptr())) return mapping;
+    return nb::borrow(reinterpret_cast<PyObject*>(&PyDict_Type))(mapping);
+}
+
+// Keys and values of an exact dict, kept alive whatever becomes of it.
+inline std::vector<std::pair<nb::object, nb::object>> items_of(const nb::object& dict) {
+    std::vector<std::pair<nb::object, nb::object>> items;
+    items.reserve(static_cast<std::size_t>(PyDict_Size(dict.ptr())));
+    PyObject *key, *value;
+    for (Py_ssize_t position = 0; PyDict_Next(dict.ptr(), &position, &key, &value);) {
+        items.emplace_back(nb::borrow(key), nb::borrow(value));
+    }
+    return items;
 }
 
 struct PythonIndex {
@@ -77,22 +144,6 @@ struct PythonIndex {
 
     PythonIndex(const Column& queries, const Integers& begin, const Column& rows)
         : core(copy(queries), std::vector<std::int64_t>(begin.data(), begin.data() + begin.size()), copy(rows)) {}
-
-    // A judged id as Python has it; made when it is first asked for.
-    nb::handle document(std::size_t row) {
-        if (documents_.empty()) documents_.resize(core.documents());
-        nb::object& made = documents_[row];
-        if (!made.is_valid()) {
-            const Text text = core.document(row);
-            const auto size = static_cast<Py_ssize_t>(text.size());
-            made = nb::steal(PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape"));
-            if (!made.is_valid()) throw nb::python_error();
-        }
-        return made;
-    }
-
-private:
-    std::vector<nb::object> documents_;
 };
 
 // An object with `readinto`. Bytes go through a bytearray of its own: whoever keeps the view that it was

@@ -1,172 +1,163 @@
 // Where the judged documents of one query stand.
 #pragma once
 
-#include <bit>
-
-#include "group.hpp"
 #include "index.hpp"
+#include "ranking.hpp"
 
 namespace cranfield {
 
 struct Hit {
-    std::int64_t query;     // of the index
-    std::int64_t document;  // row of the index
-    std::int64_t start;     // documents ranked strictly above its tie group
-    std::int64_t size;      // documents in that group
-    std::int64_t by_id;     // its place in the group where ids descend
-    std::int64_t by_input;  // its place in the group in input order
+    std::uint32_t document;  // counted from the first judged document of its query
+    std::uint32_t start;     // documents ranked strictly above its tie group
+    std::uint32_t size;      // documents in that group
+    std::uint32_t by_id;     // its place in the group where ids descend
+    std::uint32_t by_input;  // its place in the group in input order
 };
 
 class Locator {
 public:
-    explicit Locator(bool by_id) : by_id_(by_id) {}
-
-    // Appends the hits of `query`, best first and tied ones in input order. `lookup` was built from `group`.
-    void locate(const Group& group, const Lookup& lookup, const Index& index, std::size_t query,
-                std::vector<Hit>& hits) {
-        for (std::size_t document = index.begin(query); document != index.end(query); ++document) {
-            const std::size_t row = lookup.find(index.hash_of(document), index.document(document));
-            if (row != Lookup::none) note(row, document);
-        }
-        locate(group, query, hits);
+    void clear() {
+        judged_.clear();
+        ascending_ = true;
     }
 
-    // The same in two steps, for who finds the rows in another way.
+    // Says that row `row` is the judged document `document`, both of the query at hand.
     void note(std::size_t row, std::size_t document) {
-        noted_.push_back((std::uint64_t{row} << 32) | documents_.size());
-        documents_.push_back(document);
+        const auto number = [](std::size_t n) { return static_cast<std::uint32_t>(n); };
+        ascending_ &= judged_.empty() || judged_.back().at < row;
+        judged_.push_back({number(row), number(document)});
     }
 
-    void locate(const Group& group, std::size_t query, std::vector<Hit>& hits) {
-        if (noted_.empty()) return;
-        std::sort(noted_.begin(), noted_.end());
-        for (const std::uint64_t noted : noted_) {
-            found_.push_back({static_cast<std::size_t>(noted >> 32), documents_[noted & 0xffffffffu], 0, 0});
+    // Appends a hit for each row noted, best first and tied ones in input order. Row i has the key keys[i] and
+    // the id id_of(i).
+    template <class IdOf>
+    void locate(std::span<const double> keys, bool by_id, IdOf id_of, std::vector<Hit>& hits) {
+        if (judged_.empty()) return;
+        if (!ascending_) {
+            std::sort(judged_.begin(), judged_.end(), [](const Judged& a, const Judged& b) { return a.at < b.at; });
+            ascending_ = true;
         }
-        measure(group);
-        if (order_ != Order::given) {
-            std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
-                return a.start != b.start ? a.start < b.start : a.row < b.row;
-            });
+        if (std::is_sorted(keys.begin(), keys.end(), std::greater<double>())) {
+            append(AsGiven{keys}, judged_, by_id, id_of, hits);
+        } else if (judged_.size() <= few) {
+            count(keys, by_id, id_of, hits);
+        } else {
+            place_judged(keys);
+            append(ranking_, placed_, by_id, id_of, hits);
         }
-        for (std::size_t i = 0; i < found_.size();) {
-            std::size_t end = i + 1;
-            while (end < found_.size() && found_[end].start == found_[i].start) ++end;
-            append(group, query, i, end, hits);
-            i = end;
-        }
-        noted_.clear();
-        documents_.clear();
-        found_.clear();
+    }
+
+    std::size_t weight() const {
+        return ranking_.weight() + document_at_.capacity() * sizeof(std::uint32_t) +
+               (judged_.capacity() + placed_.capacity()) * sizeof(Judged);
     }
 
 private:
-    struct Found {
-        std::size_t row, document, start, size;
+    // A judged document and its row, or its place in the ranking.
+    struct Judged {
+        std::uint32_t at, document;
     };
 
-    // How the order of the keys is known: they come in order, are counted for each hit, or were sorted.
-    enum class Order { given, counted, sorted };
-
-    void measure(const Group& group) {
-        const double* keys = group.keys();
-        const std::size_t n = group.size();
-        order_ = group.descending() ? Order::given : found_.size() <= few ? Order::counted : Order::sorted;
-        if (order_ == Order::given) {
-            // Nearly every tie group is one row, and its neighbours show that; those of one group share the walk.
-            std::size_t start = 0, end = 0;
-            for (Found& found : found_) {
-                const double key = keys[found.row];
-                if (found.row >= end) {
-                    for (start = found.row; start != 0 && keys[start - 1] == key;) --start;
-                    for (end = found.row + 1; end != n && keys[end] == key;) ++end;
-                }
-                found.start = start;
-                found.size = end - start;
-            }
-            return;
+    // Where the judged rows are in `ranking_`, best first.
+    void place_judged(std::span<const double> keys) {
+        ranking_.rank(keys);
+        is_judged_.assign(keys.size() / 64 + 1, 0);
+        if (document_at_.size() < keys.size()) document_at_.resize(keys.size());
+        for (const Judged& judged : judged_) {
+            const std::size_t place = ranking_.place(judged.at);
+            is_judged_[place / 64] |= std::uint64_t{1} << (place % 64);
+            document_at_[place] = judged.document;
         }
-        if (order_ == Order::counted) {
-            for (Found& found : found_) {
-                const double key = keys[found.row];
-                for (std::size_t i = 0; i < n; ++i) {
-                    found.start += keys[i] > key;
-                    found.size += keys[i] == key;
-                }
+        placed_.clear();
+        for (std::size_t word = 0; word < is_judged_.size(); ++word) {
+            for (std::uint64_t bits = is_judged_[word]; bits != 0; bits &= bits - 1) {
+                const std::size_t place = 64 * word + static_cast<std::size_t>(std::countr_zero(bits));
+                placed_.push_back({static_cast<std::uint32_t>(place), document_at_[place]});
             }
-            return;
-        }
-        ranked_.resize(n);
-        for (std::size_t i = 0; i < n; ++i) ranked_[i] = {keys[i], i};
-        std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) {
-            return a.key != b.key ? a.key > b.key : a.row < b.row;
-        });
-        for (Found& found : found_) {
-            const double key = keys[found.row];
-            const auto above = [](const Ranked& a, double b) { return a.key > b; };
-            const auto below = [](double a, const Ranked& b) { return a > b.key; };
-            const auto first = std::lower_bound(ranked_.begin(), ranked_.end(), key, above);
-            found.start = static_cast<std::size_t>(first - ranked_.begin());
-            found.size = static_cast<std::size_t>(std::upper_bound(first, ranked_.end(), key, below) - first);
         }
     }
 
-    // The rows of the tie group of `found`, in input order.
-    void gather(const Group& group, const Found& found) {
+    template <class Order, class IdOf>
+    void append(const Order& order, const std::vector<Judged>& placed, bool by_id, IdOf id_of, std::vector<Hit>& hits) {
+        const auto n = static_cast<std::uint32_t>(order.size());
+        const std::size_t begin = hits.size();
+        hits.resize(begin + placed.size());
+        Hit* hit = hits.data() + begin;
+        std::uint32_t start = 0, end = 0;
+        Hit* first = hit;  // of the tie group at hand
+        for (const Judged& judged : placed) {
+            if (judged.at >= end) {
+                if (by_id && end - start > 1) order_by_id(order, id_of, {first, hit});
+                first = hit;
+                // Nearly every tie group is one row, and its neighbours show that.
+                const double key = order[judged.at].key;
+                for (start = judged.at; start != 0 && order[start - 1].key == key;) --start;
+                for (end = judged.at + 1; end != n && order[end].key == key;) ++end;
+            }
+            *hit++ = {judged.document, start, end - start, 0, judged.at - start};
+        }
+        if (by_id && end - start > 1) order_by_id(order, id_of, {first, hit});
+    }
+
+    // The places by id of hits that share a tie group.
+    template <class Order, class IdOf>
+    void order_by_id(const Order& order, IdOf id_of, std::span<Hit> hits) {
+        const std::uint32_t start = hits[0].start, size = hits[0].size;
         members_.clear();
-        if (order_ == Order::counted) {
-            const double key = group.keys()[found.row];
-            for (std::size_t i = 0; i < group.size(); ++i) {
-                if (group.keys()[i] == key) members_.push_back(i);
-            }
-        } else {
-            for (std::size_t i = found.start; i < found.start + found.size; ++i) {
-                members_.push_back(order_ == Order::given ? i : ranked_[i].row);
-            }
-        }
-    }
-
-    // Hits i up to `end` share a tie group.
-    void append(const Group& group, std::size_t query, std::size_t i, std::size_t end, std::vector<Hit>& hits) {
-        const std::size_t first = hits.size();
-        for (std::size_t k = i; k < end; ++k) {
-            const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-            const Found& found = found_[k];
-            hits.push_back({number(query), number(found.document), number(found.start), number(found.size), 0, 0});
-        }
-        if (found_[i].size == 1) return;
-        gather(group, found_[i]);
-        for (std::size_t k = i; k < end; ++k) {
-            const auto place = std::lower_bound(members_.begin(), members_.end(), found_[k].row) - members_.begin();
-            hits[first + k - i].by_input = place;
-        }
-        if (!by_id_) return;
-        const auto above = [&](std::size_t a, std::size_t b) { return group[a].id > group[b].id; };
+        for (std::uint32_t place = start; place < start + size; ++place) members_.emplace_back(id_of(order[place].row));
         // Counting costs the group's size for each hit, sorting its logarithm for each member.
-        const bool sort = end - i > static_cast<std::size_t>(std::bit_width(members_.size()));
-        if (sort) std::sort(members_.begin(), members_.end(), above);
-        for (std::size_t k = i; k < end; ++k) {
-            const std::size_t row = found_[k].row;
-            hits[first + k - i].by_id =
-                sort ? std::lower_bound(members_.begin(), members_.end(), row, above) - members_.begin()
-                     : std::count_if(members_.begin(), members_.end(), [&](std::size_t m) { return above(m, row); });
+        if (hits.size() <= static_cast<std::size_t>(std::bit_width(size))) {
+            for (Hit& hit : hits) {
+                const OrderedText id = members_[hit.by_input];
+                for (const OrderedText& other : members_) hit.by_id += other > id;
+            }
+            return;
+        }
+        ordered_.assign(members_.begin(), members_.end());
+        std::sort(ordered_.begin(), ordered_.end(), std::greater<OrderedText>());
+        for (Hit& hit : hits) {
+            const OrderedText& id = members_[hit.by_input];
+            const auto above = std::lower_bound(ordered_.begin(), ordered_.end(), id, std::greater<OrderedText>());
+            hit.by_id = static_cast<std::uint32_t>(above - ordered_.begin());
         }
     }
 
-    static constexpr std::size_t few = 16;
+    // The same for a few, without an order of the others.
+    template <class IdOf>
+    void count(std::span<const double> keys, bool by_id, IdOf id_of, std::vector<Hit>& hits) {
+        const auto first = static_cast<std::ptrdiff_t>(hits.size());
+        for (const Judged& judged : judged_) {
+            Hit hit{judged.document, 0, 0, 0, 0};
+            const double key = keys[judged.at];
+            std::uint64_t above = 0, equal = 0;  // as wide as keys, so that several are compared at once
+            for (const double other : keys) {
+                above += other > key;
+                equal += other == key;
+            }
+            hit.start = static_cast<std::uint32_t>(above);
+            hit.size = static_cast<std::uint32_t>(equal);
+            if (hit.size > 1) {
+                hit.by_input = static_cast<std::uint32_t>(std::count(keys.begin(), keys.begin() + judged.at, key));
+                for (std::size_t row = 0; by_id && row < keys.size(); ++row) {
+                    hit.by_id += keys[row] == key && id_of(row) > id_of(judged.at);
+                }
+            }
+            hits.push_back(hit);
+        }
+        std::sort(hits.begin() + first, hits.end(), [](const Hit& a, const Hit& b) {
+            return a.start != b.start ? a.start < b.start : a.by_input < b.by_input;
+        });
+    }
 
-    struct Ranked {
-        double key;
-        std::size_t row;
-    };
+    static constexpr std::size_t few = 8;
 
-    const bool by_id_;
-    Order order_ = Order::given;
-    std::vector<std::uint64_t> noted_;  // row in the upper half, place in `documents_` in the lower: quick to sort
-    std::vector<std::size_t> documents_;
-    std::vector<Found> found_;
-    std::vector<Ranked> ranked_;
-    std::vector<std::size_t> members_;
+    std::vector<Judged> judged_;  // by row
+    bool ascending_ = true;       // whether they are, so far
+    Ranking ranking_;
+    std::vector<std::uint64_t> is_judged_;    // a bit for each place
+    std::vector<std::uint32_t> document_at_;  // by place
+    std::vector<Judged> placed_;              // by place
+    std::vector<OrderedText> members_, ordered_;
 };
 
 }  // namespace cranfield

@@ -44,10 +44,8 @@ inline void join_columns(const TableView& table, const Index& index, Key key, bo
     tally.add(whole);
     const auto fill = [&](Group& group, std::size_t i) {
         if (is_fault(i)) return;
-        double value = table.score[i];
-        if (key == Key::score32) value = rounded(value);
-        if (key == Key::rank) value = table.rank ? -(*table.rank)[i] : -static_cast<double>(i);
-        group.add(table.document[i], value, i + 1);
+        const bool by_rank = key == Key::rank && table.rank;
+        group.add(table.document[i], by_rank ? -(*table.rank)[i] : key_of(key, table.score[i], i), i + 1);
     };
     join_grouped(codes, queries.texts(), index, by_id, fill, tally, crew);
 }

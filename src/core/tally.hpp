@@ -15,9 +15,10 @@ struct Segment {
     std::uint32_t number;  // of the index, or Ids::none
     std::uint64_t line;
     std::size_t length;
+    std::size_t hits;
 };
 
-// What one worker found in one block.
+// What one worker found in one block: the hits of its segments, one after the other.
 struct Part {
     std::vector<Segment> segments;
     std::vector<Hit> hits;
@@ -35,39 +36,27 @@ struct Part {
     }
 };
 
-// Hits as columns.
-struct HitColumns {
-    std::vector<std::int64_t> query, document, start, size, by_id, by_input;
-
-    explicit HitColumns(std::size_t length)
-        : query(length), document(length), start(length), size(length), by_id(length), by_input(length) {}
-
-    void set(std::size_t row, const Hit& hit) {
-        query[row] = hit.query;
-        document[row] = hit.document;
-        start[row] = hit.start;
-        size[row] = hit.size;
-        by_id[row] = hit.by_id;
-        by_input[row] = hit.by_input;
-    }
-
-    bool operator==(const HitColumns&) const = default;
-};
-
 class Tally {
 public:
     explicit Tally(const Index& index) : index_(index), known_(index.queries()) { hits_->list.clear(); }
 
     void add(const Part& part) {
         const std::lock_guard lock(mutex_);
+        const Hit* hits = part.hits.data();
         for (const Segment& segment : part.segments) {
             State& state = segment.number == Ids::none ? other(segment.query) : known_[segment.number];
             state.line = std::min(state.line, segment.line);
-            state.split |= state.length >= 0;
-            split_ |= state.split;
-            state.length = std::max<std::int64_t>(state.length, 0) + static_cast<std::int64_t>(segment.length);
+            if (state.length < 0) {
+                state.length = 0;
+                state.first = hits_->list.size();
+                state.hits = segment.hits;
+                hits_->list.insert(hits_->list.end(), hits, hits + segment.hits);
+            } else {
+                state.split = split_ = true;
+            }
+            state.length += static_cast<std::int64_t>(segment.length);
+            hits += segment.hits;
         }
-        hits_->list.insert(hits_->list.end(), part.hits.begin(), part.hits.end());
         faults_.merge(part.faults);
         rows_ += part.rows;
         if (part.tag_line < tag_line_) {
@@ -88,7 +77,6 @@ public:
 
     // Makes room for the split queries to be added again, each as one segment, and for all faults.
     void forget_split() {
-        std::erase_if(hits_->list, [&](const Hit& hit) { return known_[static_cast<std::size_t>(hit.query)].split; });
         for (std::vector<State>* states : {&known_, &other_}) {
             for (State& state : *states) {
                 if (state.split) state.length = -1;
@@ -122,14 +110,28 @@ public:
         return found;
     }
 
-    // Grouped by query; a query's hits stay in the order in which they were added.
-    HitColumns hits() const {
-        std::vector<std::size_t> next(index_.queries() + 1);
-        for (const Hit& hit : hits_->list) ++next[static_cast<std::size_t>(hit.query) + 1];
-        for (std::size_t q = 1; q < next.size(); ++q) next[q] += next[q - 1];
-        HitColumns columns(hits_->list.size());
-        for (const Hit& hit : hits_->list) columns.set(next[static_cast<std::size_t>(hit.query)]++, hit);
-        return columns;
+    std::size_t hits() const {
+        std::size_t total = 0;
+        for (const State& state : known_) total += state.hits;
+        return total;
+    }
+
+    // Six columns of `hits()` numbers each: query, document, start, size, by_id, by_input; by query, best first.
+    void copy_hits(std::int64_t* columns) const {
+        const std::size_t total = hits();
+        std::size_t row = 0;
+        for (std::size_t query = 0; query < known_.size(); ++query) {
+            const auto begin = static_cast<std::int64_t>(index_.begin(query));
+            for (std::size_t i = 0; i < known_[query].hits; ++i, ++row) {
+                const Hit& hit = hits_->list[known_[query].first + i];
+                columns[row] = static_cast<std::int64_t>(query);
+                columns[row + total] = begin + hit.document;
+                columns[row + 2 * total] = hit.start;
+                columns[row + 3 * total] = hit.size;
+                columns[row + 4 * total] = hit.by_id;
+                columns[row + 5 * total] = hit.by_input;
+            }
+        }
     }
 
 private:
@@ -142,6 +144,7 @@ private:
     struct State {
         std::int64_t length = -1;
         std::uint64_t line = ~std::uint64_t{0};
+        std::size_t first = 0, hits = 0;  // of its only segment
         bool split = false;
     };
 

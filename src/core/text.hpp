@@ -132,10 +132,13 @@ private:
 
         void close() {
             if (!open_) return;
+            const std::size_t first = part_.hits.size();
             if (fate_ == Fate::finish || fate_ == Fate::check) {
                 finisher_.finish(*group_, query_, fate_ == Fate::finish ? number_ : Ids::none, part_);
             }
-            if (fate_ == Fate::finish) part_.segments.push_back({query_, number_, line_, group_->size()});
+            if (fate_ == Fate::finish) {
+                part_.segments.push_back({query_, number_, line_, group_->size(), part_.hits.size() - first});
+            }
             open_ = false;
         }
 

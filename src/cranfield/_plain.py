@@ -214,6 +214,23 @@ def scan_run(opener: Opener) -> dict[str, Any]:
     }
 
 
+def scan_nested(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
+    """Every judgment of ``{query: {document: grade}}``, or None where there is something unusual."""
+    if not isinstance(mapping, dict) or not all(isinstance(judged, dict) for judged in mapping.values()):
+        return None
+    documents = [document for judged in mapping.values() for document in judged]
+    grades = [grade for judged in mapping.values() for grade in judged.values()]
+    if not ({*map(type, mapping), *map(type, documents)} <= {str} and {*map(type, grades)} <= {int, float}):
+        return None
+    try:
+        query, document = (_pack(text.encode() for text in texts) for texts in (mapping, documents))
+        grade = np.array(grades, np.float64)
+    except (UnicodeEncodeError, OverflowError):
+        return None
+    begin = np.cumsum([0, *(len(judged) for judged in mapping.values())], dtype=np.int64)
+    return {"query": query, "begin": begin, "document": document, "grade": grade} if np.isfinite(grade).all() else None
+
+
 def join_text(opener: Opener, index: Index, key: str, by_id: bool) -> dict[str, Any]:
     """Where the judged documents stand in a run file."""
     faults = _Faults()

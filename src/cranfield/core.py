@@ -1,6 +1,6 @@
 """The seam to the native core: text in, columns out; ids joined; positions found.
 
-``_core`` (C++) and ``_plain`` (Python, the oracle of the first) export the same seven names:
+``_core`` (C++) and ``_plain`` (Python, the oracle of the first) export the same names:
 
 ``Index(queries, begin, documents)``
     The judged ids, hashed once and used for any number of runs. ``queries`` and ``documents`` are
@@ -13,6 +13,11 @@
 ``scan_run(opener) -> dict``
     The same for runs: ``query``, ``query_of``, ``document``, ``rank`` (float64; NaN where it is no
     number), ``score``, ``line``, and ``tag``: bytes, of the first line.
+
+``scan_nested(mapping) -> dict | None``
+    Judgments that are ``{query: {document: grade}}``: ``query`` and ``document``: ``(offsets, data)``; ``begin``: query
+    q's documents are rows ``begin[q]:begin[q+1]``; ``grade``: float64. None where not everything is a dict, a str that
+    UTF-8 can hold, or a finite int or float: what is wrong then, if anything, is for the caller to find out.
 
 ``join_text(opener, index, key, by_id) -> dict``
 ``join_table(query, document, score, rank, index, key, by_id) -> dict``
@@ -87,6 +92,7 @@ else:
 Index = implementation.Index
 scan_qrels = implementation.scan_qrels
 scan_run = implementation.scan_run
+scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict

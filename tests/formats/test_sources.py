@@ -89,6 +89,19 @@ def test_dict_qrels() -> None:
     assert judged(formats.read_qrels(labelled)) == labelled
 
 
+def test_dict_qrels_of_any_kind_of_number() -> None:
+    grades = {"q": {"b": 2, "a": 0}, "é": {}, "r": {"€": -1, "d": 3}}
+    usual = formats.read_qrels(grades)
+    numpy_s = formats.read_qrels({q: {d: np.int64(grade) for d, grade in docs.items()} for q, docs in grades.items()})
+    for name in ("queries", "documents"):
+        column, other = getattr(usual, name), getattr(numpy_s, name)
+        assert (list(column), column.offsets.dtype, column.data.dtype) == (list(other), np.int64, np.uint8)
+    for name in ("begin", "grade"):
+        np.testing.assert_array_equal(getattr(usual, name), getattr(numpy_s, name))
+        assert getattr(usual, name).dtype == getattr(numpy_s, name).dtype
+    assert (usual.labels, usual.repeated, usual.intents) == (None, 0, None)
+
+
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
 def test_files(pack: Any, tmp_path: Path) -> None:
     path = tmp_path / "my.run.dat"  # the name says nothing of the compression

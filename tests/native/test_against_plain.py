@@ -329,6 +329,46 @@ def test_join_dict_of_rankings_that_threads_share(odd: Any, key: str, by_id: boo
             same(_core.join_dict(mapping, native, key, by_id), _plain.join_dict(mapping, plain, key, by_id))
 
 
+def spread(rng: random.Random, kind: str) -> float:
+    """A score, of a system whose scores are far from evenly spread."""
+    x = rng.random()
+    match kind:
+        case "even":
+            return x
+        case "around zero":
+            return rng.gauss(0, 1)
+        case "exponential":
+            return 10.0 ** rng.uniform(-300, 300)
+        case "outliers":
+            return 1e300 * x if x < 0.01 else 1 + 1e-9 * x
+        case "infinite":
+            return rng.choice([x, x, x, float("inf"), float("-inf")])
+        case "subnormal":
+            return rng.randrange(500) * 5e-324
+        case "tied":
+            return float(rng.randrange(40))
+        case _:
+            return rng.choice([0.0, -0.0, x, -x])
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "kind", ["even", "around zero", "exponential", "outliers", "infinite", "subnormal", "tied", "two zeros"]
+)
+def test_scores_of_any_distribution(kind: str, key: str) -> None:
+    rng = random.Random(1)
+    for n in (10, 23, 24, 25, 64, 500, 3000):
+        documents = [b"%d" % d for d in rng.sample(range(10 * n), n)]
+        score = [spread(rng, kind) for _ in documents]
+        rank = np.array([rng.randrange(n) for _ in documents], np.float64)
+        ranking = {document.decode(): x for document, x in zip(documents, score, strict=True)}
+        for judged in (1, 8, 9, n // 3, n):
+            native, plain = indices({b"q": rng.sample(documents, min(judged, n))})
+            same(_core.join_dict({"q": ranking}, native, key, True), _plain.join_dict({"q": ranking}, plain, key, True))
+            columns = column([b"q"] * n), column(documents), np.array(score), rank
+            same(_core.join_table(*columns, native, key, True), _plain.join_table(*columns, plain, key, True))
+
+
 def test_join_dict_while_a_score_changes_another_ranking() -> None:
     class Meddler:
         def __float__(self) -> float:
@@ -337,8 +377,11 @@ def test_join_dict_while_a_score_changes_another_ranking() -> None:
 
     mapping: dict[str, Any] = {"1": {"a": Meddler()}, "2": {"a": 2.0, "b": 1.0}, "3": {"a": 1.0}}
     native, _ = indices({b"1": [b"a"], b"2": [b"a"], b"3": [b"a"]})
+    # Rankings of plain numbers are read before any Python code runs.
     result = _core.join_dict(mapping, native, "score", False)
-    assert result["query"].tolist() == [0, 2]
+    assert result["query"].tolist() == [0, 1, 2]
+    assert result["length"].tolist() == [1, 2, 1]
+    assert mapping["2"] == {}
 
 
 # ---- the scans
@@ -357,6 +400,31 @@ def with_repeats(plain: dict[str, Any], kind: str) -> dict[str, Any]:
         if earlier != row and (kind == "duplicate" or plain["grade"][earlier] != plain["grade"][row]):
             faults.append((line, kind, queries[q], document[:80], int(plain["line"][earlier])))
     return {"faults": faults[:20], "faults_total": len(faults)} if faults else plain
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_scan_nested(seed: int) -> None:
+    rng = random.Random(seed)
+    unusual = 0
+    for _ in range(TRIALS):
+        bad = rng.choice([0, 0, 0.05])
+        grades = [0, 1, 2, -1, 0.5, 3.0, 2**60 + 1]
+        odd = [True, np.int64(1), np.float64(2), None, "1", float("nan"), float("inf"), 10**400, {"1": 1}]
+        mapping = rng.choice([dict, Ranking])()
+        for query in rng.sample(QUERIES[: 6 + (bad > 0)], rng.randrange(0, 6)):
+            documents = rng.sample(DOCUMENTS[:30], rng.randrange(0, 20))
+            judged = rng.choice([dict, Ranking])(
+                (name(rng, document, bad), rng.choice(odd if rng.random() < bad else grades)) for document in documents
+            )
+            mapping[name(rng, query, bad)] = None if rng.random() < bad / 4 else judged
+        native, plain = _core.scan_nested(mapping), _plain.scan_nested(mapping)
+        if plain is None:
+            assert native is None
+            unusual += 1
+        else:
+            same(native, plain)
+    assert 0 < unusual < TRIALS
+    assert _core.scan_nested([("q", {"d": 1})]) is None
 
 
 def same_scan(native: dict[str, Any], plain: dict[str, Any], kind: str) -> None:

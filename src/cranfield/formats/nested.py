@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield import core
 from cranfield.data import Floats, Judgments, Strings
 from cranfield.errors import InputError
 from cranfield.formats.faults import Fault, Place, input_error, shown
@@ -17,9 +18,9 @@ from cranfield.formats.judging import Rows, judgments
 
 def rankings(source: Mapping[Any, Any], place: Place) -> dict[str, dict[str, float]]:
     """The dict as it is, after a look at its shape; ids and scores are looked at when they are used."""
-    _shaped(source, place)
     if type(source) is dict and all(type(ranking) is dict for ranking in source.values()):
         return source
+    _shaped(source, place)
     return {query: dict(ranking) for query, ranking in source.items()}
 
 
@@ -41,6 +42,15 @@ def document_at(source: Mapping[str, Mapping[str, Any]], entry: int) -> str:
 
 def graded(source: Mapping[Any, Any], name: str, place: Place) -> Judgments:
     """Judgments from ``{query: {document: grade}}`` or ``{query: {document: {subtopic: grade}}}``."""
+    columns = core.scan_nested(source)
+    if columns is not None:
+        queries, documents = Strings(*columns["query"]), Strings(*columns["document"])
+        return Judgments(name, queries, columns["begin"], documents, columns["grade"])
+    return _graded(source, name, place)
+
+
+def _graded(source: Mapping[Any, Any], name: str, place: Place) -> Judgments:
+    """The same for grades of any kind of number, for subtopics, and for whatever is wrong."""
     _shaped(source, place)
     names = list(source)
     query_of = np.repeat(np.arange(len(source)), [len(judged) for judged in source.values()])
