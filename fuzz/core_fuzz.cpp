@@ -28,13 +28,19 @@ bool equal(Faults& a, Faults& b) {
            std::equal(a.shown().begin(), a.shown().end(), b.shown().begin(), b.shown().end(), equal_faults);
 }
 
-void require_equal(Tally& a, Tally& b, const char* what) {
+void require_equal(Tally& a, Tally& b, const Settings& settings, const char* what) {
     require(equal(a.faults(), b.faults()), what);
     if (a.faults().total() != 0) return;
-    std::vector<std::int64_t> hits(6 * a.hits()), other_hits(6 * b.hits());
-    a.copy_hits(hits.data());
-    b.copy_hits(other_hits.data());
-    require(hits == other_hits, what);
+    using Numbers = std::vector<std::int64_t>;
+    for (std::size_t key = 0; key < settings.keys.size(); ++key) {
+        Numbers hits(Tally::columns * a.hits()), other_hits(Tally::columns * b.hits());
+        a.copy_hits(key, hits.data());
+        b.copy_hits(key, other_hits.data());
+        require(hits == other_hits, what);
+        Numbers tops(Tally::columns * a.tops(key)), other_tops(Tally::columns * b.tops(key));
+        const Strings ids = a.copy_tops(key, tops.data()), other_ids = b.copy_tops(key, other_tops.data());
+        require(tops == other_tops && ids.offsets == other_ids.offsets && ids.bytes == other_ids.bytes, what);
+    }
     require(a.lengths() == b.lengths() && a.rows() == b.rows(), what);
     const auto [ids, lengths] = a.others();
     const auto [other_ids, other_lengths] = b.others();
@@ -109,8 +115,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const unsigned choice = data[0];
     const Text text(reinterpret_cast<const char*>(data) + 1, size - 1);
-    const Key key = choice % 3 == 0 ? Key::score : choice % 3 == 1 ? Key::score32 : Key::rank;
     const bool by_id = (choice & 0x40) == 0;
+    Settings settings{{Key::score}, by_id, choice % 5};
+    if (choice % 3 != 0) settings.keys.push_back(Key::score32);
+    if (choice % 3 == 2) settings.keys.insert(settings.keys.begin(), Key::rank);
     const std::size_t block = std::size_t{1} << (choice % 11);
     Crew one(1, [] {});
 
@@ -123,18 +131,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     scan<6>(run_text, block, one, run);
 
     const Index index = judged(run);
-    TextJoin whole(index, key, by_id, std::size_t{1} << 20);
+    TextJoin whole(index, settings, std::size_t{1} << 20);
     join(whole, text, 1);
-    TextJoin pieces(index, key, by_id, block);
+    TextJoin pieces(index, settings, block);
     join(pieces, text, 1 + choice % 3);
-    require_equal(whole.tally(), pieces.tally(), "blocks change the result");
+    require_equal(whole.tally(), pieces.tally(), settings, "blocks change the result");
 
-    if (run.faults.total() == 0 && key != Key::rank) {
+    if (run.faults.total() == 0 && !settings.by_rank()) {
         Strings queries;
         for (const std::int64_t code : run.query_of) queries.add(run.query.texts()[static_cast<std::size_t>(code)]);
-        Tally table(index);
-        join_columns({view(queries), view(run.document), run.score, std::nullopt}, index, key, by_id, table, one);
-        require_equal(whole.tally(), table, "a table gives another result than its text");
+        Tally table(index, settings);
+        join_columns({view(queries), view(run.document), run.score, std::nullopt}, index, settings, table, one);
+        require_equal(whole.tally(), table, settings, "a table gives another result than its text");
         require(whole.tally().tag() == run.tag, "tags differ");
     }
 

@@ -1,7 +1,7 @@
 // Joins a run that is a dict of dicts.
 //
 // A dict cannot repeat an id. So the judged ids are what is hashed into a table, which is small, and each ranking's ids
-// are looked up there as they pass. The objects lie all over the memory, so that reading them is mostly waiting for it;
+// are looked up there as they pass a filter. The objects lie all over the memory, so that reading them is mostly waiting for it;
 // several threads wait at the same time. The caller holds the GIL all the while and runs no Python code meanwhile.
 #pragma once
 
@@ -14,20 +14,20 @@ namespace cranfield {
 
 class DictJoin {
 public:
-    DictJoin(const Index& index, Key key, bool by_id, Tally& tally, Crew& crew)
-        : index_(index), key_(key), by_id_(by_id), tally_(tally), crew_(crew) {}
+    DictJoin(const Index& index, const Settings& settings, Tally& tally, Crew& crew)
+        : index_(index), settings_(settings), tally_(tally), crew_(crew) {}
 
     void join(const nb::object& mapping) {
         for (auto& [query, ranking] : items_of(as_dict(mapping))) {
             take(std::move(query), as_dict(ranking));
-            if (rows_ - first_row_ >= portion) finish_waiting();
+            if (rows_ - first_row_ >= portion) join_pending();
         }
-        finish_waiting();
+        join_pending();
     }
 
 private:
     // A query whose ranking has not been read yet.
-    struct Waiting {
+    struct Pending {
         nb::object query, ranking;
         std::uint64_t place;      // among the queries, from 1
         std::uint64_t first_row;  // rows before its own
@@ -38,13 +38,14 @@ private:
     };
 
     void take(nb::object query, nb::object ranking) {
-        Waiting& one = waiting_.emplace_back(std::move(query), std::move(ranking), ++queries_, rows_);
-        rows_ += static_cast<std::uint64_t>(PyDict_Size(one.ranking.ptr()));
-        one.named = encode(one.query, one.name);
-        if (one.named) one.number = index_.find(one.name);
+        pending_.push_back({std::move(query), std::move(ranking), ++queries_, rows_});
+        Pending& entry = pending_.back();
+        rows_ += static_cast<std::uint64_t>(PyDict_Size(entry.ranking.ptr()));
+        entry.named = encode(entry.query, entry.name);
+        if (entry.named) entry.number = index_.find(entry.name);
     }
 
-    void finish_waiting() {
+    void join_pending() {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         if (threads_can_read && rows_ - first_row_ >= worth_sharing) {
             std::atomic<std::size_t> turn = 0;
@@ -52,25 +53,24 @@ private:
         }
         std::atomic<std::size_t> turn = 0;
         read_all<false>(turn);
-        for (const Waiting& one : waiting_) {
-            if (!one.done) read_anything(one);
+        for (const Pending& entry : pending_) {
+            if (!entry.done) read_anything(entry);
         }
-        waiting_.clear();
+        pending_.clear();
         names_.clear();
         first_row_ = rows_;
     }
 
-    // What it takes to read rankings one after the other.
+    // What it takes to read rankings entry after the other.
     struct Reader {
         DictRows rows;
-        Filter filter;
+        std::vector<std::uint64_t> filter_words;
         Lookup lookup;
-        std::vector<std::pair<std::size_t, std::uint64_t>> candidates;  // rows that may be judged, and their hashes
         Locator locator;
         Part part;
 
         std::size_t weight() const {
-            return rows.weight() + lookup.weight() + locator.weight() + part.hits.capacity() * sizeof(Hit);
+            return rows.weight() + lookup.weight() + locator.weight() + part.weight();
         }
     };
 
@@ -78,11 +78,11 @@ private:
     void read_all(std::atomic<std::size_t>& turn) {
         const Borrowed<Reader> reader;
         reader->part.clear();
-        for (std::size_t i = turn++; i < waiting_.size(); i = turn++) {
-            Waiting& one = waiting_[i];
-            if (one.done || !one.named) continue;
-            one.done = read<Shared>(*reader, one);
-            if (reader->part.hits.size() >= enough_hits) {
+        for (std::size_t i = turn++; i < pending_.size(); i = turn++) {
+            Pending& entry = pending_[i];
+            if (entry.done || !entry.named) continue;
+            entry.done = read<Shared>(*reader, entry);
+            if (reader->part.size() >= enough) {
                 tally_.add(reader->part);
                 reader->part.clear();
             }
@@ -90,68 +90,68 @@ private:
         tally_.add(reader->part);
     }
 
+    // False where Python has to read.
     template <bool Shared>
-    bool read(Reader& reader, const Waiting& one) {
+    bool read(Reader& reader, const Pending& entry) {
+        reader.locator.clear();
+        const bool done = entry.number == Ids::none
+                              ? reader.rows.template read<Shared>(entry.ranking.ptr(), [](Text) { return 0u; })
+                              : find_judged<Shared>(reader, entry);
+        if (!done) return false;
+        const DictRows& rows = reader.rows;
+        const auto id_of = [&](std::size_t row) { return rows.id(row); };
+        reader.locator.locate(rows.scores(), {}, settings_, id_of, reader.part.found);
+        reader.part.rows += rows.size();
+        reader.part.close_segment(entry.name, entry.number, entry.place, rows.size());
+        return true;
+    }
+
+    template <bool Shared>
+    bool find_judged(Reader& reader, const Pending& entry) {
         DictRows& rows = reader.rows;
-        Part& part = reader.part;
-        const std::size_t first = part.hits.size();
-        if (one.number == Ids::none) {
-            if (!rows.template read<Shared>(one.ranking.ptr(), key_, [](std::size_t) {})) return false;
-        } else {
-            const JudgedRows judged = index_.judged(one.number);
-            reader.filter.build(judged);
-            reader.candidates.resize(static_cast<std::size_t>(PyDict_Size(one.ranking.ptr())) + 1);
-            std::pair<std::size_t, std::uint64_t>* candidate = reader.candidates.data();
-            const auto sift = [&](std::size_t row) {
-                const std::uint64_t h = hash(rows.id(row));
-                // Always written, because whether a document is judged cannot be predicted.
-                *candidate = {row, h};
-                candidate += reader.filter.passes(h);
-            };
-            if (!rows.template read<Shared>(one.ranking.ptr(), key_, sift)) return false;
-            reader.lookup.build(judged, [](std::size_t, std::size_t) {});
-            reader.locator.clear();
-            for (const auto* each = reader.candidates.data(); each != candidate; ++each) {
-                const std::size_t document = reader.lookup.find(judged, each->second, rows.id(each->first));
-                if (document != Lookup::none) reader.locator.note(each->first, document);
-            }
-            reader.locator.locate(rows.keys(), by_id_, [&](std::size_t row) { return rows.id(row); }, part.hits);
+        const JudgedRows judged = index_.judged(entry.number);
+        const Filter filter(judged, reader.filter_words);
+        const auto passes = [filter](Text id) { return filter.passes(id); };
+        if (!rows.template read<Shared>(entry.ranking.ptr(), passes)) return false;
+        reader.lookup.build(judged, [](std::size_t, std::size_t) {});
+        for (const std::uint32_t row : rows.candidates()) {
+            const std::size_t document = reader.lookup.find(judged, hash(rows.id(row)), rows.id(row));
+            if (document != Lookup::none) reader.locator.note(row, document);
         }
-        part.rows += rows.size();
-        part.segments.push_back({one.name, one.number, one.place, rows.size(), part.hits.size() - first});
         return true;
     }
 
     // Any keys and values, every fault.
-    void read_anything(const Waiting& one) {
+    void read_anything(const Pending& entry) {
         Part part;
-        std::uint64_t row = one.first_row;
-        if (!one.named) {
-            part.faults.add(row + 1, "id", {}, shown(one.query));
+        std::uint64_t row = entry.first_row;
+        if (!entry.named) {
+            part.faults.add(row + 1, "id", {}, shown(entry.query));
             tally_.add(part);
             return;
         }
+        // Kept to the end: what runs here may take rows out of the ranking.
+        const auto items = items_of(entry.ranking);
         Group group;
-        for (const auto& [id, score] : items_of(one.ranking)) {
+        for (const auto& [id, score] : items) {
             ++row;
             Text name;
             if (!encode(id, name)) {
-                part.faults.add(row, "id", one.name, shown(id));
+                part.faults.add(row, "id", entry.name, shown(id));
             } else if (const std::optional<double> value = number(score); !value) {
-                part.faults.add(row, "score", one.name, shown(score));
+                part.faults.add(row, "score", entry.name, shown(score));
             } else if (std::isnan(*value)) {
-                part.faults.add(row, "nan", one.name, "nan");
+                part.faults.add(row, "nan", entry.name, "nan");
             } else {
-                group.add(name, key_of(key_, *value, row), row);
+                group.add(name, *value, 0, row);
             }
         }
-        Finisher(index_, by_id_).finish(group, one.name, one.number, part);
-        part.rows = row - one.first_row;
-        part.segments.push_back({one.name, one.number, one.place, group.size(), part.hits.size()});
+        Finisher(index_, settings_).finish(group, entry.name, entry.number, entry.place, part);
+        part.rows = row - entry.first_row;
         tally_.add(part);
     }
 
-    // The text lives as long as the id, or until what waits is done.
+    // The text lives as long as the id, or until the pending queries are joined.
     bool encode(const nb::object& id, Text& name) {
         if (!PyUnicode_Check(id.ptr())) return false;
         Py_ssize_t size = 0;
@@ -194,17 +194,16 @@ private:
 
     static constexpr std::size_t portion = std::size_t{1} << 20;  // rows between two looks for an interrupt
     static constexpr std::size_t worth_sharing = std::size_t{1} << 13;
-    static constexpr std::size_t enough_hits = std::size_t{1} << 12;
+    static constexpr std::size_t enough = std::size_t{1} << 12;  // hits to hand over together
 
     const Index& index_;
-    const Key key_;
-    const bool by_id_;
+    const Settings& settings_;
     Tally& tally_;
     Crew& crew_;
-    std::vector<Waiting> waiting_;
+    std::vector<Pending> pending_;
     std::deque<std::string> names_;
     std::uint64_t rows_ = 0;       // of the queries taken
-    std::uint64_t first_row_ = 0;  // of those that wait
+    std::uint64_t first_row_ = 0;  // of the pending ones
     std::uint64_t queries_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <span>
 
-#include "key.hpp"
 #include "python.hpp"
 
 namespace cranfield {
@@ -63,37 +62,42 @@ inline constexpr bool threads_can_read = true;
 
 class DictRows {
 public:
-    // Reads an exact dict if all ids and scores can be read and no score is NaN. Calls `visit(row)` for each row while
-    // its id is at hand.
-    template <bool Shared, class Visit>
-    bool read(PyObject* dict, Key key, Visit visit) {
+    // Reads an exact dict if all ids and scores can be read and no score is NaN. The candidates are the rows for whose
+    // id `passes` gives 1 and not 0.
+    template <bool Shared, class Passes>
+    bool read(PyObject* dict, Passes passes) {
         const auto length = static_cast<std::size_t>(PyDict_Size(dict));
-        if (ids_.size() < length) {
-            ids_.resize(length);
-            keys_.resize(length);
+        if (ids_.size() <= length) {
+            ids_.resize(length + 1);
+            scores_.resize(length + 1);
+            candidates_.resize(length + 1);
         }
+        size_ = passed_ = 0;
+        std::size_t row = 0, passed = 0;
         PyObject *id, *score;
-        Py_ssize_t position = 0;
-        std::size_t row = 0;
-        while (PyDict_Next(dict, &position, &id, &score)) {
-            double value = 0;
-            if (!read_id<Shared>(id, ids_[row]) || !read_number<Shared>(score, value) || std::isnan(value)) return false;
-            keys_[row] = key_of(key, value, row);
-            visit(row++);
+        for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &id, &score); ++row) {
+            if (!read_id<Shared>(id, ids_[row]) || !read_number<Shared>(score, scores_[row])) return false;
+            if (std::isnan(scores_[row])) return false;
+            // Always written, because whether a document is judged cannot be predicted.
+            candidates_[passed] = static_cast<std::uint32_t>(row);
+            passed += passes(ids_[row]);
         }
         size_ = row;
+        passed_ = passed;
         return true;
     }
 
     std::size_t size() const { return size_; }
     Text id(std::size_t row) const { return ids_[row]; }
-    std::span<const double> keys() const { return {keys_.data(), size_}; }
-    std::size_t weight() const { return ids_.capacity() * (sizeof(Text) + sizeof(double)); }
+    std::span<const double> scores() const { return {scores_.data(), size_}; }
+    std::span<const std::uint32_t> candidates() const { return {candidates_.data(), passed_}; }
+    std::size_t weight() const { return ids_.capacity() * (sizeof(Text) + sizeof(double) + sizeof(std::uint32_t)); }
 
 private:
     std::vector<Text> ids_;
-    std::vector<double> keys_;
-    std::size_t size_ = 0;
+    std::vector<double> scores_;
+    std::vector<std::uint32_t> candidates_;
+    std::size_t size_ = 0, passed_ = 0;
 };
 
 }  // namespace cranfield

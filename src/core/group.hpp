@@ -17,12 +17,18 @@ struct Row {
 
 class Group {
 public:
-    void clear() { size_ = 0; }
+    // Rows to come have ranks, or not.
+    void clear(bool ranked) {
+        size_ = 0;
+        ranked_ = ranked;
+        if (ranked) ranks_.resize(rows_.size());
+    }
 
-    void add(Text id, double key, std::uint64_t line) {
+    void add(Text id, double score, double rank, std::uint64_t line) {
         if (size_ == rows_.size()) grow();
         rows_[size_] = {id, cranfield::hash(id), line};
-        keys_[size_] = key;
+        scores_[size_] = score;
+        if (ranked_) ranks_[size_] = rank;
         ++size_;
     }
 
@@ -30,21 +36,26 @@ public:
     Text id(std::size_t row) const { return rows_[row].id; }
     std::uint64_t hash(std::size_t row) const { return rows_[row].hash; }
     std::uint64_t line(std::size_t row) const { return rows_[row].line; }
-    std::span<const double> keys() const { return {keys_.data(), size_}; }
-    std::size_t weight() const { return rows_.capacity() * (sizeof(Row) + sizeof(double)); }
+    std::span<const double> scores() const { return {scores_.data(), size_}; }
+    std::span<const double> ranks() const { return {ranks_.data(), ranked_ ? size_ : 0}; }
+    std::size_t weight() const {
+        return rows_.capacity() * sizeof(Row) + (scores_.capacity() + ranks_.capacity()) * sizeof(double);
+    }
 
 private:
     void grow() {
         if (size_ >= most_rows) throw std::length_error("more than 2^31 documents for one query");
         rows_.resize(std::max<std::size_t>(1024, 2 * size_));
-        keys_.resize(rows_.size());
+        scores_.resize(rows_.size());
+        if (ranked_) ranks_.resize(rows_.size());
     }
 
     static constexpr std::size_t most_rows = std::size_t{1} << 31;
 
     std::vector<Row> rows_;
-    std::vector<double> keys_;
+    std::vector<double> scores_, ranks_;
     std::size_t size_ = 0;
+    bool ranked_ = false;
 };
 
 // A hash table of rows, which have `size()`, `hash(row)` and `id(row)`: of the documents retrieved where these may
@@ -101,29 +112,45 @@ private:
     std::size_t mask_ = 0;
 };
 
-// Tells most hashes that no row of a few has, without a look at the rows.
+// Says of nearly every id that no row has that no row has it, by its last bytes.
 class Filter {
 public:
+    // `words` is where the filter keeps its bits.
     template <class Rows>
-    void build(const Rows& rows) {
+    Filter(const Rows& rows, std::vector<std::uint64_t>& words) {
         const std::size_t bits = std::bit_ceil(std::max<std::size_t>(1024, 32 * rows.size()));
-        mask_ = bits - 1;
-        words_.assign(bits / 64, 0);
+        words.assign(bits / 64, 0);
+        words_ = words.data();
+        shift_ = 64 - std::countr_zero(bits);
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            const std::uint64_t bit = rows.hash(row) & mask_;
-            words_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+            const std::uint64_t bit = bit_of(rows.id(row));
+            words[bit / 64] |= std::uint64_t{1} << (bit % 64);
         }
     }
 
-    // 0 where no row has the hash, else mostly 1.
-    std::size_t passes(std::uint64_t hash) const {
-        const std::uint64_t bit = hash & mask_;
+    // 0 or 1.
+    std::size_t passes(Text id) const {
+        const std::uint64_t bit = bit_of(id);
         return (words_[bit / 64] >> (bit % 64)) & 1;
     }
 
 private:
-    std::vector<std::uint64_t> words_;
-    std::uint64_t mask_ = 0;
+    std::uint64_t bit_of(Text id) const {
+        const char* const end = id.data() + id.size();
+        std::uint64_t tail = 0;
+        if (id.size() >= 8) {
+            tail = load<std::uint64_t>(end - 8);
+        } else if (id.size() >= 4) {
+            tail = (std::uint64_t{load<std::uint32_t>(id.data())} << 32) ^ load<std::uint32_t>(end - 4);
+        } else {
+            for (const char c : id) tail = (tail << 8) | static_cast<unsigned char>(c);
+        }
+        return (tail * factor_) >> shift_;
+    }
+
+    const std::uint64_t* words_;
+    std::uint64_t factor_ = seed.c;
+    int shift_;
 };
 
 }  // namespace cranfield

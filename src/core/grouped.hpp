@@ -10,42 +10,50 @@
 
 namespace cranfield {
 
-// Checks a query's rows for duplicates and finds its judged documents among them.
+// Checks a query's rows for duplicates and finds its judged and its first documents among them.
 class Finisher {
 public:
-    Finisher(const Index& index, bool by_id) : index_(index), by_id_(by_id) {}
+    Finisher(const Index& index, const Settings& settings) : index_(index), settings_(settings) {}
 
-    void finish(const Group& group, Text query, std::uint32_t number, Part& part) {
+    void check(const Group& group, Text query, Faults& faults) {
         lookup_->build(group, [&](std::size_t row, std::size_t first) {
-            part.faults.add(group.line(row), "duplicate", query, group.id(row), group.line(first));
+            faults.add(group.line(row), "duplicate", query, group.id(row), group.line(first));
         });
-        if (number == Ids::none) return;
+    }
+
+    // Adds the group to the part as a segment that begins at `line`.
+    void finish(const Group& group, Text query, std::uint32_t number, std::uint64_t line, Part& part) {
+        check(group, query, part.faults);
         locator_->clear();
-        const JudgedRows judged = index_.judged(number);
-        for (std::size_t document = 0; document != judged.size(); ++document) {
-            const std::size_t row = lookup_->find(group, judged.hash(document), judged.id(document));
-            if (row != Lookup::none) locator_->note(row, document);
+        if (number != Ids::none) {
+            const JudgedRows judged = index_.judged(number);
+            for (std::size_t document = 0; document != judged.size(); ++document) {
+                const std::size_t row = lookup_->find(group, judged.hash(document), judged.id(document));
+                if (row != Lookup::none) locator_->note(row, document);
+            }
         }
-        locator_->locate(group.keys(), by_id_, [&](std::size_t row) { return group.id(row); }, part.hits);
+        const auto id_of = [&](std::size_t row) { return group.id(row); };
+        locator_->locate(group.scores(), group.ranks(), settings_, id_of, part.found);
+        part.close_segment(query, number, line, group.size());
     }
 
 private:
     const Index& index_;
-    const bool by_id_;
+    const Settings& settings_;
     const Borrowed<Lookup> lookup_;
     const Borrowed<Locator> locator_;
 };
 
-// `codes[i]` numbers the query of row i among `queries`; `fill(group, i)` adds that row to a group. Every
-// query becomes one segment of the tally.
+// `codes[i]` numbers the query of row i among `queries`; `fill(group, i)` adds that row to a group, with its rank where
+// rows are ranked. Every query becomes one segment of the tally.
 template <class Fill>
-void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& queries, const Index& index, bool by_id,
-                  Fill fill, Tally& tally, Crew& crew) {
+void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& queries, const Index& index,
+                  const Settings& settings, bool ranked, Fill fill, Tally& tally, Crew& crew) {
     const Grouping rows(codes, queries.size());
     std::atomic<std::size_t> turn = 0;
     constexpr std::size_t portion = 16;
     const auto work = [&] {
-        Finisher finisher(index, by_id);
+        Finisher finisher(index, settings);
         const Borrowed<Group> group;
         Part part;
         for (;;) {
@@ -54,13 +62,10 @@ void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& querie
             part.clear();
             for (std::size_t code = first; code < std::min(first + portion, queries.size()); ++code) {
                 crew.breathe();
-                group->clear();
+                group->clear(ranked);
                 rows.visit(code, [&](std::size_t row) { fill(*group, row); });
-                const std::uint32_t number = index.find(queries[code]);
-                const std::size_t first = part.hits.size();
-                finisher.finish(*group, queries[code], number, part);
                 const std::uint64_t line = group->size() == 0 ? 0 : group->line(0);
-                part.segments.push_back({queries[code], number, line, group->size(), part.hits.size() - first});
+                finisher.finish(*group, queries[code], index.find(queries[code]), line, part);
             }
             tally.add(part);
         }

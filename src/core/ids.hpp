@@ -19,6 +19,13 @@ struct Strings {
         return {bytes.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
     }
 
+    void clear() {
+        offsets.resize(1);
+        bytes.clear();
+    }
+
+    std::size_t weight() const { return offsets.capacity() * sizeof(std::int64_t) + bytes.capacity(); }
+
     void add(Text text) {
         bytes.insert(bytes.end(), text.begin(), text.end());
         offsets.push_back(static_cast<std::int64_t>(bytes.size()));

@@ -33,11 +33,19 @@ unsigned crew_size() {
     return static_cast<unsigned>(std::min<std::size_t>(setting("CRANFIELD_THREADS", default_crew()), 64));
 }
 
-Key key_named(const std::string& name) {
-    if (name == "score") return Key::score;
-    if (name == "score32") return Key::score32;
-    if (name == "rank") return Key::rank;
-    throw nb::value_error("key must be \"score\", \"score32\" or \"rank\"");
+Settings settings_of(const nb::sequence& names, bool by_id, std::int64_t top) {
+    static constexpr const char* wrong = "keys must be one or more of \"score\", \"score32\" and \"rank\", each once";
+    Settings settings{{}, by_id, static_cast<std::size_t>(top)};
+    for (nb::handle name : names) {
+        const auto is = [&](const char* known) { return name.equal(nb::str(known)); };
+        if (!is("score") && !is("score32") && !is("rank")) throw nb::value_error(wrong);
+        const Key key = is("score") ? Key::score : is("score32") ? Key::score32 : Key::rank;
+        if (std::count(settings.keys.begin(), settings.keys.end(), key) != 0) throw nb::value_error(wrong);
+        settings.keys.push_back(key);
+    }
+    if (settings.keys.empty()) throw nb::value_error(wrong);
+    if (top < 0) throw nb::value_error("top must not be negative");
+    return settings;
 }
 
 void check_signals() {
@@ -45,14 +53,32 @@ void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-nb::dict result_of(Tally& tally) {
+// The columns of a two-dimensional array, which is one piece of memory: making an array takes longer than filling it
+// where it is short.
+nb::dict columns_of(const NewArray<std::int64_t>& array, const std::array<const char*, Tally::columns>& names) {
+    nb::dict columns;
+    for (std::size_t i = 0; i < names.size(); ++i) columns[names[i]] = array.object()[i];
+    return columns;
+}
+
+nb::dict result_of(Tally& tally, const Settings& settings) {
     nb::dict result;
     if (tally.faults().total() == 0) {
-        // In one piece: making an array takes longer than filling it where there are few hits.
-        static constexpr const char* names[] = {"query", "document", "start", "size", "by_id", "by_input"};
-        const NewArray<std::int64_t> hits(nb::make_tuple(std::size(names), tally.hits()));
-        tally.copy_hits(hits.data());
-        for (std::size_t i = 0; i < std::size(names); ++i) result[names[i]] = hits.object()[i];
+        nb::list hits, tops;
+        for (std::size_t key = 0; key < settings.keys.size(); ++key) {
+            const NewArray<std::int64_t> array(nb::make_tuple(Tally::columns, tally.hits()));
+            tally.copy_hits(key, array.data());
+            hits.append(columns_of(array, {"query", "document", "start", "size", "by_id", "by_input"}));
+        }
+        result["hits"] = hits;
+        for (std::size_t key = 0; key < settings.keys.size() && settings.top != 0; ++key) {
+            const NewArray<std::int64_t> array(nb::make_tuple(Tally::columns, tally.tops(key)));
+            Strings ids = tally.copy_tops(key, array.data());
+            nb::dict columns = columns_of(array, {"query", "judged", "start", "size", "by_id", "by_input"});
+            columns["document"] = pair(std::move(ids));
+            tops.append(columns);
+        }
+        if (settings.top != 0) result["tops"] = tops;
         auto [other, other_length] = tally.others();
         result["length"] = array(tally.lengths());
         result["other"] = pair(std::move(other));
@@ -64,8 +90,10 @@ nb::dict result_of(Tally& tally) {
     return result;
 }
 
-nb::dict join_text(const nb::callable& opener, const PythonIndex& index, const std::string& key, bool by_id) {
-    TextJoin join(index.core, key_named(key), by_id, block_size());
+nb::dict join_text(const nb::callable& opener, const PythonIndex& index, const nb::sequence& keys, bool by_id,
+                   std::int64_t top) {
+    const Settings settings = settings_of(keys, by_id, top);
+    TextJoin join(index.core, settings, block_size());
     {
         Crew crew(crew_size(), check_signals);
         std::unique_ptr<Source> source = open_source(opener);
@@ -79,32 +107,34 @@ nb::dict join_text(const nb::callable& opener, const PythonIndex& index, const s
             join.second_pass(*source, crew);
         }
     }
-    return result_of(join.tally());
+    return result_of(join.tally(), settings);
 }
 
 nb::dict join_table(const Column& query, const Column& document, const Doubles& score, std::optional<Doubles> rank,
-                    const PythonIndex& index, const std::string& key, bool by_id) {
+                    const PythonIndex& index, const nb::sequence& keys, bool by_id, std::int64_t top) {
     TableView table{view(query), view(document), span(score), std::nullopt};
     if (rank) table.rank = span(*rank);
     if (table.query.size() != table.score.size() || table.document.size() != table.score.size() ||
         (rank && table.rank->size() != table.score.size())) {
         throw nb::value_error("the columns of a table must be equally long");
     }
-    const Key chosen = key_named(key);
-    Tally tally(index.core);
+    const Settings settings = settings_of(keys, by_id, top);
+    Tally tally(index.core, settings);
     {
         Crew crew(crew_size(), check_signals);
         const nb::gil_scoped_release release;
-        join_columns(table, index.core, chosen, by_id, tally, crew);
+        join_columns(table, index.core, settings, tally, crew);
     }
-    return result_of(tally);
+    return result_of(tally, settings);
 }
 
-nb::dict join_dict(const nb::object& mapping, const PythonIndex& index, const std::string& key, bool by_id) {
-    Tally tally(index.core);
+nb::dict join_dict(const nb::object& mapping, const PythonIndex& index, const nb::sequence& keys, bool by_id,
+                   std::int64_t top) {
+    const Settings settings = settings_of(keys, by_id, top);
+    Tally tally(index.core, settings);
     Crew crew(crew_size(), [] {});
-    DictJoin(index.core, key_named(key), by_id, tally, crew).join(mapping);
-    return result_of(tally);
+    DictJoin(index.core, settings, tally, crew).join(mapping);
+    return result_of(tally, settings);
 }
 
 template <std::size_t Width, class Columns>
@@ -235,8 +265,8 @@ NB_MODULE(_core, m) {
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);
     m.def("scan_nested", &scan_nested, "mapping"_a);
-    m.def("join_text", &join_text, "opener"_a, "index"_a, "key"_a, "by_id"_a);
-    m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "key"_a,
-          "by_id"_a);
-    m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "key"_a, "by_id"_a);
+    m.def("join_text", &join_text, "opener"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a);
+    m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,
+          "by_id"_a, "top"_a);
+    m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a);
 }

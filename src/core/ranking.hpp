@@ -54,6 +54,14 @@ public:
         return place_of_[row];
     }
 
+    // Puts the first `count` rows in their places, and all rows with the key of one of them.
+    void sort_first(std::size_t count) {
+        if (!in_buckets_) return;
+        for (std::size_t bucket = 0, begin = 0; begin < std::min(count, size()); begin = buckets_[0].ends[bucket++]) {
+            sort_bucket(bucket);
+        }
+    }
+
     std::size_t size() const { return keys_.size(); }
     const RankedRow& operator[](std::size_t place) const { return rows_[place]; }
     std::size_t weight() const {

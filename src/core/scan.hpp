@@ -35,8 +35,8 @@ void find_repeats(const std::vector<std::int64_t>& codes, std::size_t distinct, 
     Group group;
     Lookup lookup;
     for (std::size_t code = 0; code < distinct; ++code) {
-        group.clear();
-        rows.visit(code, [&](std::size_t row) { group.add(texts[row], 0, row); });
+        group.clear(false);
+        rows.visit(code, [&](std::size_t row) { group.add(texts[row], 0, 0, row); });
         lookup.build(group, [&](std::size_t i, std::size_t first) { again(group.line(i), group.line(first)); });
     }
 }

@@ -1,7 +1,8 @@
-// Where the judged documents of one query stand.
+// Where the documents of one query stand: those that are judged, and the first ones.
 #pragma once
 
 #include "index.hpp"
+#include "key.hpp"
 #include "ranking.hpp"
 
 namespace cranfield {
@@ -12,6 +13,20 @@ struct Hit {
     std::uint32_t size;      // documents in that group
     std::uint32_t by_id;     // its place in the group where ids descend
     std::uint32_t by_input;  // its place in the group in input order
+};
+
+// A document among the first of its query.
+struct Top {
+    static constexpr std::uint32_t unjudged = ~std::uint32_t{0};
+
+    Text id;
+    Hit place;  // its document is `unjudged` where nobody judged it
+};
+
+// What is found with one key.
+struct Found {
+    std::vector<Hit> hits;
+    std::vector<Top> tops;
 };
 
 class Locator {
@@ -28,22 +43,18 @@ public:
         judged_.push_back({number(row), number(document)});
     }
 
-    // Appends a hit for each row noted, best first and tied ones in input order. Row i has the key keys[i] and
-    // the id id_of(i).
+    // Appends, for each key of the settings, a hit for each row noted, best first and tied ones in input order, and the
+    // first documents likewise. Row i has scores[i], ranks[i], if there are ranks, and the id id_of(i).
     template <class IdOf>
-    void locate(std::span<const double> keys, bool by_id, IdOf id_of, std::vector<Hit>& hits) {
-        if (judged_.empty()) return;
+    void locate(std::span<const double> scores, std::span<const double> ranks, const Settings& settings, IdOf id_of,
+                std::array<Found, most_keys>& found) {
+        if (judged_.empty() && settings.top == 0) return;
         if (!ascending_) {
             std::sort(judged_.begin(), judged_.end(), [](const Judged& a, const Judged& b) { return a.at < b.at; });
             ascending_ = true;
         }
-        if (std::is_sorted(keys.begin(), keys.end(), std::greater<double>())) {
-            append(AsGiven{keys}, judged_, by_id, id_of, hits);
-        } else if (judged_.size() <= few) {
-            count(keys, by_id, id_of, hits);
-        } else {
-            place_judged(keys);
-            append(ranking_, placed_, by_id, id_of, hits);
+        for (std::size_t k = 0; k < settings.keys.size(); ++k) {
+            locate(keys_.of(settings.keys[k], scores, ranks), settings, id_of, found[k]);
         }
     }
 
@@ -58,11 +69,24 @@ private:
         std::uint32_t at, document;
     };
 
+    template <class IdOf>
+    void locate(std::span<const double> keys, const Settings& settings, IdOf id_of, Found& found) {
+        if (std::is_sorted(keys.begin(), keys.end(), std::greater<double>())) {
+            append(AsGiven{keys}, judged_, settings, id_of, found);
+        } else if (judged_.size() <= few && settings.top == 0) {
+            count(keys, settings.by_id, id_of, found.hits);
+        } else {
+            ranking_.rank(keys);
+            ranking_.sort_first(settings.top);
+            place_judged(keys.size());
+            append(ranking_, placed_, settings, id_of, found);
+        }
+    }
+
     // Where the judged rows are in `ranking_`, best first.
-    void place_judged(std::span<const double> keys) {
-        ranking_.rank(keys);
-        is_judged_.assign(keys.size() / 64 + 1, 0);
-        if (document_at_.size() < keys.size()) document_at_.resize(keys.size());
+    void place_judged(std::size_t n) {
+        is_judged_.assign(n / 64 + 1, 0);
+        if (document_at_.size() < n) document_at_.resize(n);
         for (const Judged& judged : judged_) {
             const std::size_t place = ranking_.place(judged.at);
             is_judged_[place / 64] |= std::uint64_t{1} << (place % 64);
@@ -78,7 +102,15 @@ private:
     }
 
     template <class Order, class IdOf>
-    void append(const Order& order, const std::vector<Judged>& placed, bool by_id, IdOf id_of, std::vector<Hit>& hits) {
+    void append(const Order& order, const std::vector<Judged>& placed, const Settings& settings, IdOf id_of,
+                Found& found) {
+        append_hits(order, placed, settings.by_id, id_of, found.hits);
+        append_tops(order, placed, settings.top, id_of, found.tops);
+    }
+
+    template <class Order, class IdOf>
+    void append_hits(const Order& order, const std::vector<Judged>& placed, bool by_id, IdOf id_of,
+                     std::vector<Hit>& hits) {
         const auto n = static_cast<std::uint32_t>(order.size());
         const std::size_t begin = hits.size();
         hits.resize(begin + placed.size());
@@ -97,6 +129,25 @@ private:
             *hit++ = {judged.document, start, end - start, 0, judged.at - start};
         }
         if (by_id && end - start > 1) order_by_id(order, id_of, {first, hit});
+    }
+
+    template <class Order, class IdOf>
+    void append_tops(const Order& order, const std::vector<Judged>& placed, std::size_t top, IdOf id_of,
+                     std::vector<Top>& tops) {
+        const auto n = static_cast<std::uint32_t>(order.size());
+        auto judged = placed.begin();
+        for (std::uint32_t start = 0, end = 0; start < std::min<std::size_t>(top, n); start = end) {
+            const double key = order[start].key;
+            for (end = start + 1; end != n && order[end].key == key;) ++end;
+            hits_of_tie_.clear();
+            for (std::uint32_t place = start; place < end; ++place) {
+                const bool is_judged = judged != placed.end() && judged->at == place;
+                const std::uint32_t document = is_judged ? judged++->document : Top::unjudged;
+                hits_of_tie_.push_back({document, start, end - start, 0, place - start});
+            }
+            if (end - start > 1) order_by_id(order, id_of, hits_of_tie_);
+            for (const Hit& hit : hits_of_tie_) tops.push_back({id_of(order[start + hit.by_input].row), hit});
+        }
     }
 
     // The places by id of hits that share a tie group.
@@ -153,11 +204,13 @@ private:
 
     std::vector<Judged> judged_;  // by row
     bool ascending_ = true;       // whether they are, so far
+    KeyColumn keys_;
     Ranking ranking_;
     std::vector<std::uint64_t> is_judged_;    // a bit for each place
     std::vector<std::uint32_t> document_at_;  // by place
     std::vector<Judged> placed_;              // by place
     std::vector<OrderedText> members_, ordered_;
+    std::vector<Hit> hits_of_tie_;
 };
 
 }  // namespace cranfield

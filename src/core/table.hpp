@@ -28,14 +28,16 @@ struct TableView {
     std::optional<std::span<const double>> rank;
 };
 
-inline void join_columns(const TableView& table, const Index& index, Key key, bool by_id, Tally& tally, Crew& crew) {
+inline void join_columns(const TableView& table, const Index& index, const Settings& settings, Tally& tally,
+                         Crew& crew) {
     const std::size_t n = table.score.size();
+    const bool ranked = settings.by_rank() && table.rank;
     Coder queries;
     std::vector<std::uint32_t> codes(n);
     Part whole;
     whole.rows = n;
     const auto is_fault = [&](std::size_t i) {
-        return std::isnan(table.score[i]) || (key == Key::rank && table.rank && std::isnan((*table.rank)[i]));
+        return std::isnan(table.score[i]) || (ranked && std::isnan((*table.rank)[i]));
     };
     for (std::size_t i = 0; i < n; ++i) {
         codes[i] = static_cast<std::uint32_t>(queries.number(table.query[i]));
@@ -43,11 +45,9 @@ inline void join_columns(const TableView& table, const Index& index, Key key, bo
     }
     tally.add(whole);
     const auto fill = [&](Group& group, std::size_t i) {
-        if (is_fault(i)) return;
-        const bool by_rank = key == Key::rank && table.rank;
-        group.add(table.document[i], by_rank ? -(*table.rank)[i] : key_of(key, table.score[i], i), i + 1);
+        if (!is_fault(i)) group.add(table.document[i], table.score[i], ranked ? -(*table.rank)[i] : 0, i + 1);
     };
-    join_grouped(codes, queries.texts(), index, by_id, fill, tally, crew);
+    join_grouped(codes, queries.texts(), index, settings, ranked, fill, tally, crew);
 }
 
 }  // namespace cranfield

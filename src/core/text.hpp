@@ -20,14 +20,14 @@ struct Gathered {
     std::uint64_t line = 0;  // of the first row
     std::vector<std::uint32_t> codes;
     Strings ids;
-    std::vector<double> keys;
+    std::vector<double> scores, ranks;
     std::vector<std::uint64_t> lines;
 };
 
 class TextJoin {
 public:
-    TextJoin(const Index& index, Key key, bool by_id, std::size_t block)
-        : index_(index), key_(key), by_id_(by_id), block_(block), tally_(index) {}
+    TextJoin(const Index& index, const Settings& settings, std::size_t block)
+        : index_(index), settings_(settings), ranked_(settings.by_rank()), block_(block), tally_(index, settings) {}
 
     void first_pass(Source& source, Crew& crew) { pass(source, crew); }
 
@@ -45,13 +45,15 @@ public:
         for (Gathered& part : gathered_) {
             for (std::size_t i = 0; i < part.codes.size(); ++i) all.ids.add(part.ids[i]);
             all.codes.insert(all.codes.end(), part.codes.begin(), part.codes.end());
-            all.keys.insert(all.keys.end(), part.keys.begin(), part.keys.end());
+            all.scores.insert(all.scores.end(), part.scores.begin(), part.scores.end());
+            all.ranks.insert(all.ranks.end(), part.ranks.begin(), part.ranks.end());
             all.lines.insert(all.lines.end(), part.lines.begin(), part.lines.end());
             part = Gathered();
         }
-        join_grouped(
-            all.codes, split_.texts(), index_, by_id_,
-            [&](Group& group, std::size_t i) { group.add(all.ids[i], all.keys[i], all.lines[i]); }, tally_, crew);
+        const auto fill = [&](Group& group, std::size_t i) {
+            group.add(all.ids[i], all.scores[i], ranked_ ? all.ranks[i] : 0, all.lines[i]);
+        };
+        join_grouped(all.codes, split_.texts(), index_, settings_, ranked_, fill, tally_, crew);
     }
 
     Tally& tally() { return tally_; }
@@ -59,7 +61,7 @@ public:
 private:
     class Worker {
     public:
-        explicit Worker(TextJoin& join) : join_(join), finisher_(join.index_, join.by_id_) {}
+        explicit Worker(TextJoin& join) : join_(join), finisher_(join.index_, join.settings_) {}
 
         void read(const Block& block) {
             part_.clear();
@@ -75,28 +77,25 @@ private:
                 open(columns[0], line);
             }
             if (fate_ == Fate::skip) return;
-            double key = 0;
-            if (!parse_number(columns[4], key)) {
+            double score = 0, rank = 0;
+            if (!parse_number(columns[4], score)) {
                 part_.faults.add(line, "score", query_, columns[4]);
                 return;
             }
-            if (std::isnan(key)) {
+            if (std::isnan(score)) {
                 part_.faults.add(line, "nan", query_, columns[4]);
                 return;
             }
-            if (join_.key_ == Key::score32) key = rounded(key);
-            if (join_.key_ == Key::rank) {
-                if (!parse_number(columns[3], key) || std::isnan(key)) {
-                    part_.faults.add(line, "rank", query_, columns[3]);
-                    return;
-                }
-                key = -key;
+            if (join_.ranked_ && (!parse_number(columns[3], rank) || std::isnan(rank))) {
+                part_.faults.add(line, "rank", query_, columns[3]);
+                return;
             }
             if (fate_ == Fate::gather) {
                 if (gathered_.codes.empty()) gathered_.line = line;
                 gathered_.codes.push_back(code_);
                 gathered_.ids.add(columns[2]);
-                gathered_.keys.push_back(key);
+                gathered_.scores.push_back(score);
+                if (join_.ranked_) gathered_.ranks.push_back(-rank);
                 gathered_.lines.push_back(line);
                 return;
             }
@@ -104,7 +103,7 @@ private:
                 part_.tag_line = line;
                 part_.tag = columns[5];
             }
-            group_->add(columns[2], key, line);
+            group_->add(columns[2], score, -rank, line);
         }
 
         void odd(std::uint64_t line, Text text, std::size_t count) {
@@ -119,7 +118,7 @@ private:
             query_ = query;
             line_ = line;
             number_ = join_.index_.find(query);
-            group_->clear();
+            group_->clear(join_.ranked_);
             if (!join_.second_) {
                 fate_ = Fate::finish;
             } else if (join_.tally_.is_split(query, number_)) {
@@ -132,13 +131,8 @@ private:
 
         void close() {
             if (!open_) return;
-            const std::size_t first = part_.hits.size();
-            if (fate_ == Fate::finish || fate_ == Fate::check) {
-                finisher_.finish(*group_, query_, fate_ == Fate::finish ? number_ : Ids::none, part_);
-            }
-            if (fate_ == Fate::finish) {
-                part_.segments.push_back({query_, number_, line_, group_->size(), part_.hits.size() - first});
-            }
+            if (fate_ == Fate::finish) finisher_.finish(*group_, query_, number_, line_, part_);
+            if (fate_ == Fate::check) finisher_.check(*group_, query_, part_.faults);
             open_ = false;
         }
 
@@ -187,8 +181,8 @@ private:
     static constexpr std::size_t least_share = std::size_t{1} << 16;
 
     const Index& index_;
-    const Key key_;
-    const bool by_id_;
+    const Settings& settings_;
+    const bool ranked_;
     const std::size_t block_;
     Tally tally_;
     bool second_ = false;

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -65,13 +65,23 @@ class _Group:
 
     def __init__(self) -> None:
         self.documents: list[bytes] = []
-        self.keys: list[float] = []
+        self.scores: list[float] = []
+        self.ranks: list[float] = []
         self.lines: list[int] = []
 
-    def add(self, document: bytes, key: float, line: int) -> None:
+    def add(self, document: bytes, score: float, rank: float, line: int) -> None:
         self.documents.append(document)
-        self.keys.append(key)
+        self.scores.append(score)
+        self.ranks.append(rank)
         self.lines.append(line)
+
+    def values(self, key: str) -> Floats:
+        """What orders the rows, low first."""
+        if key == "rank":
+            return np.array(self.ranks, np.float64)
+        scores = -np.array(self.scores, np.float64)
+        with np.errstate(over="ignore"):
+            return scores.astype(np.float32).astype(np.float64) if key == "score32" else scores
 
 
 class Index:
@@ -231,8 +241,8 @@ def scan_nested(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
     return {"query": query, "begin": begin, "document": document, "grade": grade} if np.isfinite(grade).all() else None
 
 
-def join_text(opener: Opener, index: Index, key: str, by_id: bool) -> dict[str, Any]:
-    """Where the judged documents stand in a run file."""
+def join_text(opener: Opener, index: Index, keys: Sequence[str], by_id: bool, top: int) -> dict[str, Any]:
+    """Where the judged documents, and the first ones, stand in a run file."""
     faults = _Faults()
     groups: dict[bytes, _Group] = {}
     tag = b""
@@ -244,21 +254,27 @@ def join_text(opener: Opener, index: Index, key: str, by_id: bool) -> dict[str, 
             faults.add(line, "score", query, text)
         elif np.isnan(score):
             faults.add(line, "nan", query, text)
-        elif key == "rank" and (rank is None or np.isnan(rank)):
+        elif "rank" in keys and (rank is None or np.isnan(rank)):
             faults.add(line, "rank", query, rank_text)
         else:
             if rows == 0:
                 tag = last
             rows += 1
-            value = rank if key == "rank" and rank is not None else -score
-            groups.setdefault(query, _Group()).add(document, value, line)
-    return _join(groups, rows, tag, index, key, by_id, faults)
+            groups.setdefault(query, _Group()).add(document, score, np.nan if rank is None else rank, line)
+    return _join(groups, rows, tag, index, keys, by_id, top, faults)
 
 
 def join_table(
-    query: Column, document: Column, score: Floats, rank: Floats | None, index: Index, key: str, by_id: bool
+    query: Column,
+    document: Column,
+    score: Floats,
+    rank: Floats | None,
+    index: Index,
+    keys: Sequence[str],
+    by_id: bool,
+    top: int,
 ) -> dict[str, Any]:
-    """Where the judged documents stand in a run given as columns."""
+    """The same in a run given as columns."""
     faults = _Faults()
     groups: dict[bytes, _Group] = {}
     ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
@@ -266,15 +282,17 @@ def join_table(
     for row, (name, text, value, place) in enumerate(columns, 1):
         if np.isnan(value):
             faults.add(row, "nan", name, b"nan")
-        elif key == "rank" and np.isnan(place):
+        elif "rank" in keys and np.isnan(place):
             faults.add(row, "rank", name, b"nan")
         else:
-            groups.setdefault(name, _Group()).add(text, place if key == "rank" else -value, row)
-    return _join(groups, len(score), b"", index, key, by_id, faults)
+            groups.setdefault(name, _Group()).add(text, value, place, row)
+    return _join(groups, len(score), b"", index, keys, by_id, top, faults)
 
 
-def join_dict(mapping: Mapping[str, Mapping[str, float]], index: Index, key: str, by_id: bool) -> dict[str, Any]:
-    """Where the judged documents stand in a run given as ``{query: {document: score}}``."""
+def join_dict(
+    mapping: Mapping[str, Mapping[str, float]], index: Index, keys: Sequence[str], by_id: bool, top: int
+) -> dict[str, Any]:
+    """The same in a run given as ``{query: {document: score}}``."""
     faults = _Faults()
     groups: dict[bytes, _Group] = {}
     row = 0
@@ -296,8 +314,8 @@ def join_dict(mapping: Mapping[str, Mapping[str, float]], index: Index, key: str
             elif np.isnan(value):
                 faults.add(row, "nan", name, b"nan")
             else:
-                group.add(text, row if key == "rank" else -value, row)
-    return _join(groups, row, b"", index, key, by_id, faults)
+                group.add(text, value, row, row)
+    return _join(groups, row, b"", index, keys, by_id, top, faults)
 
 
 def _id(value: object) -> bytes | None:
@@ -323,7 +341,14 @@ def _shown(value: object) -> bytes:
 
 
 def _join(
-    groups: dict[bytes, _Group], rows: int, tag: bytes, index: Index, key: str, by_id: bool, faults: _Faults
+    groups: dict[bytes, _Group],
+    rows: int,
+    tag: bytes,
+    index: Index,
+    keys: Sequence[str],
+    by_id: bool,
+    top: int,
+    faults: _Faults,
 ) -> dict[str, Any]:
     for query, group in groups.items():
         first: dict[bytes, int] = {}
@@ -334,46 +359,69 @@ def _join(
     if faults.total:
         return faults.result()
 
+    known = {query: groups[query] for query in index.queries if query in groups}
+    other = {query: group for query, group in groups.items() if query not in index.queries}
     length = np.full(len(index.queries), -1, np.int64)
-    pieces: list[npt.NDArray[np.int64]] = [np.empty((6, 0), np.int64)]
-    for query, q in index.queries.items():
-        if query in groups:
-            length[q] = len(groups[query].documents)
-            pieces.append(_positions(groups[query], q, index.documents[q], key, by_id))
-    found = np.concatenate(pieces, axis=1)
-    other = {query: len(group.documents) for query, group in groups.items() if query not in index.queries}
-    names = ("query", "document", "start", "size", "by_id", "by_input")
+    for query, group in known.items():
+        length[index.queries[query]] = len(group.documents)
+    hits, tops = [], []
+    for key in keys:
+        judged = [_Positions(group, key, index.queries[query], index) for query, group in known.items()]
+        hits.append(_columns([positions.hits(by_id) for positions in judged], "document"))
+        if top:
+            rest = [_Positions(group, key, number, index) for number, group in enumerate(other.values(), len(length))]
+            first_ones = [positions.tops(top) for positions in judged + rest]
+            ids = _pack(document for _, documents in first_ones for document in documents)
+            tops.append({**_columns([columns for columns, _ in first_ones], "judged"), "document": ids})
     return {
-        **{name: np.ascontiguousarray(column) for name, column in zip(names, found, strict=True)},
+        "hits": hits,
+        **({"tops": tops} if top else {}),
         "length": length,
         "other": _pack(other),
-        "other_length": np.array(list(other.values()), np.int64),
+        "other_length": np.array([len(group.documents) for group in other.values()], np.int64),
         "lines": rows,
         "tag": tag,
         **faults.result(),
     }
 
 
-def _positions(group: _Group, q: int, judged: dict[bytes, int], key: str, by_id: bool) -> npt.NDArray[np.int64]:
-    """Six rows of numbers for the judged documents of one query: see the contract of the joins."""
-    values = np.array(group.keys, np.float64)
-    if key == "score32":
-        with np.errstate(over="ignore"):
-            values = values.astype(np.float32).astype(np.float64)
-    in_order = np.sort(values)
-    start = np.searchsorted(in_order, values, "left")
-    size = np.searchsorted(in_order, values, "right") - start
-    by_input = _places(np.argsort(values, kind="stable")) - start
-    descending = np.zeros(len(values), np.int64)
-    if by_id:
+def _columns(pieces: list[npt.NDArray[np.int64]], document: str) -> dict[str, Integers]:
+    names = ("query", document, "start", "size", "by_id", "by_input")
+    columns = np.concatenate([np.empty((6, 0), np.int64), *pieces], axis=1)
+    return {name: np.ascontiguousarray(column) for name, column in zip(names, columns, strict=True)}
+
+
+class _Positions:
+    """Where the documents of one query stand, in the six numbers of the contract."""
+
+    def __init__(self, group: _Group, key: str, q: int, index: Index) -> None:
+        values = group.values(key)
+        in_order = np.sort(values)
+        self.documents, self.q = group.documents, q
+        judged = index.documents[q] if q < len(index.documents) else {}
+        self.judged = np.array([judged.get(document, -1) for document in group.documents], np.int64)
+        self.start = np.searchsorted(in_order, values, "left")
+        self.size = np.searchsorted(in_order, values, "right") - self.start
+        self.by_input = _places(np.argsort(values, kind="stable")) - self.start
         ids = sorted(range(len(values)), key=lambda row: group.documents[row], reverse=True)
-        descending = _places(np.lexsort((_places(np.array(ids, np.int64)), values))) - start
-    at = [row for row, document in enumerate(group.documents) if document in judged]
-    at.sort(key=lambda row: (start[row], row))
-    documents = [judged[group.documents[row]] for row in at]
-    return np.array([[q] * len(at), documents, start[at], size[at], descending[at], by_input[at]], np.int64).reshape(
-        6, len(at)
-    )
+        self.by_id = _places(np.lexsort((_places(np.array(ids, np.int64)), values))) - self.start
+
+    def hits(self, by_id: bool) -> npt.NDArray[np.int64]:
+        """Of the judged documents."""
+        columns = self._of(np.flatnonzero(self.judged >= 0))[0]
+        if not by_id:
+            columns[4] = 0
+        return columns
+
+    def tops(self, top: int) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+        """Of the first documents, and their ids."""
+        return self._of(np.flatnonzero(self.start < top))
+
+    def _of(self, rows: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+        rows = rows[np.lexsort((rows, self.start[rows]))]
+        query = np.full(len(rows), self.q)
+        places = self.judged, self.start, self.size, self.by_id, self.by_input
+        return np.array([query, *(each[rows] for each in places)], np.int64), [self.documents[row] for row in rows]
 
 
 def _places(order: npt.NDArray[np.intp] | Integers) -> Integers:

@@ -74,13 +74,10 @@ class Aligner:
         ``by_id``: find each document's position by id in its tie group. ``top``: keep the ids of all documents,
         judged or not, that may be among the first so many.
         """
-        from cranfield.evaluation import _shim
-
-        _shim.CURRENT["judgments"] = self.judgments
         joined = formats.join(run, self.index, keys, by_id, top)
-        unjudged = Strings(*joined["other"])
+        unjudged, shared = Strings(*joined["other"]), {"length": joined["length"], "tag": joined["tag"]}
         alignments = {
-            key: Alignment(self, self._in_order(hits | {"length": joined["length"]}), unjudged, joined["other_length"])
+            key: Alignment(self, self._in_order(hits | shared), unjudged, joined["other_length"])
             for key, hits in zip(keys, joined["hits"], strict=True)
         }
         tops = {key: TopDocuments.of(rows) for key, rows in zip(keys, joined.get("tops", ()), strict=False)}

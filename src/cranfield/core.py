@@ -19,20 +19,26 @@
     q's documents are rows ``begin[q]:begin[q+1]``; ``grade``: float64. None where not everything is a dict, a str that
     UTF-8 can hold, or a finite int or float: what is wrong then, if anything, is for the caller to find out.
 
-``join_text(opener, index, key, by_id) -> dict``
-``join_table(query, document, score, rank, index, key, by_id) -> dict``
-``join_dict(mapping, index, key, by_id) -> dict``
-    One row for each judged document retrieved, grouped by query in the index's order, best first, tied ones in
-    input order:
-    ``query``: int64 query of the index; ``document``: int64 row of the index; ``start``: documents
-    ranked strictly above its tie group; ``size``: documents in that group; ``by_id``: its place
-    (from 0) in the group when ids descend bytewise (0 everywhere unless ``by_id`` is asked for);
-    ``by_input``: its place in the group in input order. Then ``length``: int64 for each query of the index,
-    documents retrieved, -1 where the run does not have the query; ``other``: ``(offsets, data)`` of
-    the run's queries that the index does not have, in order of appearance, and ``other_length``;
-    ``lines``: rows read; ``tag``: bytes (text only, else b"").
-    ``key`` is what orders: "score" (float64, high first), "score32" (the same rounded to 32 bits),
-    "rank" (the rank column, low first; where there is none, the order given).
+``join_text(opener, index, keys, by_id, top) -> dict``
+``join_table(query, document, score, rank, index, keys, by_id, top) -> dict``
+``join_dict(mapping, index, keys, by_id, top) -> dict``
+    ``keys``: one or more, each different, of what orders documents: "score" (float64, high first), "score32" (the same
+    rounded to 32 bits), "rank" (the rank column, low first; where there is none, the order given).
+
+    ``hits``: a dict for each key, with one row for each judged document retrieved, grouped by query in the index's
+    order, best first, tied ones in input order: ``query``: int64 query of the index; ``document``: int64 row of the
+    index; ``start``: documents ranked strictly above its tie group; ``size``: documents in that group; ``by_id``: its
+    place (from 0) in the group when ids descend bytewise (0 everywhere unless ``by_id`` is asked for); ``by_input``:
+    its place in the group in input order.
+
+    ``tops``, only where ``top`` is not 0: the same for every document whose ``start`` is below ``top``, so that tie
+    groups are whole. ``document``: ``(offsets, data)`` of the ids; ``judged``: row of the index, or -1. Queries that
+    the index does not have follow, and their number is that of the index's queries plus the row in ``other``.
+    ``by_id`` is there whether it is asked for or not.
+
+    ``length``: int64 for each query of the index, documents retrieved, -1 where the run does not have the query;
+    ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
+    ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
 
 ``Words(kinds, lower)``
     Words of texts, counted. ``kinds``: uint8 for each code point, 0 where it separates words, 1 where it may begin
@@ -53,7 +59,7 @@ first, and ``faults_total``. ``line`` counts from 1 (rows, for tables and dicts:
 the kind's:
 
     columns    wrong number of columns: text = the line, other = how many there are
-    score      not a number             grade     not a finite number        rank   (key="rank" only) not a number
+    score      not a number             grade     not a finite number        rank   ("rank" among keys) not a number
     nan        the score is NaN         id        (tables, dicts) a null or non-string id: text = its repr
     duplicate  the same document again in one query: text = document, other = line of the first (0 unknown)
     conflict   the same judgment again with another grade: text = document, other = line of the first

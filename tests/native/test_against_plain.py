@@ -29,7 +29,10 @@ def same(native: dict[str, Any], plain: dict[str, Any]) -> None:
     assert native.keys() == plain.keys()
     for name, value in plain.items():
         mine = native[name]
-        if isinstance(value, tuple):
+        if name in ("hits", "tops"):
+            for one, other in zip(mine, value, strict=True):
+                same(one, other)
+        elif isinstance(value, tuple):
             for a, b in zip(mine, value, strict=True):
                 assert a.dtype == b.dtype, name
                 np.testing.assert_array_equal(a, b, err_msg=name)
@@ -72,6 +75,11 @@ def in_a_file(data: bytes) -> int:
         file.write(data)
         file.seek(0)
         return os.dup(file.fileno())
+
+
+def wanted(rng: random.Random) -> tuple[list[str], bool, int]:
+    """Keys, by_id and top of a join."""
+    return rng.sample(KEYS, rng.choice([1, 1, 2, 3])), rng.random() < 0.5, rng.choice([0, 0, 1, 2, 5, 1000])
 
 
 def column(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
@@ -195,23 +203,24 @@ def test_join_text(seed: int) -> None:
         if rng.random() < 0.4:
             data = mutated(rng, data)
         native, plain = indices(judgments(rng))
-        key, by_id = rng.choice(KEYS), rng.random() < 0.5
+        settings = wanted(rng)
         with blocks(rng.choice([1, 16, 64, 300, 1 << 20]), rng.choice([1, 2, 3])):
-            result = _core.join_text(openers(rng, data), native, key, by_id)
-        same(result, _plain.join_text(lambda: io.BytesIO(data), plain, key, by_id))  # noqa: B023
+            result = _core.join_text(openers(rng, data), native, *settings)
+        same(result, _plain.join_text(lambda: io.BytesIO(data), plain, *settings))  # noqa: B023
 
 
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from([*b"ab 1.\n\t\r#-e", 0, 255]), max_size=120).map(bytes),
     st.sampled_from([1, 8, 64]),
-    st.sampled_from(KEYS),
+    st.permutations(KEYS).flatmap(lambda keys: st.integers(1, 3).map(lambda n: keys[:n])),
+    st.integers(0, 3),
 )
-def test_join_text_of_any_bytes(data: bytes, block: int, key: str) -> None:
+def test_join_text_of_any_bytes(data: bytes, block: int, keys: list[str], top: int) -> None:
     native, plain = indices({b"a": [b"a", b"b"], b"b": [b"1"]})
     with blocks(block, 2):
-        result = _core.join_text(lambda: io.BytesIO(data), native, key, True)
-    same(result, _plain.join_text(lambda: io.BytesIO(data), plain, key, True))
+        result = _core.join_text(lambda: io.BytesIO(data), native, keys, True, top)
+    same(result, _plain.join_text(lambda: io.BytesIO(data), plain, keys, True, top))
 
 
 @pytest.mark.parametrize("length", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (1 << 20) + 70_000])
@@ -227,8 +236,8 @@ def test_lines_too_long_or_binary(length: int, nul: int | None, before: bytes, e
     for block in (1000, 1 << 20, 3 << 20):
         with blocks(block, 2):
             same(
-                _core.join_text(lambda: io.BytesIO(data), native, "score", False),
-                _plain.join_text(lambda: io.BytesIO(data), plain, "score", False),
+                _core.join_text(lambda: io.BytesIO(data), native, ["score"], False, 0),
+                _plain.join_text(lambda: io.BytesIO(data), plain, ["score"], False, 0),
             )
 
 
@@ -249,8 +258,8 @@ def test_join_table(seed: int) -> None:
                 values[rng.randrange(len(values))] = np.nan
         columns = column([row[0] for row in rows]), column([row[1] for row in rows]), score, rank
         native, plain = indices(judgments(rng))
-        key, by_id = rng.choice(KEYS), rng.random() < 0.5
-        same(_core.join_table(*columns, native, key, by_id), _plain.join_table(*columns, plain, key, by_id))
+        settings = wanted(rng)
+        same(_core.join_table(*columns, native, *settings), _plain.join_table(*columns, plain, *settings))
 
 
 class Text(str):
@@ -295,14 +304,15 @@ def test_join_dict(seed: int) -> None:
             )
             mapping[name(rng, query, bad / 2)] = ranking
         native, plain = indices(judgments(rng))
-        key, by_id = rng.choice(KEYS), rng.random() < 0.5
-        same(_core.join_dict(mapping, native, key, by_id), _plain.join_dict(mapping, plain, key, by_id))
+        settings = wanted(rng)
+        same(_core.join_dict(mapping, native, *settings), _plain.join_dict(mapping, plain, *settings))
 
 
-@pytest.mark.parametrize("by_id", [False, True])
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "settings", [(["score"], False, 0), (["score32"], True, 0), (["rank"], True, 7), (list(KEYS), True, 30)]
+)
 @pytest.mark.parametrize("odd", [None, 7, 10**400, np.float32(0.5), float("nan"), "\ud800", "\u20ac", ("d",), "tied"])
-def test_join_dict_of_rankings_that_threads_share(odd: Any, key: str, by_id: bool) -> None:
+def test_join_dict_of_rankings_that_threads_share(odd: Any, settings: Any) -> None:
     rng = random.Random(1)
     mapping: dict[Any, Any] = {}
     judged = {}
@@ -326,7 +336,7 @@ def test_join_dict_of_rankings_that_threads_share(odd: Any, key: str, by_id: boo
     native, plain = indices(judged)
     for threads in (1, 2, 3):
         with blocks(1 << 20, threads):
-            same(_core.join_dict(mapping, native, key, by_id), _plain.join_dict(mapping, plain, key, by_id))
+            same(_core.join_dict(mapping, native, *settings), _plain.join_dict(mapping, plain, *settings))
 
 
 def spread(rng: random.Random, kind: str) -> float:
@@ -351,22 +361,22 @@ def spread(rng: random.Random, kind: str) -> float:
             return rng.choice([0.0, -0.0, x, -x])
 
 
-@pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
     "kind", ["even", "around zero", "exponential", "outliers", "infinite", "subnormal", "tied", "two zeros"]
 )
-def test_scores_of_any_distribution(kind: str, key: str) -> None:
+def test_scores_of_any_distribution(kind: str) -> None:
     rng = random.Random(1)
     for n in (10, 23, 24, 25, 64, 500, 3000):
         documents = [b"%d" % d for d in rng.sample(range(10 * n), n)]
         score = [spread(rng, kind) for _ in documents]
         rank = np.array([rng.randrange(n) for _ in documents], np.float64)
         ranking = {document.decode(): x for document, x in zip(documents, score, strict=True)}
-        for judged in (1, 8, 9, n // 3, n):
+        columns = column([b"q"] * n), column(documents), np.array(score), rank
+        for judged in (0, 1, 8, 9, n // 3, n):
             native, plain = indices({b"q": rng.sample(documents, min(judged, n))})
-            same(_core.join_dict({"q": ranking}, native, key, True), _plain.join_dict({"q": ranking}, plain, key, True))
-            columns = column([b"q"] * n), column(documents), np.array(score), rank
-            same(_core.join_table(*columns, native, key, True), _plain.join_table(*columns, plain, key, True))
+            settings = KEYS, True, rng.choice([0, 1, 10, n // 2, n])
+            same(_core.join_dict({"q": ranking}, native, *settings), _plain.join_dict({"q": ranking}, plain, *settings))
+            same(_core.join_table(*columns, native, *settings), _plain.join_table(*columns, plain, *settings))
 
 
 def test_join_dict_while_a_score_changes_another_ranking() -> None:
@@ -378,10 +388,27 @@ def test_join_dict_while_a_score_changes_another_ranking() -> None:
     mapping: dict[str, Any] = {"1": {"a": Meddler()}, "2": {"a": 2.0, "b": 1.0}, "3": {"a": 1.0}}
     native, _ = indices({b"1": [b"a"], b"2": [b"a"], b"3": [b"a"]})
     # Rankings of plain numbers are read before any Python code runs.
-    result = _core.join_dict(mapping, native, "score", False)
-    assert result["query"].tolist() == [0, 1, 2]
+    result = _core.join_dict(mapping, native, ["score"], False, 0)
+    assert result["hits"][0]["query"].tolist() == [0, 1, 2]
     assert result["length"].tolist() == [1, 2, 1]
     assert mapping["2"] == {}
+
+
+@pytest.mark.parametrize("top", [0, 5])
+def test_join_dict_while_a_score_empties_its_own_ranking(top: int) -> None:
+    class Meddler:
+        def __float__(self) -> float:
+            ranking.clear()
+            return 1.0
+
+    ranking: dict[str, Any] = {f"document {i}": 1.0 for i in range(100)}
+    ranking["meddler"] = Meddler()
+    descending = sorted(ranking, reverse=True)
+    native, _ = indices({b"q": [b"document 7", b"meddler"]})
+    result = _core.join_dict({"q": ranking}, native, ["score"], True, top)
+    assert ranking == {}
+    assert [result["hits"][0][name].tolist() for name in ("size", "by_input")] == [[101, 101], [7, 100]]
+    assert result["hits"][0]["by_id"].tolist() == [descending.index("document 7"), 0]
 
 
 # ---- the scans

@@ -25,7 +25,7 @@ def empty_index() -> Any:
 
 
 def join(opener: Any) -> dict[str, Any]:
-    return _core.join_text(opener, empty_index(), "score", False)
+    return _core.join_text(opener, empty_index(), ["score"], False, 0)
 
 
 def run_text(queries: int, documents: int) -> bytes:
@@ -268,9 +268,15 @@ def test_a_table_of_unequal_columns_is_refused() -> None:
     one, two = _plain._pack([b"a"]), _plain._pack([b"a", b"b"])
     for columns in [(one, two, np.ones(1), None), (one, one, np.ones(2), None), (one, one, np.ones(1), np.ones(2))]:
         with pytest.raises(ValueError, match="equally long"):
-            _core.join_table(*columns, empty_index(), "score", False)
+            _core.join_table(*columns, empty_index(), ["score"], False, 0)
 
 
-def test_an_unknown_key_is_refused() -> None:
+@pytest.mark.parametrize("keys", [["relevance"], [], ["score", "score"], "score", [None]])
+def test_impossible_keys_are_refused(keys: Any) -> None:
     with pytest.raises(ValueError, match="score32"):
-        _core.join_text(lambda: io.BytesIO(), empty_index(), "relevance", False)
+        _core.join_text(lambda: io.BytesIO(), empty_index(), keys, False, 0)
+
+
+def test_a_negative_top_is_refused() -> None:
+    with pytest.raises(ValueError, match="top must not be negative"):
+        _core.join_text(lambda: io.BytesIO(), empty_index(), ["score"], False, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,46 +15,19 @@ from cranfield.formats.nested import document_at
 from cranfield.formats.repeats import first_rows
 
 
-def join(run: Run, index: Any, keys: Any, by_id: bool, top: int = 0) -> dict[str, Any]:
-    done = [_join(run, index, key, by_id) for key in keys]
-    names = ("query", "document", "start", "size", "by_id", "by_input")
-    out = dict(done[0])
-    out["hits"] = [{n: d[n] for n in names} for d in done]
-    if top:
-        out["tops"] = [_tops(run, index, key, out, top) for key in keys]
-    return out
-
-
-def _tops(run: Run, index: Any, key: str, out: Any, top: int) -> Any:
-    table = load(run)
-    value = (
-        table.score
-        if key == "score"
-        else table.score.astype(np.float32).astype(float)
-        if key == "score32"
-        else -(np.arange(len(table.score), dtype=float) if table.rank is None else table.rank)
-    )
-    nq = len(out["length"])
-    from cranfield.evaluation import _shim
-
-    if not nq:
-        _shim.CURRENT["judgments"] = type("J", (), {"queries": [], "documents": [], "begin": [0]})
-    return _shim.tops(run, table, value, out, top)
-
-
-def _join(run: Run, index: Any, key: str, by_id: bool) -> dict[str, Any]:
-    """Where the judged documents of an index stand in a run: the dict that `core` describes."""
+def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> dict[str, Any]:
+    """Where the judged documents of an index, and the first ones, stand in a run: the dict that `core` describes."""
     core.admit()
     source = run.source
     if isinstance(source, Table):
         query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
-        result = core.join_table(query, document, source.score, source.rank, index, key, by_id)
+        result = core.join_table(query, document, source.score, source.rank, index, keys, by_id, top)
         place = Place(run.place, "run", "row" if source.numbered else "entry", source.score_from)
         return _sound(result, place, lambda row: source.document[row - 1])
     if isinstance(source, Mapping):
-        result = core.join_dict(source, index, key, by_id)
+        result = core.join_dict(source, index, keys, by_id, top)
         return _sound(result, Place(run.place, "run", "entry"), lambda entry: document_at(source, entry))
-    result = _sound(core.join_text(source, index, key, by_id), Place(run.place, "run"))
+    result = _sound(core.join_text(source, index, keys, by_id, top), Place(run.place, "run"))
     if result["lines"] == 0:
         raise _rowless(run.place)
     return result
