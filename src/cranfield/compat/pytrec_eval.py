@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.alignment import Aligner
-from cranfield.compat.trec_measures import NICKNAMES, Setting, known, line_values, lines, nickname
-from cranfield.data import Floats
+from cranfield.compat.trec_measures import NICKNAMES, Setting, known, line_values, lines, measures_of, nickname
 from cranfield.errors import InputError, UsageError
-from cranfield.formats import read_qrels, read_run
+from cranfield.evaluation.evaluator import Evaluator
 from cranfield.views import Views
 
 __all__ = [
@@ -62,26 +60,24 @@ class RelevanceEvaluator:
             for name, parameters in _combined(measures).items()
             for line in lines(name, parameters, setting)
         ]
-        self._views = views
         self._queries = {query: row for row, query in enumerate(judged)}
-        self._aligner = Aligner(read_qrels(judged)) if judged else None
+        measures_used = measures_of(line for _, line in self._lines)
+        self._rows = {measure: row for row, measure in enumerate(measures_used)}
+        self._evaluator = Evaluator(judged, measures_used) if judged and measures_used else None
 
     def evaluate(self, scores: Numbers) -> dict[str, dict[str, float]]:
         """``{query: {measure: value}}`` for the queries that are judged, in the run's order."""
         queries = [query for query in scores if query in self._queries]
-        if self._aligner is None or not queries:
+        if not queries:
             return {}
         rows = [self._queries[query] for query in queries]
-        table = self._table(self._aligner, scores, rows)
+        values = np.zeros((0, len(self._queries))) if self._evaluator is None else self._evaluator.values(scores)
+        # What is no number, the run's id and the string of grades, is 0 there.
+        table = line_values([line for _, line in self._lines], len(self._queries), lambda m: values[self._rows[m]])
+        table[[name == "num_q" for name, _ in self._lines]] = 1
+        table = table[:, rows]
         names = [name for name, _ in self._lines]
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, table.T.tolist(), strict=True)}
-
-    def _table(self, aligner: Aligner, run: Numbers, rows: Sequence[int]) -> Floats:
-        alignment = aligner.align(read_run(run), self._views.key)
-        # What is no number, the run's id and the string of grades, is 0 there.
-        table = line_values(alignment, [line for _, line in self._lines])[:, rows]
-        table[[name == "num_q" for name, _ in self._lines]] = 1
-        return table
 
 
 def _combined(measures: Iterable[str]) -> dict[str, str]:

@@ -26,6 +26,8 @@ from cranfield.compat.trec_measures import (
 )
 from cranfield.data import Bytes, Floats, Integers, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
+from cranfield.evaluation.columns import AlignmentKey, Column
+from cranfield.evaluation.run_scores import RunScores
 from cranfield.formats import read_qrels, read_run
 from cranfield.views import Gains, Views, ordered, settled
 
@@ -228,7 +230,10 @@ class _Report:
 
     def _table(self) -> Floats:
         """The value of each line for each judged query, a query that is not in the run included."""
-        table = line_values(self.alignment, self.printed)
+        key = AlignmentKey(content=False, key=self.views.key)
+        scores = RunScores(self.run, {key: self.alignment})
+        judged = len(self.alignment.length)
+        table = line_values(self.printed, judged, lambda m: scores[Column(m, alignment=key)].value[:judged])
         absent = self.alignment.length < 0
         for line, values in zip(self.printed, table, strict=True):
             if not line.measures:

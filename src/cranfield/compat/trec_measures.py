@@ -10,8 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.alignment import Alignment
-from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import SMALLEST
@@ -157,11 +155,11 @@ class Line:
     unless: Measure | None = None  # where this is 0, so is the line
     numbers: tuple[float, ...] = ()
 
-    def values(self, batch: Batch) -> Floats:
-        """A value for each query of a batch; what is undefined here is 0 there."""
-        value = reduce(np.add, (np.nan_to_num(m.values(batch).value) for m in self.measures)) / len(self.measures)
+    def values(self, values_of: Callable[[Measure], Floats]) -> Floats:
+        """A value for each query, from those of measures; what is undefined here is 0 there."""
+        value = reduce(np.add, (np.nan_to_num(values_of(m)) for m in self.measures)) / len(self.measures)
         if self.unless is not None:
-            value = np.where(self.unless.values(batch).value == 0, 0, value)
+            value = np.where(values_of(self.unless) == 0, 0, value)
         # In trec_eval a geometric mean is made of logarithms, and these are what a query has.
         return np.log(np.maximum(value, SMALLEST)) if self.kind.style == "geometric" else value
 
@@ -267,11 +265,16 @@ def _gain(pairs: dict[str, float]) -> str:
     return repr({float(grade): gain for grade, gain in pairs.items()})
 
 
-def line_values(alignment: Alignment, lines: Sequence[Line]) -> Floats:
-    """The value of each line for each judged query, (line, query); 0 in lines that are text."""
-    values = np.zeros((len(lines), len(alignment.length)))
-    for rows, batch in alignment.batches:
-        for row, line in zip(values, lines, strict=True):
-            if line.measures:
-                row[rows] = line.values(batch)
+def measures_of(lines: Iterable[Line]) -> list[Measure]:
+    """All measures that these lines are made of, each once."""
+    every = (measure for line in lines for measure in (*line.measures, line.unless) if measure is not None)
+    return list(dict.fromkeys(every))
+
+
+def line_values(lines: Sequence[Line], queries: int, values_of: Callable[[Measure], Floats]) -> Floats:
+    """The value of each line for each of so many queries, (line, query); 0 in lines that are text."""
+    values = np.zeros((len(lines), queries))
+    for row, line in zip(values, lines, strict=True):
+        if line.measures:
+            row[:] = line.values(values_of)
     return values

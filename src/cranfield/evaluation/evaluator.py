@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import formats
-from cranfield.data import Integers, Judgments, Run, Table
+from cranfield.data import Floats, Integers, Judgments, Run, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
@@ -214,11 +214,11 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run; NaN where it has none. No notes: made for loops."""
-        values, counted = self._values(run)
-        undefined = self.policy.undefined
+        scores, undefined = self._single(run), self.policy.undefined
+        counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
-            column.label: summary_of(treated(values[c][counted], undefined), column.aggregate)
-            for c, column in enumerate(self.columns)
+            column.label: summary_of(treated(scores[column].value[counted], undefined), column.aggregate)
+            for column in self.columns
         }
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
@@ -237,10 +237,10 @@ class Evaluator:
             query: dict(zip(labels, row, strict=True)) for query, row in zip(names, values.T.tolist(), strict=False)
         }
 
-    def _values(self, run: Any) -> tuple[list[Any], Any]:
+    def values(self, run: Any) -> Floats:
+        """The values of all judged queries of one run as an array, (column, query), in the judgments' order."""
         scores = self._single(run)
-        counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-        return [scores[column].value for column in self.columns], counted
+        return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
     def _single(self, run: Any) -> RunScores:
         read = formats.read_run(run)
