@@ -6,6 +6,7 @@ columns. These are kept column by column, and taken so.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ def scattered(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], em
     flat = np.full(shape[0] * shape[1], empty, values.dtype)
     flat[at] = values
     return flat.reshape(shape, order="F" if shape[1] <= NARROW else "C")
+
+
+@lru_cache(maxsize=64)
+def constant(value: float, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """A table with one value in every cell, which takes no memory and cannot be written to."""
+    return np.broadcast_to(np.array(value, np.bool_ if isinstance(value, bool) else np.int64), shape)
 
 
 def picked(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:

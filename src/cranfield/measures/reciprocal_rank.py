@@ -30,6 +30,9 @@ def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     first = b.relevant.argmax(axis=1)
     rows = np.arange(len(first))
     found = b.relevant[rows, first]
+    if not b.has_ties:
+        rank = b.start[rows, first] + 1
+        return np.where(found if k is None else found & (rank <= k), harmonic.at(rank), 0)
     n, t, m = b.size[rows, first], b.start[rows, first], b.seen(k)[rows, first]
     r = b.within(b.relevant)[rows, first]
     # Alone in its tie the document may be anywhere in it, each rank as likely.

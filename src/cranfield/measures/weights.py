@@ -37,16 +37,19 @@ def _tabulated(kind: str, base: float = 0) -> Weights:
     return Weights(lambda n: table(n, 1), lambda rank: table(rank, 0))
 
 
+@lru_cache(maxsize=64)
 def log_discount(discount: str, base: float) -> Weights:
     """Rank i is worth 1/log2(i+1); or, as Järvelin and Kekäläinen have it, 1 up to the base, then 1/log_base(i)."""
     return _tabulated(discount, base if discount == "jk" else 0)
 
 
+@lru_cache(maxsize=64)
 def rank_biased_overlap(p: float) -> Weights:
     """Rank i is worth p^(i-1)/i: to a document that two rankings have above it, out of the i that each has."""
     return _tabulated("overlap", p)
 
 
+@lru_cache(maxsize=64)
 def inverse_squares_from(shift: float) -> Weights:
     """Rank i is worth 1/(i + shift - 1)²."""
     return _tabulated("squares", shift)
@@ -79,6 +82,7 @@ def _euler_maclaurin(x: Floats) -> Floats:
     return total
 
 
+@lru_cache(maxsize=64)
 def geometric(p: float) -> Weights:
     """Rank i is worth (1-p) p^(i-1)."""
     return Weights(

@@ -1,0 +1,308 @@
+"""Where runs rank the judged documents, one row a document; batches for measures are laid out from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from cranfield.batch import Batch, Booleans
+from cranfield.data import Floats, Integers
+from cranfield.rows import cells, constant, scattered, summed
+from cranfield.subtopics import Subtopics, Worth
+
+if TYPE_CHECKING:
+    from cranfield.content.judged import Reading
+
+Position = Literal["by_id", "by_input"]
+COLUMNS = "row", "document", "start", "size", "by_id", "by_input"  # what rankings have for each document
+
+
+class GainMapping(Protocol):
+    """How a measure sees grades; equal mappings are equal keys."""
+
+    def of(self, grade: Floats, top: float) -> Floats:
+        """The gain of each grade, where ``top`` is the highest one of the collection."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The judged documents of a collection, and what they gain, for all runs.
+
+    ``grade``: one for each row of the judgments. ``top``: the highest grade of the whole collection. ``nil``: the rows
+    that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say.
+    """
+
+    grade: Floats
+    top: float
+    nil: Booleans | None = None
+    subtopics: Subtopics | None = None
+    reading: Reading | None = None
+
+    @cached_property
+    def _gains(self) -> dict[GainMapping, Floats]:
+        return {}
+
+    def gain(self, gains: GainMapping) -> Floats:
+        """The gain of each row of the judgments."""
+        if gains not in self._gains:
+            self._gains[gains] = gains.of(self.grade, self.top)
+        return self._gains[gains]
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether no measure needs to know which document is which."""
+        return self.subtopics is None and self.reading is None
+
+
+class PoolGains(NamedTuple):
+    """What all judged documents of each query gain, retrieved or not; see `Batch` for the fields."""
+
+    ideal: Floats
+    R: Floats
+    N: Floats
+    mass: Floats
+    top: float
+    worth: Worth
+    ideal_sums: dict[Any, Floats]
+
+    def take(self, rows: Integers) -> PoolGains:
+        """Those of some queries."""
+        ideal, R, N, mass = (values[rows] for values in self[:4])
+        return self._replace(ideal=ideal, R=R, N=N, mass=mass, ideal_sums={})
+
+
+@dataclass(frozen=True)
+class _Worth:
+    """Gains, once the collection's top grade is known."""
+
+    gains: GainMapping
+    top: float
+
+    def __call__(self, grade: Floats) -> Floats:
+        return self.gains.of(grade, self.top)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """All judged documents of some queries, retrieved or not: what is to be known of these whatever the run.
+
+    ``query``: the rows of the queries in the judgments, -1 for one that nobody judged. ``row``, ``document``: of each
+    judged document its query, counted within the pool, and its row in the judgments. ``nil_grade``: the grade of "no
+    answer" for each query, NaN where nobody asked.
+    """
+
+    judged: Judged
+    query: Integers
+    row: Integers
+    document: Integers
+    nil_grade: Floats
+
+    @classmethod
+    def of(cls, judged: Judged, row: Integers, document: Integers, query: Integers) -> Pool:
+        """A pool without "no answer"."""
+        return cls(judged, query, row, document, np.full(len(query), np.nan))
+
+    @cached_property
+    def _seen(self) -> dict[GainMapping, PoolGains]:
+        return {}
+
+    @cached_property
+    def _judged(self) -> Integers:
+        """How many documents of each query have a grade that is not negative."""
+        return np.bincount(self.row[self.judged.grade[self.document] >= 0], minlength=len(self.query))
+
+    def seen(self, gains: GainMapping) -> PoolGains:
+        """What the documents gain."""
+        if gains not in self._seen:
+            gain = self.judged.gain(gains)[self.document]
+            relevant = np.flatnonzero(gain > 0)
+            row, gain = self.row[relevant], gain[relevant]
+            counts, _, shape, at = _layout(row, len(self.query))
+            ideal = -np.sort(-scattered(gain, at, shape, 0), axis=1)
+            top = float(gains.of(np.array([self.judged.top]), self.judged.top)[0])
+            worth = _Worth(gains, self.judged.top)
+            R = counts.astype(np.float64)
+            self._seen[gains] = PoolGains(ideal, R, self._judged - R, summed(ideal), top, worth, {})
+        return self._seen[gains]
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """Where some rankings have the judged documents, one row a document, ranking by ranking and best first.
+
+    ``row``: which ranking; ``document``: its row in the judgments. It stands somewhere in positions start+1 ..
+    start+size. ``by_id``, ``by_input``: its position within these, from 0, by descending id and in input order.
+    ``length``: the documents of each ranking, judged or not. ``pool_row``: the query of each ranking in the pool, where
+    there are not as many rankings as queries. ``memo``: what was made of these rankings already: measures that ask for
+    the same view share it.
+    """
+
+    pool: Pool
+    row: Integers
+    document: Integers
+    start: Integers
+    size: Integers
+    by_id: Integers
+    by_input: Integers
+    length: Integers
+    pool_row: Integers | None = None
+    memo: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> Judged:
+        return self.pool.judged
+
+    @property
+    def query(self) -> Integers:
+        """The row of each ranking's query in the judgments; -1 for none."""
+        return self.pool.query if self.pool_row is None else self.pool.query[self.pool_row]
+
+    @property
+    def nil_grade(self) -> Floats:
+        """How "no answer" is judged for each ranking's query; NaN where nobody asked."""
+        return self.pool.nil_grade if self.pool_row is None else self.pool.nil_grade[self.pool_row]
+
+    @cached_property
+    def tied(self) -> bool:
+        """Whether any judged document shares its score with another."""
+        return bool((self.size > 1).any())
+
+    def count(self, chosen: Booleans) -> Integers:
+        """How many of the chosen documents each ranking has."""
+        return np.bincount(self.row[chosen], minlength=len(self.length))
+
+    @property
+    def nil(self) -> Booleans:
+        """Which rows mean "no answer"."""
+        nil = self.judged.nil
+        return np.zeros(len(self.row), bool) if nil is None else nil[self.document]
+
+    def rankings(self, chosen: Integers) -> Rankings:
+        """Some of the rankings, in ascending order."""
+        number = np.full(len(self.length), -1)
+        number[chosen] = np.arange(len(chosen))
+        kept = np.flatnonzero(number[self.row] >= 0)
+        columns = {name: getattr(self, name)[kept] for name in COLUMNS if name != "row"}
+        rows = chosen if self.pool_row is None else self.pool_row[chosen]
+        return Rankings(self.pool, row=number[self.row[kept]], **columns, length=self.length[chosen], pool_row=rows)
+
+    def batch(self, gains: GainMapping, position: Position | None, *, whole: bool = True) -> Batch:
+        """The rankings as measures read them.
+
+        ``position``: which position fixes the order of tied documents; None leaves them tied. Documents without gain
+        are left out, unless the ``whole`` list is asked for.
+        """
+        key = gains, position, whole
+        if key not in self.memo:
+            self.memo[key] = self._batch(gains, position, whole)
+        batch: Batch = self.memo[key]
+        return batch
+
+    def _batch(self, gains: GainMapping, position: Position | None, whole: bool) -> Batch:
+        judged, pool = self.judged, self.pool.seen(gains)
+        row, document, start, size = self._ordered(position)
+        gain = judged.gain(gains)[document]
+        nil = None if judged.nil is None else judged.nil[document]
+        if not whole:
+            keep = np.flatnonzero(gain if nil is None else (gain > 0) | nil)
+            if len(keep) < len(row):
+                row, document, start, gain = row[keep], document[keep], start[keep], gain[keep]
+                size = None if size is None else size[keep]
+                nil = None if nil is None else nil[keep]
+        _, _, shape, at = _layout(row, len(self.length))
+        if self.pool_row is not None:
+            pool = pool.take(self.pool_row)
+        return Batch.of(
+            grade=scattered(judged.grade[document], at, shape, np.nan),
+            gain=scattered(gain, at, shape, 0),
+            start=scattered(start, at, shape, 0),
+            size=constant(1, shape) if size is None else scattered(size, at, shape, 1),
+            nil=constant(False, shape) if nil is None else scattered(nil, at, shape, 0),
+            document=constant(-1, shape) if judged.anonymous else scattered(document, at, shape, -1),
+            length=self.length,
+            query=self.query,
+            nil_grade=self.nil_grade,
+            tail=np.zeros(len(self.length)),
+            subtopics=judged.subtopics,
+            reading=judged.reading,
+            **pool._asdict(),
+        )
+
+    def _ordered(self, position: Position | None) -> tuple[Integers, Integers, Integers, Integers | None]:
+        """Rankings, documents, starts and sizes with ties in the order of a position, or left open; no sizes if 1."""
+        if not self.tied:
+            return self.row, self.document, self.start, None
+        if position not in self.memo:
+            start, size = self.start, self.size if position is None else None
+            if position is None:
+                order = self._by_grade()
+            else:
+                start = start + getattr(self, position)
+                order = np.argsort(self.row * (int(start.max()) + 1) + start, kind="stable")
+            some = None if size is None else size[order]
+            self.memo[position] = self.row[order], self.document[order], start[order], some
+        ordered: tuple[Integers, Integers, Integers, Integers | None] = self.memo[position]
+        return ordered
+
+    def _by_grade(self) -> Integers:
+        """Tied documents by grade, then by id where it is known: in what order rows came does not move a last bit."""
+        order = np.arange(len(self.row))
+        same = (self.row[1:] == self.row[:-1]) & (self.start[1:] == self.start[:-1])
+        if same.any():
+            tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+            keys = self.by_id, self.nil, -self.judged.grade[self.document], self.start, self.row
+            order[tied] = tied[np.lexsort([key[tied] for key in keys])]
+        return order
+
+    def mixed_ties(self) -> Booleans:
+        """The relevant documents that share a tie with a document of another grade, or with an unjudged one."""
+        tied, grade, nil = self.size > 1, self.judged.grade[self.document], self.nil
+        relevant = tied & (grade > 0)
+        if not (relevant | (tied & nil)).any():
+            return np.zeros(len(tied), bool)
+        new = np.append(True, (self.row[1:] != self.row[:-1]) | (self.start[1:] != self.start[:-1]))
+        first, group = np.flatnonzero(new), np.cumsum(new) - 1
+        low, high = np.minimum.reduceat(grade, first), np.maximum.reduceat(grade, first)
+        mixed = ((low != high) | (np.bincount(group) < self.size[first]))[group]
+        # Where a list ends is a matter of where NIL stands, whatever the grades beside it.
+        return (relevant & mixed) | (tied & nil)
+
+
+def _layout(row: Integers, rankings: int) -> tuple[Integers, Integers, tuple[int, int], Integers]:
+    """Documents of each ranking; of each document its column; the shape of their table, and its `cells`."""
+    counts = np.bincount(row, minlength=rankings)
+    column = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
+    shape = rankings, max(int(counts.max(initial=0)), 1)
+    return counts, column, shape, cells(row, column, shape)
+
+
+def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Rankings:
+    """One query from grades, best first: None is unjudged, a tuple a tie; ``missed`` was judged, not retrieved."""
+    rows: list[tuple[float, int, int, int]] = []
+    start = 0
+    for group in (tuple(group) if isinstance(group, (tuple, list)) else (group,) for group in ranking):
+        rows += [(grade, start, len(group), i) for i, grade in enumerate(group) if grade is not None]
+        start += len(group)
+    table = np.array(rows, float).reshape(-1, 4)
+    grade = np.concatenate([table[:, 0], np.array(missed, float)])
+    at, size, place = table[:, 1:].T.astype(np.int64)
+    judged = Judged(grade, float(max(grade.max(initial=0), 0)))
+    every, first = np.arange(len(grade)), np.zeros(1, np.int64)
+    pool = Pool.of(judged, np.zeros_like(every), every, first - 1)
+    return Rankings(pool, np.zeros_like(at), every[: len(at)], at, size, place, place, first + start)
+
+
+def from_tables(
+    grade: Floats, start: Integers, size: Integers, position: Integers, length: Integers, top: float, **more: Any
+) -> Rankings:
+    """Rankings from tables with a row for each of them; NaN is no document. All that is judged is retrieved."""
+    row, column = np.nonzero(~np.isnan(grade))
+    document = np.arange(len(row))
+    judged = Judged(grade[row, column], top, **more)
+    pool = Pool.of(judged, row, document, np.arange(len(length)))
+    first, many, at = (x[row, column] for x in (start, size, position))
+    return Rankings(pool, row, document, first, many, at, at, length)
