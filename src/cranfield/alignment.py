@@ -131,7 +131,7 @@ class TopDocuments:
         return cls(**rows | {"document": Strings(*rows["document"])})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class AlignedRun:
     """One run after its only reading: an alignment, and perhaps the top documents, for each key that ranks them."""
 
@@ -145,7 +145,7 @@ class AlignedRun:
         return next(iter(self.alignments.values()))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Alignment:
     """Where one run ranks the judged documents, as rows (see `core`); `rankings` has them for measures."""
 

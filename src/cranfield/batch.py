@@ -177,9 +177,9 @@ class Batch:
         return self.ideal_sums[weights, k]
 
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
-        above = self.above(self.gain) + self.gain
         if not self.has_ties:
-            return summed(self.gain * (above * self.mean_over(weights, k)))
+            return summed(self.gain * (running(self.gain) * self.mean_over(weights, k)))
+        above = self.above(self.gain) + self.gain
         # A document with gain g in a span of n, G gain in the span and C above it, at slot x has
         # C + g + (x-1)(G-g)/(n-1) gain at or above it on average.
         own, later = self.spread(weights, k)

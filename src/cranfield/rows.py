@@ -17,6 +17,11 @@ from cranfield.data import Floats, Integers
 NARROW = 8  # columns up to which a table is kept column by column
 
 
+def padded(width: int) -> int:
+    """How wide a table for so many columns is, so that `summed` takes it as it is."""
+    return max(width, 1) if width <= NARROW else width + -width % 8
+
+
 def cells(row: Integers, column: Integers, shape: tuple[int, int]) -> Integers:
     """Where `scattered` keeps what stands in these rows and columns."""
     return column * shape[0] + row if shape[1] <= NARROW else row * shape[1] + column

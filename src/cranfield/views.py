@@ -95,7 +95,12 @@ class Views:
             self.full or other.full,
         )
 
-    @property
+    @cached_property
+    def plain(self) -> bool:
+        """Whether lists are scored as they are: not cut, condensed or terminated."""
+        return not (self.depth or self.condensed or self.terminal)
+
+    @cached_property
     def rule(self) -> TieRule:
         """The tie rule in force."""
         return tie_rule(self.ties)

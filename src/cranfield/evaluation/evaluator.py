@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, count, islice
+from itertools import chain, count, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -233,9 +233,8 @@ class Evaluator:
         if not counted.all():
             rows = np.flatnonzero(counted)
             values, names = values[:, rows], [names[q] for q in rows.tolist()]
-        return {
-            query: dict(zip(labels, row, strict=True)) for query, row in zip(names, values.T.tolist(), strict=False)
-        }
+        # Thousands of small dicts: without a loop in Python they take two thirds of the time.
+        return dict(zip(names, map(dict, map(zip, repeat(labels), values.T.tolist())), strict=False))
 
     def values(self, run: Any) -> Floats:
         """The values of all judged queries of one run as an array, (column, query), in the judgments' order."""

@@ -10,6 +10,8 @@ import numpy as np
 from cranfield.batch import Weights
 from cranfield.data import Floats, Integers
 
+SHORT = 11  # ranks of most rankings are in a table of 2 to this power
+
 
 def _weight(kind: str, base: float, rank: Integers) -> Floats:
     if kind == "harmonic":
@@ -31,8 +33,11 @@ def _tables(kind: str, base: float, bits: int) -> tuple[Floats, Floats]:
 
 def _tabulated(kind: str, base: float = 0) -> Weights:
     def table(n: Integers, which: int) -> Floats:
-        # Tables double, so that a long ranking after many short ones costs little.
-        return _tables(kind, base, max(10, int(n.max(initial=0)).bit_length()))[which][n]
+        try:
+            return _tables(kind, base, SHORT)[which][n]
+        except IndexError:
+            # Tables double, so that a long ranking after many short ones costs little.
+            return _tables(kind, base, int(n.max(initial=0)).bit_length())[which][n]
 
     return Weights(lambda n: table(n, 1), lambda rank: table(rank, 0))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.batch import Batch, Booleans
 from cranfield.data import Floats, Integers
-from cranfield.rows import cells, constant, scattered, summed
+from cranfield.rows import cells, constant, padded, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
@@ -51,6 +51,21 @@ class Judged:
         if gains not in self._gains:
             self._gains[gains] = gains.of(self.grade, self.top)
         return self._gains[gains]
+
+    @cached_property
+    def _gaining(self) -> tuple[list[Booleans], dict[GainMapping, int]]:
+        return [], {}
+
+    def gaining(self, gains: GainMapping) -> int:
+        """A number for the set of documents that have a gain: the same where the set is the same."""
+        sets, numbers = self._gaining
+        if gains not in numbers:
+            gaining = self.gain(gains) > 0
+            equal = (number for number, other in enumerate(sets) if np.array_equal(gaining, other))
+            numbers[gains] = next(equal, len(sets))
+            if numbers[gains] == len(sets):
+                sets.append(gaining)
+        return numbers[gains]
 
     @property
     def anonymous(self) -> bool:
@@ -130,7 +145,7 @@ class Pool:
         return self._seen[gains]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Rankings:
     """Where some rankings have the judged documents, one row a document, ranking by ranking and best first.
 
@@ -203,34 +218,46 @@ class Rankings:
         return batch
 
     def _batch(self, gains: GainMapping, position: Position | None, whole: bool) -> Batch:
-        judged, pool = self.judged, self.pool.seen(gains)
+        table, pool = self._table(gains, position, whole), self.pool.seen(gains)
+        if self.pool_row is not None:
+            pool = pool.take(self.pool_row)
+        gain = scattered(self.judged.gain(gains)[table.document], table.at, table.shape, 0)
+        return Batch.of(gain=gain, **table.fields, **pool._asdict())
+
+    def _table(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
+        """Where in a batch the documents are: the same for all gains that the same documents have."""
+        key = "table", position, None if whole else self.judged.gaining(gains)
+        if key not in self.memo:
+            self.memo[key] = self._tabulated(gains, position, whole)
+        table: _Table = self.memo[key]
+        return table
+
+    def _tabulated(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
+        judged = self.judged
         row, document, start, size = self._ordered(position)
-        gain = judged.gain(gains)[document]
         nil = None if judged.nil is None else judged.nil[document]
         if not whole:
+            gain = judged.gain(gains)[document]
             keep = np.flatnonzero(gain if nil is None else (gain > 0) | nil)
             if len(keep) < len(row):
-                row, document, start, gain = row[keep], document[keep], start[keep], gain[keep]
+                row, document, start = row[keep], document[keep], start[keep]
                 size = None if size is None else size[keep]
                 nil = None if nil is None else nil[keep]
         _, _, shape, at = _layout(row, len(self.length))
-        if self.pool_row is not None:
-            pool = pool.take(self.pool_row)
-        return Batch.of(
-            grade=scattered(judged.grade[document], at, shape, np.nan),
-            gain=scattered(gain, at, shape, 0),
-            start=scattered(start, at, shape, 0),
-            size=constant(1, shape) if size is None else scattered(size, at, shape, 1),
-            nil=constant(False, shape) if nil is None else scattered(nil, at, shape, 0),
-            document=constant(-1, shape) if judged.anonymous else scattered(document, at, shape, -1),
-            length=self.length,
-            query=self.query,
-            nil_grade=self.nil_grade,
-            tail=np.zeros(len(self.length)),
-            subtopics=judged.subtopics,
-            reading=judged.reading,
-            **pool._asdict(),
-        )
+        fields = {
+            "grade": scattered(judged.grade[document], at, shape, np.nan),
+            "start": scattered(start, at, shape, 0),
+            "size": constant(1, shape) if size is None else scattered(size, at, shape, 1),
+            "nil": constant(False, shape) if nil is None else scattered(nil, at, shape, 0),
+            "document": constant(-1, shape) if judged.anonymous else scattered(document, at, shape, -1),
+            "length": self.length,
+            "query": self.query,
+            "nil_grade": self.nil_grade,
+            "tail": np.zeros(len(self.length)),
+            "subtopics": judged.subtopics,
+            "reading": judged.reading,
+        }
+        return _Table(document, at, shape, fields)
 
     def _ordered(self, position: Position | None) -> tuple[Integers, Integers, Integers, Integers | None]:
         """Rankings, documents, starts and sizes with ties in the order of a position, or left open; no sizes if 1."""
@@ -272,11 +299,20 @@ class Rankings:
         return (relevant & mixed) | (tied & nil)
 
 
+class _Table(NamedTuple):
+    """Documents in the cells of a table, and all fields of a batch but gains."""
+
+    document: Integers
+    at: Integers
+    shape: tuple[int, int]
+    fields: dict[str, Any]
+
+
 def _layout(row: Integers, rankings: int) -> tuple[Integers, Integers, tuple[int, int], Integers]:
     """Documents of each ranking; of each document its column; the shape of their table, and its `cells`."""
     counts = np.bincount(row, minlength=rankings)
     column = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
-    shape = rankings, max(int(counts.max(initial=0)), 1)
+    shape = rankings, padded(int(np.maximum.reduce(counts)) if rankings else 1)
     return counts, column, shape, cells(row, column, shape)
 
 
