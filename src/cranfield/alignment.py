@@ -167,23 +167,21 @@ class Alignment:
     def rankings(self) -> list[Rankings]:
         """Every judged query once."""
         rows, length, pools = self.rows, np.maximum(self.length, 0), self.aligner.pools
-        columns = {name: rows["query" if name == "row" else name] for name in COLUMNS}
+        columns = [rows["query" if name == "row" else name] for name in COLUMNS]
         if len(pools) == 1:
-            return [Rankings(pools[0], **columns, length=length)]
+            return [Rankings(pools[0], length, *columns)]
         pool_of, row_of = np.zeros((2, len(length)), np.int64)
         for i, pool in enumerate(pools):
             pool_of[pool.query], row_of[pool.query] = i, np.arange(len(pool.query))
         pool_of_row, laid_out = pool_of[rows["query"]], []
         for i, pool in enumerate(pools):
             chosen = np.flatnonzero(pool_of_row == i)
-            some = {name: column[chosen] for name, column in columns.items()}
-            some["row"] = row_of[some["row"]]
-            laid_out.append(Rankings(pool, **some, length=length[pool.query]))
+            row, *others = (column[chosen] for column in columns)
+            laid_out.append(Rankings(pool, length[pool.query], row_of[row], *others))
         return laid_out
 
     def unjudged(self) -> Rankings:
         """The run's queries that nobody judged, as rankings without judged documents."""
         none = np.zeros(0, np.int64)
         pool = Pool.of(self.aligner.judged, none, none, np.full(len(self.other), -1))
-        columns: dict[str, Any] = dict.fromkeys(COLUMNS, none)
-        return Rankings(pool, **columns, length=self.other_length)
+        return Rankings(pool, self.other_length, *[none] * len(COLUMNS))

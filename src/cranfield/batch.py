@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cranfield import core
 from cranfield.data import Floats, Integers
 from cranfield.rows import cells, ordered, picked, running, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
@@ -25,12 +26,14 @@ Key = Literal["score", "score32", "rank"]
 class Weights:
     """What ranks are worth: ``total`` of the first n together, and ``at`` one of them, without rounding.
 
-    ``moment`` is the total of the first n, each times its rank, where it has a closed form.
+    ``moment`` is the total of the first n, each times its rank, where it has a closed form. ``table`` has the weights
+    of at least the first n ranks, with one of rank 0 before them.
     """
 
     total: Callable[[Integers], Floats]
     at: Callable[[Integers], Floats]
     moment: Callable[[Integers], Integers] | None = None
+    table: Callable[[int], Floats] | None = None
 
     def __call__(self, n: Integers) -> Floats:
         return self.total(n)
@@ -69,6 +72,7 @@ class Preferences(GainSums, Protocol):
         """Expected sum over documents of gain less what is misplaced above, up to a limit, as a share of pairs."""
 
 
+MOST_RANKS = 1000  # of most rankings
 # A batch is padded to its widest query; beyond this many cells, queries of like width go together.
 CELLS = 1 << 20
 
@@ -168,7 +172,16 @@ class Batch:
         return own, times_rank - (self.start + 1) * own
 
     def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
+            return self._summed(core.weighted_sums, weights.table, k)
         return summed(self.gain * self.mean_over(weights, k))
+
+    def _summed(self, sums: Callable[..., Floats], table: Callable[[int], Floats], k: int | None) -> Floats:
+        """Sums over rankings without ties, by weights from a table that is long enough."""
+        try:
+            return sums(self.gain, self.start, table(MOST_RANKS), -1 if k is None else k)
+        except IndexError:
+            return sums(self.gain, self.start, table(int(self.start.max()) + 1), -1 if k is None else k)
 
     def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
         if (weights, k) not in self.ideal_sums:
@@ -177,8 +190,8 @@ class Batch:
         return self.ideal_sums[weights, k]
 
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
-        if not self.has_ties:
-            return summed(self.gain * (running(self.gain) * self.mean_over(weights, k)))
+        if weights.table is not None and not self.has_ties:
+            return self._summed(core.cumulated_sums, weights.table, k)
         above = self.above(self.gain) + self.gain
         # A document with gain g in a span of n, G gain in the span and C above it, at slot x has
         # C + g + (x-1)(G-g)/(n-1) gain at or above it on average.

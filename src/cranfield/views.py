@@ -116,10 +116,11 @@ def ordered(rankings: Rankings, gains: Gains, views: Views, *, whole: bool = Tru
 
     Documents without gain are left out, unless the ``whole`` list is asked for, or it is to be condensed.
     """
-    whole = whole or views.condensed
+    whole, rule = whole or views.condensed, views.rule
+    if rule.arrange is None and views.depth is None:
+        return rankings.batch(gains, rule.position, whole=whole)
     key = gains, views.ties, views.depth, whole
     if key not in rankings.memo:
-        rule = views.rule
         batch = rule(rankings.batch(gains, rule.position, whole=whole))
         rankings.memo[key] = batch if views.depth is None else truncate(batch, views.depth)
     ordered: Batch = rankings.memo[key]

@@ -297,6 +297,7 @@ def test_permission_is_told_even_to_those_who_have_it(run_path: Path, monkeypatc
 
 def test_a_file_that_goes_away_between_two_readings(run_path: Path) -> None:
     run = formats.read_run(run_path)
+    formats.load(run)
     run_path.unlink()
     with pytest.raises(InputError, match="there is no such file"):
         formats.load(run)

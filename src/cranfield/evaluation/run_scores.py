@@ -68,9 +68,11 @@ class RunScores:
             yield slice(judged, judged + unjudged), alignment.unjudged()
 
     def __getitem__(self, column: Column) -> ColumnValues:
-        if column.identity not in self._values:
+        values = self._values.get(column.identity)
+        if values is None:
             self._compute(column)
-        return self._values[column.identity]
+            values = self._values[column.identity]
+        return values
 
     def _compute(self, column: Column) -> None:
         check_measurable(self.run, self.alignments[column.alignment], column.measure)

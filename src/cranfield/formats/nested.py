@@ -18,7 +18,7 @@ from cranfield.formats.judging import Rows, judgments
 
 def rankings(source: Mapping[Any, Any], place: Place) -> dict[str, dict[str, float]]:
     """The dict as it is, after a look at its shape; ids and scores are looked at when they are used."""
-    if type(source) is dict and all(type(ranking) is dict for ranking in source.values()):
+    if type(source) is dict and set(map(type, source.values())) <= {dict}:
         return source
     _shaped(source, place)
     return {query: dict(ranking) for query, ranking in source.items()}

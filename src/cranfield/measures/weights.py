@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -39,7 +40,21 @@ def _tabulated(kind: str, base: float = 0) -> Weights:
             # Tables double, so that a long ranking after many short ones costs little.
             return _tables(kind, base, int(n.max(initial=0)).bit_length())[which][n]
 
-    return Weights(lambda n: table(n, 1), lambda rank: table(rank, 0))
+    return Weights(
+        lambda n: table(n, 1),
+        lambda rank: table(rank, 0),
+        table=lambda n: _tables(kind, base, max(SHORT, n.bit_length()))[0],
+    )
+
+
+def _with_table(total: Callable[[Integers], Floats], at: Callable[[Integers], Floats]) -> Weights:
+    """Weights that have formulas, and a table of them."""
+
+    @lru_cache(maxsize=8)
+    def table(bits: int) -> Floats:
+        return np.concatenate([[0], at(np.arange(1, 1 << bits))])
+
+    return Weights(total, at, table=lambda n: table(max(SHORT, n.bit_length())))
 
 
 @lru_cache(maxsize=64)
@@ -90,15 +105,15 @@ def _euler_maclaurin(x: Floats) -> Floats:
 @lru_cache(maxsize=64)
 def geometric(p: float) -> Weights:
     """Rank i is worth (1-p) p^(i-1)."""
-    return Weights(
+    return _with_table(
         lambda n: 1 - np.power(p, n.astype(np.float64)),
         lambda rank: (1 - p) * np.power(p, rank.astype(np.float64) - 1),
     )
 
 
-count = Weights(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
+count = _with_table(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
 harmonic = replace(_tabulated("harmonic"), moment=lambda n: n)
-inverse_square = Weights(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
+inverse_square = _with_table(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
 
 
 def log_gamma(z: Floats) -> Floats:

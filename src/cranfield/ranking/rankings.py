@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from cranfield import core
 from cranfield.batch import Batch, Booleans
-from cranfield.data import Floats, Integers
-from cranfield.rows import cells, constant, padded, scattered, summed
+from cranfield.data import Bytes, Floats, Integers
+from cranfield.rows import constant, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
@@ -53,19 +55,23 @@ class Judged:
         return self._gains[gains]
 
     @cached_property
-    def _gaining(self) -> tuple[list[Booleans], dict[GainMapping, int]]:
+    def _sets(self) -> tuple[list[Bytes], dict[GainMapping, int]]:
         return [], {}
 
-    def gaining(self, gains: GainMapping) -> int:
+    def gaining_set(self, gains: GainMapping) -> int:
         """A number for the set of documents that have a gain: the same where the set is the same."""
-        sets, numbers = self._gaining
+        sets, numbers = self._sets
         if gains not in numbers:
-            gaining = self.gain(gains) > 0
+            gaining = (self.gain(gains) > 0).view(np.uint8)
             equal = (number for number, other in enumerate(sets) if np.array_equal(gaining, other))
             numbers[gains] = next(equal, len(sets))
             if numbers[gains] == len(sets):
                 sets.append(gaining)
         return numbers[gains]
+
+    def gaining(self, gains: GainMapping) -> Bytes:
+        """1 for each document that has a gain, else 0."""
+        return self._sets[0][self.gaining_set(gains)]
 
     @property
     def anonymous(self) -> bool:
@@ -133,14 +139,12 @@ class Pool:
     def seen(self, gains: GainMapping) -> PoolGains:
         """What the documents gain."""
         if gains not in self._seen:
-            gain = self.judged.gain(gains)[self.document]
-            relevant = np.flatnonzero(gain > 0)
-            row, gain = self.row[relevant], gain[relevant]
-            counts, _, shape, at = _layout(row, len(self.query))
-            ideal = -np.sort(-scattered(gain, at, shape, 0), axis=1)
+            gaining, count = self.judged.gaining(gains), len(self.query)
+            kept, at, shape, _, _ = core.tabulate(self.row, self.document, self.row, gaining, self.judged.grade, count)
+            ideal = -np.sort(-scattered(self.judged.gain(gains)[self.document[kept]], at, shape, 0), axis=1)
+            R = np.bincount(self.row[kept], minlength=count).astype(np.float64)
             top = float(gains.of(np.array([self.judged.top]), self.judged.top)[0])
             worth = _Worth(gains, self.judged.top)
-            R = counts.astype(np.float64)
             self._seen[gains] = PoolGains(ideal, R, self._judged - R, summed(ideal), top, worth, {})
         return self._seen[gains]
 
@@ -157,15 +161,15 @@ class Rankings:
     """
 
     pool: Pool
+    length: Integers
     row: Integers
     document: Integers
     start: Integers
     size: Integers
     by_id: Integers
     by_input: Integers
-    length: Integers
-    pool_row: Integers | None = None
-    memo: dict[Any, Any] = field(default_factory=dict)
+    pool_row: Integers | None = field(default=None, kw_only=True)
+    memo: dict[Any, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def judged(self) -> Judged:
@@ -212,9 +216,9 @@ class Rankings:
         are left out, unless the ``whole`` list is asked for.
         """
         key = gains, position, whole
-        if key not in self.memo:
-            self.memo[key] = self._batch(gains, position, whole)
-        batch: Batch = self.memo[key]
+        batch: Batch | None = self.memo.get(key)
+        if batch is None:
+            batch = self.memo[key] = self._batch(gains, position, whole)
         return batch
 
     def _batch(self, gains: GainMapping, position: Position | None, whole: bool) -> Batch:
@@ -226,7 +230,7 @@ class Rankings:
 
     def _table(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
         """Where in a batch the documents are: the same for all gains that the same documents have."""
-        key = "table", position, None if whole else self.judged.gaining(gains)
+        key = "table", position, None if whole else self.judged.gaining_set(gains)
         if key not in self.memo:
             self.memo[key] = self._tabulated(gains, position, whole)
         table: _Table = self.memo[key]
@@ -235,21 +239,21 @@ class Rankings:
     def _tabulated(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
         judged = self.judged
         row, document, start, size = self._ordered(position)
-        nil = None if judged.nil is None else judged.nil[document]
-        if not whole:
-            gain = judged.gain(gains)[document]
-            keep = np.flatnonzero(gain if nil is None else (gain > 0) | nil)
-            if len(keep) < len(row):
-                row, document, start = row[keep], document[keep], start[keep]
-                size = None if size is None else size[keep]
-                nil = None if nil is None else nil[keep]
-        _, _, shape, at = _layout(row, len(self.length))
+        keep = None if whole else judged.gaining(gains)
+        if keep is not None and judged.nil is not None:
+            keep = keep | judged.nil
+        kept, at, shape, starts, grades = core.tabulate(row, document, start, keep, judged.grade, len(self.length))
+        document = document[kept]
+
+        def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+            return scattered(values, at, shape, empty)
+
         fields = {
-            "grade": scattered(judged.grade[document], at, shape, np.nan),
-            "start": scattered(start, at, shape, 0),
-            "size": constant(1, shape) if size is None else scattered(size, at, shape, 1),
-            "nil": constant(False, shape) if nil is None else scattered(nil, at, shape, 0),
-            "document": constant(-1, shape) if judged.anonymous else scattered(document, at, shape, -1),
+            "grade": grades,
+            "start": starts,
+            "size": constant(1, shape) if size is None else table(size[kept], 1),
+            "nil": constant(False, shape) if judged.nil is None else table(judged.nil[document], 0),
+            "document": constant(-1, shape) if judged.anonymous else table(document, -1),
             "length": self.length,
             "query": self.query,
             "nil_grade": self.nil_grade,
@@ -308,14 +312,6 @@ class _Table(NamedTuple):
     fields: dict[str, Any]
 
 
-def _layout(row: Integers, rankings: int) -> tuple[Integers, Integers, tuple[int, int], Integers]:
-    """Documents of each ranking; of each document its column; the shape of their table, and its `cells`."""
-    counts = np.bincount(row, minlength=rankings)
-    column = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
-    shape = rankings, padded(int(np.maximum.reduce(counts)) if rankings else 1)
-    return counts, column, shape, cells(row, column, shape)
-
-
 def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Rankings:
     """One query from grades, best first: None is unjudged, a tuple a tie; ``missed`` was judged, not retrieved."""
     rows: list[tuple[float, int, int, int]] = []
@@ -329,7 +325,7 @@ def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Rankin
     judged = Judged(grade, float(max(grade.max(initial=0), 0)))
     every, first = np.arange(len(grade)), np.zeros(1, np.int64)
     pool = Pool.of(judged, np.zeros_like(every), every, first - 1)
-    return Rankings(pool, np.zeros_like(at), every[: len(at)], at, size, place, place, first + start)
+    return Rankings(pool, first + start, np.zeros_like(at), every[: len(at)], at, size, place, place)
 
 
 def from_tables(
@@ -341,4 +337,4 @@ def from_tables(
     judged = Judged(grade[row, column], top, **more)
     pool = Pool.of(judged, row, document, np.arange(len(length)))
     first, many, at = (x[row, column] for x in (start, size, position))
-    return Rankings(pool, row, document, first, many, at, at, length)
+    return Rankings(pool, length, row, document, first, many, at, at)
