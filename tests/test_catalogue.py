@@ -147,7 +147,8 @@ WRONG = {
     ),
     "AP(max=3)": "AP sees only relevant or not, and has no use for a gain\n\nhint: write AP(graded=True, ...) to have gains counted",
     "CG(gain={1: -5})": "`CG(gain={1: -5})`: a gain cannot be negative",
-    "ERR(gain='exp')": "`ERR(gain='exp')`: ERR has no parameter `gain`\n\nhint: its parameters are: max, rel",
+    "ERR(gain='binary')": "`ERR(gain='binary')`: gain must be one of 'exp', 'linear', not 'binary'",
+    "NCU(stop='gu', gamma=0.5)": "NCU: gamma has no use with stop='gu'\n\nhint: leave gamma out, or choose another stop",
     "AP(norm='K')": "`AP(norm='K')`: norm must be one of 'R', 'min', not 'K'",
     "nDCG(gain='cubic')": (
         "`nDCG(gain='cubic')`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not 'cubic'"

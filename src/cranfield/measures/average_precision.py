@@ -161,16 +161,25 @@ def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm:
     >>> round(cf.parse("Q")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
+    at = blended_ratios(b, beta, k)
+    return ratio(summed(np.where(b.relevant, at, 0)), b.R if norm == "R" or k is None else np.minimum(b.R, k))
+
+
+def blended_ratios(b: Batch, beta: float, k: int | None) -> Floats:
+    """The expected blended ratio at each relevant document, 0 below the first k; with beta=0 it is precision.
+
+    The blended ratio at rank i is (β cg(i) + count(i)) / (β cg_ideal(i) + i).
+    """
     own = beta * (b.above(b.gain) + b.gain) + b.above(b.relevant) + 1
-    weight, moment = _blended(b, beta, k)
+    weight, moment = blended_weights(b, beta, k)
     at = own * weight
     if b.tied.any():
         others = beta * (b.within(b.gain) - b.gain) + b.within(b.relevant) - 1
         at = (at + others / np.maximum(b.size - 1, 1) * moment) / b.size
-    return ratio(summed(np.where(b.relevant, at, 0)), b.R if norm == "R" or k is None else np.minimum(b.R, k))
+    return at
 
 
-def _blended(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
+def blended_weights(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
     """Sums over each span's first slots x of w(t+x) and of (x-1) w(t+x), w(j) = 1 / (β cg_ideal(j) + j)."""
     gains, seen = np.cumsum(b.ideal, axis=1), b.seen(k)
     at = np.take_along_axis(gains, np.minimum(b.start, gains.shape[1] - 1), axis=1)

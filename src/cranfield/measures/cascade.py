@@ -29,6 +29,28 @@ def survival(n: Integers, keep: Floats, depth: int) -> Floats:
     return chance
 
 
+def survival_with_gain(n: Integers, keep: Floats, extra: Floats, depth: int) -> tuple[Floats, Floats, Floats]:
+    """`survival`; and with S_x, the product of x documents' factors, two more means over sets and orders of a tie.
+
+    A_x: of S_x times the sum of the x documents' ``extra``; H_x: of the product of the first x-1 documents' factors,
+    times the ``extra`` of the x-th. In rows that are filled up with factors of 1, ``extra`` is 0 there.
+    """
+    n = n[:, None]
+    x = np.arange(depth + 1)
+    alone = np.ones((len(n), depth + 1))
+    above, last = np.zeros((2, *alone.shape))
+    added = np.flatnonzero((keep.min(axis=0, initial=1) < 1) | (extra.max(axis=0, initial=0) > 0))
+    for i, column in enumerate(added):
+        many = np.maximum(n - len(added) + i + 1, 1)
+        share, before = np.minimum(x / many, 1), np.clip((x - 1) / many, 0, 1)
+        factor, own = keep[:, column, None], extra[:, column, None]
+        shifted = alone[:, :-1]
+        last[:, 1:] = ((1 - share) * last)[:, 1:] + before[:, 1:] * factor * last[:, :-1] + own * shifted / many
+        above[:, 1:] = ((1 - share) * above)[:, 1:] + share[:, 1:] * factor * (above[:, :-1] + own * shifted)
+        alone[:, 1:] = ((1 - share) * alone)[:, 1:] + share[:, 1:] * factor * shifted
+    return alone, above, last
+
+
 def aspects(b: Batch) -> Aspects:
     """What the judged documents are about, in the gains of the measure at hand."""
     assert b.subtopics is not None and b.worth is not None  # `scored` refuses judgments without

@@ -267,8 +267,8 @@ class Measure:
         """How this measure sees grades."""
         chosen, kind = self.chosen, self.definition.gains
         rel = chosen["rel"]
-        if kind == "grades":
-            kind = "graded"
+        if kind == "grades":  # whatever the measure makes of them
+            return Gains("graded", rel)
         elif kind == "ideal":
             kind = "scaled"
         elif kind == "either":

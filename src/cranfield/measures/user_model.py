@@ -6,7 +6,7 @@ neither judged nor retrieved leaves a residual: how much higher the score could 
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -291,43 +291,67 @@ def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 100
 @measure(
     "ERR",
     cite="chapelle2009",
-    formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max",
+    formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max;  gain='linear': grade / (max + 1)",
     gains="grades",
     retrieved_only=True,
 )
-def expected_reciprocal_rank(b: Batch, *, k: Rank | None = None, max: Positive | None = None) -> Floats:
+def expected_reciprocal_rank(
+    b: Batch, *, k: Rank | None = None, gain: Literal["exp", "linear"] = "exp", max: Positive | None = None
+) -> Floats:
     """One over the rank at which a reader is satisfied, the better documents satisfying more readers.
+
+    ``gain='exp'`` is as published; NTCIREVAL has ``gain='linear'``, unless it is told other gains.
 
     >>> import cranfield as cf
     >>> cf.parse("ERR(max=1)@5")([1, 1, 0, 0, 0])
     0.625
+    >>> cf.parse("ERR(gain='linear', max=3)@5")([0, 2, 0])
+    0.25
     """
     top = b.top if max is None else max
+    if gain == "linear":
+        return cascade_of(b, np.minimum(b.gain / (top + 1), 1), k)
     return cascade_of(b, np.minimum(np.exp2(b.gain - top) - np.exp2(-top), 1), k)
 
 
-def cascade_of(b: Batch, stop: Floats, k: int | None) -> Floats:
-    """One over the rank at which a reader stops, who stops at each document with its own chance."""
+def reaching(b: Batch, stop: Floats) -> Floats:
+    """The chance that a reader, who stops at each document with its own chance, gets as far as each tie."""
     left = running(1 - stop, np.multiply)
     left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
-    reach = np.take_along_axis(left, np.arange(left.shape[1]) - b.order, axis=1)
+    return np.take_along_axis(left, np.arange(left.shape[1]) - b.order, axis=1)
+
+
+def cascade_of(b: Batch, stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
+    """The expected weight, 1/rank by default, of the rank at which a reader stops; 0 below the first k."""
+    reach = reaching(b, stop)
     m = b.seen(k)
     # Alone in its tie a document may be anywhere in it, each rank as likely.
     several = b.within(stop > 0) > 1
-    value = summed(np.where(several, 0, reach * stop * b.mean_over(harmonic, k)))
+    value = summed(np.where(several, 0, reach * stop * b.mean_over(weights, k)))
     row, column = np.nonzero((b.order == 0) & several & (m > 0))
     for part in np.array_split(np.arange(len(row)), 1 + int(m.max(initial=0)) * len(row) // CELLS):
         q, j = row[part], column[part]
-        value += np.bincount(q, reach[q, j] * _satisfied(b, stop, q, j, m[q, j]), minlength=len(value))
+        value += np.bincount(q, reach[q, j] * _satisfied(b, stop, q, j, m[q, j], weights), minlength=len(value))
     return value
 
 
-def _satisfied(b: Batch, stop: Floats, q: Integers, j: Integers, m: Integers) -> Floats:
-    """Σ_x (S_{x-1} - S_x)/(t+x) over the first m slots of ties, S_x the chance to be unsatisfied after x."""
+def ideal_cascade(stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
+    """The same for rows of chances in rank order, those of an ideal ranking."""
+    stop = stop[:, :k]
+    left = running(1 - stop, np.multiply)
+    left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
+    return summed(left * stop * weights.at(np.arange(stop.shape[1]) + 1))
+
+
+def _satisfied(b: Batch, stop: Floats, q: Integers, j: Integers, m: Integers, weights: Weights) -> Floats:
+    """Σ_x (S_{x-1} - S_x) w(t+x) over the first m slots of ties, S_x the chance to be unsatisfied after x."""
     if not len(q):
         return np.zeros(0)
     same = (b.start[q] == b.start[q, j][:, None]) & ~np.isnan(b.grade[q])
     keep = -np.sort(-np.where(same, 1 - stop[q], 1), axis=1)
     s = survival(b.size[q, j], keep, int(m.max()))
     x = np.arange(1, s.shape[1])
-    return summed(np.where(x <= m[:, None], (s[:, :-1] - s[:, 1:]) / (b.start[q, j][:, None] + x), 0))
+    stops, rank = s[:, :-1] - s[:, 1:], b.start[q, j][:, None] + x
+    # A quotient is rounded once, a product with a weight that was rounded already twice.
+    worth = stops / rank if weights is harmonic else stops * weights.at(rank)
+    return summed(np.where(x <= m[:, None], worth, 0))

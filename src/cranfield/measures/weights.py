@@ -111,6 +111,15 @@ def geometric(p: float) -> Weights:
     )
 
 
+@lru_cache(maxsize=64)
+def powers(p: float) -> Weights:
+    """Rank i is worth p^i."""
+    return Weights(
+        lambda n: p * (1 - np.power(p, n.astype(np.float64))) / (1 - p),
+        lambda rank: np.power(p, rank.astype(np.float64)),
+    )
+
+
 count = _with_table(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
 harmonic = replace(_tabulated("harmonic"), moment=lambda n: n)
 inverse_square = _with_table(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
