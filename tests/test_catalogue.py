@@ -97,6 +97,9 @@ ALIASES = {
     "alpha-nDCG@20": "alpha_nDCG@20", "ERR-IA@20": "ERR_IA@20", "MAP-IA": "AP_IA", "strec@10": "StRecall@10", "I-rec@10": "StRecall@10",
     "I_rec@10": "StRecall@10", "D-nDCG@10": "D_nDCG@10", "D#-nDCG@10": "Dsharp_nDCG@10", "nDCG-IA@10": "nDCG_IA@10",
     "D#-nDCG(gamma=0.3)@10[condensed]": "Dsharp_nDCG(gamma=0.3)@10[condensed]",
+    "D-Q@10": "D_Q@10", "D#-Q@10": "Dsharp_Q@10", "DIN-nDCG@10": "DIN_nDCG@10", "DIN#-nDCG@10": "DINsharp_nDCG@10", "DIN-Q@10": "DIN_Q@10",
+    "DIN#-Q(gamma=0.3)@10": "DINsharp_Q(gamma=0.3)@10", "P+Q@10": "PplusQ@10", "P+Q#@10": "PplusQsharp@10", "IA-ERR@10": "IA_ERR@10",
+    "IA-nERR@10": "IA_nERR@10", "O-measure": "O", "P-measure(beta=0)@5": "Pmeasure(beta=0)@5", "P-plus[ties=expected]": "Pplus[ties=expected]",
     # ranx
     "ndcg@10": "nDCG@10", "mrr": "RR", "precision@10": "P@10", "recall@10": "R@10", "f1@10": "F1@10",
     "r-precision": "Rprec", "hit_rate@10": "Success@10", "rbp.95": "RBP(p=0.95)", "map@100-l2": "AP(rel=2)@100",

@@ -85,7 +85,9 @@ def test_ties_of_ndeval_are_settled_by_ascending_id() -> None:
 VARIANTS = ["alpha_DCG@3", "alpha_DCG(alpha=1)@4", "alpha_DCG(alpha=0)", "alpha_nDCG@2", "alpha_nDCG", "ERR_IA@3", "ERR_IA(norm='paper')",
             "ERR_IA(norm='paper', max=2)@2", "nERR_IA@3", "NRBP", "NRBP(beta=0.8)@3", "nNRBP", "AP_IA", "AP_IA@2", "P_IA@2", "StRecall@2",
             "alpha_nDCG(rel=2)@3", "nDCG_IA@2", "nDCG_IA(gain='exp')", "nDCG_IA(rel=2)@3", "D_nDCG@2", "D_nDCG(discount='jk')",
-            "D_nDCG(gain={1: 3, 2: 0})@3", "Dsharp_nDCG@2", "Dsharp_nDCG(gamma=0.2, gain='exp')@3"]  # fmt: skip
+            "D_nDCG(gain={1: 3, 2: 0})@3", "Dsharp_nDCG@2", "Dsharp_nDCG(gamma=0.2, gain='exp')@3", "D_Q@2", "D_Q(norm='R', beta=3)@4",
+            "Dsharp_Q(gamma=0.2)@3", "DIN_nDCG@2", "DIN_nDCG(gain='exp', discount='jk')@4", "DINsharp_nDCG@3", "DIN_Q@2", "DIN_Q(norm='R')@9",
+            "DINsharp_Q(gamma=0.2, beta=0)@3", "PplusQ@2", "PplusQ(beta=3)@4", "PplusQsharp@3", "IA_ERR@2", "IA_nERR(gain='exp')@3"]  # fmt: skip
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -97,6 +99,8 @@ def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
         qrels = {d: {s: rng.choice([0, 0, 1, 2]) for s in "xyz"} for d in [*documents, "missed"] if rng.random() < 0.8}
         qrels["always"] = {"x": 2, "y": 0, "z": 0}
         intents = {"q": {"x": 1, "y": rng.choice([0, 2, 0.3]), "z": 0.5}} if weighed else None
+        types = {"q": {"x": "nav", "y": "inf", "z": rng.choice(["inf", "nav"])}} if weighed else None
+        given = {"intents": intents, "types": types}
         scores = {d: float(rng.choice([1, 1, 2])) for d in documents}
         groups = [[d for d in documents if scores[d] == s] for s in (2.0, 1.0)]
         orders = [
@@ -105,10 +109,10 @@ def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
             for b in map(list, itertools.permutations(groups[1]))
         ]
         each = [
-            cf.evaluate({"q": qrels}, {"q": {d: -i for i, d in enumerate(order)}}, name, intents=intents).summary(0, 0)
+            cf.evaluate({"q": qrels}, {"q": {d: -i for i, d in enumerate(order)}}, name, **given).summary(0, 0)
             for order in orders
         ]
-        tied = cf.evaluate({"q": qrels}, {"q": scores}, f"{name}[ties=expected]", intents=intents)
+        tied = cf.evaluate({"q": qrels}, {"q": scores}, f"{name}[ties=expected]", **given)
         found = tied.summary(0, 0)
         assert found == pytest.approx(np.mean(each), abs=1e-9, nan_ok=True)
 
@@ -128,7 +132,8 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
     asked = [f"{name}[ties=expected]", f"{name}[condensed]"]
 
     def values(run: dict, qrels: dict, intents: dict) -> dict[str, list[float]]:
-        scores = cf.evaluate(qrels, run, asked, intents=intents)
+        types = {q: dict.fromkeys(["a", "c"] if "c" in of else ["a"], "nav") for q, of in intents.items()}
+        scores = cf.evaluate(qrels, run, asked, intents=intents, types=types)
         return {query: scores.values[0, :, q].tolist() for q, query in enumerate(scores.queries)}
 
     together = values(run, qrels, intents)
@@ -378,7 +383,11 @@ def test_equal_weights_change_nothing() -> None:
 
 
 WRONG = {
-    "q 1\n": ['W:1: expected 3 columns (query subtopic weight), found 2: "q 1"'],
+    "q 1\n": ['W:1: expected 3 or 4 columns (query subtopic weight [inf|nav]), found 2: "q 1"'],
+    "q 1 1 nav\nq 2 1 both\nq 3 1 inf x\n": [
+        'W:2: the type of an intent is inf or nav, not "both"',
+        'W:3: expected 3 or 4 columns (query subtopic weight [inf|nav]), found 5: "q 3 1 inf x"',
+    ],
     "q 1 much\nq 2 nan\nq 3 -1": [
         'W:1: the weight is not a finite number: "much"',
         'W:2: the weight is not a finite number: "nan"',
@@ -408,6 +417,52 @@ def test_wrong_weights(text: str, faults: list[str], tmp_path: Path) -> None:
     with pytest.raises(cf.InputError) as caught:
         cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "P_IA@1", intents=place)
     assert list(caught.value.faults) == [fault.replace("W:", f"{place}:") for fault in faults]
+
+
+def test_types_from_a_file_and_by_name(tmp_path: Path) -> None:
+    """A fourth column of the intents says which are navigational; types= says otherwise where it says something."""
+    (tmp_path / "intents").write_text("q 1 1 nav\nq 2 1\nq 3 1 inf\nr 1 1\n")
+    qrels = {"q": {"a": {"1": 1, "3": 0}, "b": {"1": 1}, "c": {"2": 1}}, "r": {"a": {"1": 1}}}
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 1.0}}
+
+    def scores(**given: object) -> list[float]:
+        return cf.evaluate(qrels, run, ["DIN_nDCG@3", "D_nDCG@3"], **given).values[0, :, 0].tolist()
+
+    din, plain = scores(intents=tmp_path / "intents")
+    assert din < plain
+    assert scores(types={"q": {"1": "nav"}}) == [din, plain]
+    assert scores(intents=tmp_path / "intents", types={"q": {"1": "inf"}, "other": {"9": "nav"}}) == [plain, plain]
+    assert scores(types={"q": {"1": "inf"}}) == scores() == [plain, plain]
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ({"q": {"1": "navi"}}, 'types: query `q`, subtopic `1`: the type of an intent is inf or nav, not "navi"'),
+        ({"q": {"7": "nav"}}, "types: nobody judged a document for subtopic `7` of query `q`"),
+        ({"x": {"1": "nav"}}, "types: none of its queries is judged (for example `x`)"),
+        ({"q": 1}, "types: query `q`: expected {subtopic: type}, found int"),
+    ],
+)
+def test_wrong_types(types: dict, message: str) -> None:
+    with pytest.raises(cf.InputError) as caught:
+        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "DIN_Q@1", types=types)
+    assert list(caught.value.faults) == [message]
+
+
+def test_types_need_subtopics_and_a_mapping() -> None:
+    with pytest.raises(cf.InputError, match="types of intents need judgments by subtopic, and these have none"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", types={"q": {"1": "nav"}})
+    with pytest.raises(cf.CranfieldError, match="cannot read types of intents from int"):
+        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "AP", types=3)
+
+
+def test_without_navigational_intents_types_change_nothing() -> None:
+    rng = random.Random(2)
+    run, qrels = topic(rng)
+    pairs = {"DIN_nDCG@5": "D_nDCG@5", "DIN_Q@5": "D_Q@5", "DINsharp_nDCG@5": "Dsharp_nDCG@5", "DINsharp_Q@5": "Dsharp_Q@5"}
+    values = cf.evaluate({"q": qrels}, {"q": run}, [*pairs, *pairs.values()]).values[0, :, 0]
+    assert values[:4] == pytest.approx(values[4:], abs=1e-15)
 
 
 def test_weights_without_subtopics() -> None:

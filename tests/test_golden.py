@@ -9,7 +9,9 @@ import pytest
 
 import cranfield as cf
 
-CASES = json.loads(Path(__file__).with_name("golden.json").read_text())["cases"]
+HERE = Path(__file__)
+CASES = [case for name in ("golden.json", "golden-2.json") for case in json.loads(HERE.with_name(name).read_text())["cases"]]
+INPUTS = ("intents", "types")  # fields of a case that are arguments, by query
 
 
 def covered(name: str) -> bool:
@@ -18,7 +20,8 @@ def covered(name: str) -> bool:
 
 @pytest.mark.parametrize("case", [c for c in CASES if covered(c["name"])], ids=lambda c: c["id"])
 def test_case(case: dict) -> None:
-    scores = cf.evaluate({"q": case["qrels"]}, {"q": case["run"]}, case["name"]).to_dict()
+    given = {name: {"q": case[name]} for name in INPUTS if name in case}
+    scores = cf.evaluate({"q": case["qrels"]}, {"q": case["run"]}, case["name"], **given).to_dict()
     found = scores["runs"]["run"][case["name"]]["queries"]["q"]
     if case["expected"] is None:
         assert found is None

@@ -78,11 +78,23 @@ class Intents:
 
 
 @dataclass(frozen=True, eq=False)
+class Navigational:
+    """Intents of readers who need one document: row i is subtopic ``subtopic[i]`` of query ``query[i]``, as in `Intents`.
+
+    All other intents are informational: their readers have a use for every relevant document.
+    """
+
+    query: Integers
+    subtopic: Integers
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Who judged what: for every query its documents, each once, with a grade.
 
     The documents of query q are rows ``begin[q]:begin[q + 1]``. With subtopics a document's grade
-    is its highest over them, and ``labels`` has the details; ``intents`` says which of them readers want, where known.
+    is its highest over them, and ``labels`` has the details; ``intents`` says which of them readers want, and
+    ``navigational`` which of them one document is enough for, where known.
     """
 
     name: str
@@ -93,6 +105,7 @@ class Judgments:
     labels: Labels | None = None
     repeated: int = 0  # judgments given twice with the same grade
     intents: Intents | None = None
+    navigational: Navigational | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,8 @@
 """Which subtopics readers want, and how many of them each: weights that go with judgments by subtopic.
 
-They need not add up to 1: measures divide by the sum over the subtopics that have a relevant document.
+They need not add up to 1: measures divide by the sum over the subtopics that have a relevant document. Intents also have
+types: readers with an informational intent (``inf``, the default) have a use for every relevant document, those with a
+navigational one (``nav``) for a single document.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Intents, Judgments
+from cranfield.data import Intents, Judgments, Navigational
 from cranfield.errors import InputError
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.formats.faults import shown
-from cranfield.formats.weighing import Weight, read_weights
+from cranfield.formats.weighing import Weight, read_types, read_weights
 from cranfield.wording import few
 
 NOBODY = QueryNames()
@@ -82,4 +84,39 @@ def weighed(
             subtopics = tuple(f"{labels.names[s]} of {judgments.queries[q]}" for q, s in left)
             yield Note("unweighted_subtopics", values={"name": name, "subtopics": subtopics})
 
-    return replace(judgments, intents=intents), list(notes())
+    navigational = [pair for pair, w in found.items() if w.type == "nav"]
+    return replace(judgments, intents=intents, navigational=_navigational(navigational)), list(notes())
+
+
+def with_types(judgments: Judgments, source: Any) -> Judgments:
+    """The judgments with types of intents from ``{query: {subtopic: "inf" or "nav"}}``; others stay as they are."""
+    types = read_types(source)
+    labels = judgments.labels
+    if labels is None:
+        raise InputError(
+            [f"{judgments.name}: types of intents need judgments by subtopic, and these have none"],
+            hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
+        )
+    queries = {query: row for row, query in enumerate(judgments.queries)}
+    subtopics = {subtopic: row for row, subtopic in enumerate(labels.names)}
+    of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
+    known = set(zip(of_query.tolist(), labels.subtopic.tolist(), strict=True))
+    given = {(queries[q], subtopics.get(s, -1)): (q, s, kind) for (q, s), kind in types.items() if q in queries}
+    faults = [
+        f"types: nobody judged a document for subtopic `{shown(s)}` of query `{shown(q)}`"
+        for pair, (q, s, _) in given.items()
+        if pair not in known
+    ]
+    if types and not given:
+        faults = [f"types: none of its queries is judged (for example `{shown(next(iter(types))[0])}`)"]
+    if faults:
+        raise InputError(faults)
+    before = judgments.navigational
+    old = set() if before is None else set(zip(before.query.tolist(), before.subtopic.tolist(), strict=True))
+    new = {pair for pair, (_, _, kind) in given.items() if kind == "nav"}
+    return replace(judgments, navigational=_navigational(sorted((old - given.keys()) | new)))
+
+
+def _navigational(pairs: Sequence[tuple[int, int]]) -> Navigational | None:
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
+    return Navigational(rows[:, 0], rows[:, 1]) if len(rows) else None

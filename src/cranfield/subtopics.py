@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import MeasureError
@@ -40,13 +41,15 @@ class Aspects:
 
     ``gain``, ``grade`` (document, subtopic): 0 where not relevant, with a last row for no document.
     ``many`` (query,): M, the number of subtopics. ``weight`` (query, subtopic): M times the share of readers who want
-    it, so that it is 1 where all are alike; 0 beyond the query's subtopics.
+    it, so that it is 1 where all are alike; 0 beyond the query's subtopics. ``navigational`` (query, subtopic): whether
+    one document is enough for these readers.
     """
 
     gain: Floats
     grade: Floats
     many: Integers
     weight: Floats
+    navigational: npt.NDArray[np.bool_]
 
 
 class Subtopics:
@@ -92,7 +95,10 @@ class Subtopics:
                 # Alike means exactly 1: the greedy order is settled by exact equality.
                 alike = np.bincount(query, given != given[first[query]], len(many)) == 0
                 weight[query, place] = np.where(alike[query], 1.0, given * many[query] / total[query])
-            self.known[worth] = Aspects(gains, grades, many, weight)
+            navigational = np.zeros(weight.shape, bool)
+            if (types := self.judgments.navigational) is not None:
+                navigational[query, place] = np.isin(distinct, types.query * names + self.rank[types.subtopic])
+            self.known[worth] = Aspects(gains, grades, many, weight, navigational)
         return self.known[worth]
 
     def best(self, query: int, worth: Worth, alpha: float, ideal: str, discount: Floats) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield.alignment import AlignedRun
 from cranfield.content.artifact import AGAIN
-from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table
+from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Run, Strings, Table
 from cranfield.engines.records import fault, records, texts_of
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.columns import Plan
@@ -170,15 +170,18 @@ def some_of(judgments: Judgments, queries: Integers) -> Judgments:
     counts = np.diff(judgments.begin)[queries]
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     rows = np.arange(begin[-1]) + np.repeat(judgments.begin[queries] - begin[:-1], counts)
-    labels, intents = judgments.labels, judgments.intents
+    labels, intents, navigational = judgments.labels, judgments.intents, judgments.navigational
     if labels is not None:
         place = np.full(len(judgments.documents), -1)
         place[rows] = np.arange(len(rows))
         kept = place[labels.document] >= 0
         labels = Labels(place[labels.document[kept]], labels.subtopic[kept], labels.grade[kept], labels.names)
+    place = np.full(len(judgments.queries), -1)
+    place[queries] = np.arange(len(queries))
+    if navigational is not None:
+        kept = place[navigational.query] >= 0
+        navigational = Navigational(place[navigational.query[kept]], navigational.subtopic[kept])
     if intents is not None:
-        place = np.full(len(judgments.queries), -1)
-        place[queries] = np.arange(len(queries))
         kept = place[intents.query] >= 0
         intents = Intents(place[intents.query[kept]], intents.subtopic[kept], intents.weight[kept])
     return replace(
@@ -189,6 +192,7 @@ def some_of(judgments: Judgments, queries: Integers) -> Judgments:
         grade=judgments.grade[rows],
         labels=labels,
         intents=intents,
+        navigational=navigational,
     )
 
 

@@ -46,6 +46,7 @@ def evaluate(
     residuals: bool = False,
     bounds: bool = False,
     intents: Any = None,
+    types: Mapping[str, Mapping[str, str]] | None = None,
     corpus: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -66,7 +67,8 @@ def evaluate(
     ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were relevant;
     ``bounds`` adds the lowest and highest value that unjudged documents leave possible.
     ``intents`` weights subtopics: ``{query: {subtopic: weight}}``, or a file with lines ``query subtopic weight``;
-    without it all subtopics that have a relevant document weigh the same.
+    without it all subtopics that have a relevant document weigh the same. ``types`` says which intents are navigational:
+    ``{query: {subtopic: "inf" or "nav"}}``, ``inf`` where nothing is said; in a file it is a fourth column.
     ``corpus`` is what measures of contents read: a `Corpus`, a file of one, a collection, or ``{document: text}``.
     ``names`` names the runs. ``progress(done, total)`` is called as work proceeds.
 
@@ -91,6 +93,7 @@ def evaluate(
         residuals=residuals,
         bounds=bounds,
         intents=intents,
+        types=types,
         corpus=corpus,
     )
     return evaluator(run, names=names, progress=progress)
@@ -127,10 +130,11 @@ class Evaluator:
         residuals: bool = False,
         bounds: bool = False,
         intents: Any = None,
+        types: Mapping[str, Mapping[str, str]] | None = None,
         corpus: Any = None,
     ) -> None:
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        self._prepare(qrels, make_plan(measures, policy, residuals=residuals, bounds=bounds), intents, corpus)
+        self._prepare(qrels, make_plan(measures, policy, residuals=residuals, bounds=bounds), intents, corpus, types)
 
     @classmethod
     def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
@@ -139,7 +143,7 @@ class Evaluator:
         made._prepare(qrels, plan, intents, corpus)
         return made
 
-    def _prepare(self, qrels: Any, plan: Plan, intents: Any, corpus: Any) -> None:
+    def _prepare(self, qrels: Any, plan: Plan, intents: Any, corpus: Any, types: Any = None) -> None:
         self.plan, self.corpus = plan, corpus
         judgments = formats.read_qrels(qrels)
         if not len(judgments.queries):
@@ -152,6 +156,10 @@ class Evaluator:
 
             judgments, notes = with_intents(judgments, intents)
             self._notes += notes
+        if types is not None:
+            from cranfield.intents import with_types
+
+            judgments = with_types(judgments, types)
         self._nil: Integers | None = None
         self.judgments = judgments
         if plan.policy.nil is not None:

@@ -53,6 +53,20 @@ NAMES = {
     "i_rec": "StRecall",
     "d_ndcg": "D_nDCG",
     "d#_ndcg": "Dsharp_nDCG",
+    "d_q": "D_Q",
+    "d#_q": "Dsharp_Q",
+    "din_ndcg": "DIN_nDCG",
+    "din#_ndcg": "DINsharp_nDCG",
+    "din_q": "DIN_Q",
+    "din#_q": "DINsharp_Q",
+    "p+q": "PplusQ",
+    "p+q#": "PplusQsharp",
+    "ia_err": "IA_ERR",
+    "ia_nerr": "IA_nERR",
+    "o_measure": "O",
+    "p_measure": "Pmeasure",
+    "p_plus": "Pplus",
+    "p+": "Pplus",
     "α_dcg": "alpha_DCG",
     "α_ndcg": "alpha_nDCG",
     "set_relative_p": "SetRelP",
@@ -108,7 +122,7 @@ def translate(text: str) -> str | None:
         return f"{symbol}(rel={rel}){at}" if symbol and "(" not in symbol else None
     if bare := re.fullmatch(r"RPrec(\(.*\))?(\[.*\])?", text):
         return f"Rprec{bare[1] or ''}{bare[2] or ''}"
-    plain = re.fullmatch(r"([^\W\d][\w#-]*)(\(.*\))?(@[^\[]+)?(\[.*\])?", text)
+    plain = re.fullmatch(r"([^\W\d][\w#+-]*)(\(.*\))?(@[^\[]+)?(\[.*\])?", text)
     if plain is None:
         return None
     symbol = NAMES.get(plain[1].replace("-", "_").casefold())

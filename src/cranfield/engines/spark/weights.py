@@ -8,6 +8,7 @@ from pyspark.sql import functions as sql
 
 from cranfield.engines.shards import Weights
 from cranfield.engines.totals import FIRST
+from cranfield.errors import InputError
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.formats import read_qrels
 from cranfield.formats.weighing import read_weights
@@ -20,6 +21,12 @@ def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights
     Of the judgments only the subtopics of queries that have weights come to the driver, where the weights are.
     """
     name, weights = read_weights(source)
+    typed = next((weight for weight in weights if weight.type == "nav"), None)
+    if typed is not None:
+        raise InputError(
+            [f"{typed.place}: navigational intents need judgments that fit into every task"],
+            hint="raise broadcast=, the size in bytes up to which every task gets all judgments",
+        )
     asked = sorted({weight.query for weight in weights})
     wanted = sql.broadcast(judgments.sparkSession.createDataFrame([(query,) for query in asked], "query string"))
     sound = judgments.where("query is not null and iteration is not null")

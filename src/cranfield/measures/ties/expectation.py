@@ -199,6 +199,20 @@ def document_kinds(batch: Batch) -> Floats:
     return np.where(batch.nil, np.inf, np.where(batch.judged, batch.gain, -np.inf))
 
 
+def document_kinds_in_order(batch: Batch) -> Floats:
+    """`document_kinds`, where documents that say the same of all subtopics are of one kind, and kinds are in order.
+
+    The order of kinds depends on grades alone: in what order judgments came changes no sum over orders.
+    """
+    if batch.subtopics is None or batch.worth is None or batch.reading is not None:
+        return document_kinds(batch)
+    seen = batch.subtopics.seen(batch.worth)
+    facts = np.concatenate([seen.gain, seen.grade], axis=1)[batch.document].reshape(batch.document.size, -1)
+    known = np.where(batch.nil, 2, batch.judged).reshape(-1, 1)
+    _, kind = np.unique(np.concatenate([known, facts], axis=1), axis=0, return_inverse=True)
+    return kind.reshape(batch.document.shape).astype(np.float64)
+
+
 def generator(batch: Batch, seed: int) -> np.random.Generator:
     """A random generator for a batch of one query, whose draws do not depend on which queries are scored with it."""
     documents = ~np.isnan(batch.grade[0])

@@ -18,7 +18,7 @@ from cranfield.measures.ties.estimate import EXACT, EXACT_DISTINCT, SAMPLES, SAM
 from cranfield.measures.ties.expectation import (
     PossibleRankings,
     Scorer,
-    document_kinds,
+    document_kinds_in_order,
     generator,
     mean_over_rankings,
     score_once,
@@ -103,7 +103,7 @@ class TiedDocuments:
 
     @staticmethod
     def of(batch: Batch) -> TiedDocuments:
-        kind = document_kinds(batch)
+        kind = document_kinds_in_order(batch)
         tied = (batch.size > 1) & ~np.isnan(batch.grade)
         same_tie = (batch.start[:, 1:] == batch.start[:, :-1]) & tied[:, 1:] & tied[:, :-1]
         if (same_tie & (kind[:, 1:] < kind[:, :-1])).any():
