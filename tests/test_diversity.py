@@ -460,7 +460,12 @@ def test_types_need_subtopics_and_a_mapping() -> None:
 def test_without_navigational_intents_types_change_nothing() -> None:
     rng = random.Random(2)
     run, qrels = topic(rng)
-    pairs = {"DIN_nDCG@5": "D_nDCG@5", "DIN_Q@5": "D_Q@5", "DINsharp_nDCG@5": "Dsharp_nDCG@5", "DINsharp_Q@5": "Dsharp_Q@5"}
+    pairs = {
+        "DIN_nDCG@5": "D_nDCG@5",
+        "DIN_Q@5": "D_Q@5",
+        "DINsharp_nDCG@5": "Dsharp_nDCG@5",
+        "DINsharp_Q@5": "Dsharp_Q@5",
+    }
     values = cf.evaluate({"q": qrels}, {"q": run}, [*pairs, *pairs.values()]).values[0, :, 0]
     assert values[:4] == pytest.approx(values[4:], abs=1e-15)
 

@@ -10,7 +10,9 @@ import pytest
 import cranfield as cf
 
 HERE = Path(__file__)
-CASES = [case for name in ("golden.json", "golden-2.json") for case in json.loads(HERE.with_name(name).read_text())["cases"]]
+CASES = [
+    case for name in ("golden.json", "golden-2.json") for case in json.loads(HERE.with_name(name).read_text())["cases"]
+]
 INPUTS = ("intents", "types")  # fields of a case that are arguments, by query
 
 

@@ -79,9 +79,10 @@ class Intents:
 
 @dataclass(frozen=True, eq=False)
 class Navigational:
-    """Intents of readers who need one document: row i is subtopic ``subtopic[i]`` of query ``query[i]``, as in `Intents`.
+    """Intents of readers who need one document: row i is subtopic ``subtopic[i]`` of query ``query[i]``.
 
-    All other intents are informational: their readers have a use for every relevant document.
+    Both count rows as those of `Intents` do. All other intents are informational: their readers have a use for every
+    relevant document.
     """
 
     query: Integers

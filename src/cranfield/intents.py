@@ -1,8 +1,8 @@
 """Which subtopics readers want, and how many of them each: weights that go with judgments by subtopic.
 
-They need not add up to 1: measures divide by the sum over the subtopics that have a relevant document. Intents also have
-types: readers with an informational intent (``inf``, the default) have a use for every relevant document, those with a
-navigational one (``nav``) for a single document.
+They need not add up to 1: measures divide by the sum over the subtopics that have a relevant document. Intents also
+have types: readers with an informational intent (``inf``, the default) have a use for every relevant document, those
+with a navigational one (``nav``) for a single document.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ intents = click.option(
     "--intents",
     type=FILE,
     metavar="FILE",
-    help="How many readers want which subtopic: lines `query subtopic weight`.  [default: all alike]",
+    help="How many readers want which subtopic: lines `query subtopic weight [inf|nav]`.  [default: all alike, inf]",
 )
 
 corpus = click.option(

@@ -67,8 +67,9 @@ def evaluate(
     ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were relevant;
     ``bounds`` adds the lowest and highest value that unjudged documents leave possible.
     ``intents`` weights subtopics: ``{query: {subtopic: weight}}``, or a file with lines ``query subtopic weight``;
-    without it all subtopics that have a relevant document weigh the same. ``types`` says which intents are navigational:
-    ``{query: {subtopic: "inf" or "nav"}}``, ``inf`` where nothing is said; in a file it is a fourth column.
+    without it all subtopics that have a relevant document weigh the same.
+    ``types`` says which intents are navigational: ``{query: {subtopic: "inf" or "nav"}}``, informational where nothing
+    is said. A file of intents may have them in a fourth column.
     ``corpus`` is what measures of contents read: a `Corpus`, a file of one, a collection, or ``{document: text}``.
     ``names`` names the runs. ``progress(done, total)`` is called as work proceeds.
 

@@ -77,7 +77,13 @@ def _of_mapping(source: Mapping[Any, Any], name: str, what: str = "weight") -> l
         kinds = [(shown(str(query)), type(source[query]).__name__) for query in wrong]
         raise InputError([f"{name}: query `{q}`: expected {{subtopic: {what}}}, found {kind}" for q, kind in kinds])
     return [
-        (f"{name}: query `{shown(str(query))}`, subtopic `{shown(str(subtopic))}`", str(query), str(subtopic), value, "inf")
+        (
+            f"{name}: query `{shown(str(query))}`, subtopic `{shown(str(subtopic))}`",
+            str(query),
+            str(subtopic),
+            value,
+            "inf",
+        )
         for query, inner in source.items()
         for subtopic, value in inner.items()
     ]

@@ -436,9 +436,7 @@ def useful_gain(b: Batch) -> Batch:
     subtopics=True,
     unused_when=NO_BASE,
 )
-def informational_and_navigational_gain(
-    b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
-) -> Floats:
+def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """D-nDCG in which a second document for a navigational intent gains nothing.
 
     The ideal is that of D-nDCG, as in NTCIREVAL: where it has two documents for one navigational intent, 1 is out of
@@ -478,18 +476,18 @@ def informational_and_navigational_gain_and_intent_recall(
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * gain
 
 
-def _about_something(b: Batch, *, k: int, **_: object) -> Booleans:
-    """The documents that may be among the first k, and are relevant to a subtopic."""
-    return (aspects(b).gain[b.document] > 0).any(axis=2) & (b.start < k)
+def _gain_within(b: Batch, *, k: int, **_: object) -> Floats:
+    """The gain of each document for any subtopic, 0 for documents that cannot be among the first k."""
+    return np.where(b.start < k, aspects(b).gain[b.document].max(axis=2), 0)
 
 
 @measure(
     "DIN_Q",
     cite="sakai2012",
-    formula="DIN-Q@k = Σ_{r≤k} [N(r) > 0] (β cg_N(r) + count_N(r)) / (β cg_ideal(r) + r) / min(k, R)   (norm='R': / R),  "
-    "N(r) as in DIN-nDCG, cg_ideal and R as in D-Q",
+    formula="DIN-Q@k = Σ_{r≤k} [N(r) > 0] (β cg_N(r) + count_N(r)) / (β cg_ideal(r) + r) / min(k, R)   "
+    "(norm='R': / R),  N(r) as in DIN-nDCG, cg_ideal and R as in D-Q",
     gains="graded",
-    ties=OverOrders(affects_score=_about_something),
+    ties=OverOrders(affects_score=_gain_within),
     rewards_promotion=False,
     subtopics=True,
 )
@@ -514,7 +512,7 @@ def informational_and_navigational_q_measure(
     cite="sakai2012",
     formula="DIN#-Q@k = γ StRecall@k + (1-γ) DIN-Q@k",
     gains="graded",
-    ties=OverOrders(affects_score=_about_something),
+    ties=OverOrders(affects_score=_gain_within),
     rewards_promotion=False,
     subtopics=True,
 )
@@ -544,6 +542,8 @@ def informational_and_navigational_q_and_intent_recall(
 def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Floats:
     """The mean over subtopics of Q for informational intents, and of P+ for navigational ones.
 
+    Where a tie goes across rank k, the expectation of P+ is exact for up to 100,000 possibilities of an intent.
+
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run = {"q": {"a": 2.0, "c": 1.0}}
@@ -572,9 +572,7 @@ def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Float
     rewards_promotion=False,
     subtopics=True,
 )
-def p_plus_and_q_measure_and_intent_recall(
-    b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0
-) -> Floats:
+def p_plus_and_q_measure_and_intent_recall(b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0) -> Floats:
     """P+Q and the share of subtopics covered, in one number.
 
     >>> import cranfield as cf

@@ -1,8 +1,8 @@
 """What NTCIREVAL has beside the measures of the other families: blended ratios, user populations, normalised cascades.
 
-BR(i) = (β cg(i) + c(i)) / (β cg_ideal(i) + i) is the blended ratio at rank i: c(i) counts the relevant documents down to
-rank i, and cg(i) sums their gains. In the cascades a reader stops at a document with chance q = gain / (top gain + 1),
-and s_i = q_i Π_{j<i} (1-q_j) is the chance to stop at rank i. All are undefined where no document is relevant.
+BR(i) = (β cg(i) + c(i)) / (β cg_ideal(i) + i) is the blended ratio at rank i: c(i) counts the relevant documents down
+to rank i, and cg(i) sums their gains. In the cascades a reader stops at a document with chance q = gain / (top gain +
+1), and s_i = q_i Π_{j<i} (1-q_j) is the chance to stop at rank i. All are undefined where no document is relevant.
 """
 
 from __future__ import annotations
@@ -197,11 +197,11 @@ def normalised_cumulative_utility(
 ) -> Floats:
     """The utility of the ranking to a population of readers, each of whom stops at some relevant document.
 
-    ``stop`` says where readers stop: ``'gu'`` in proportion to gain, ``'rb'`` more of them at earlier relevant
-    documents, each of which a share ``gamma`` goes beyond. ``utility`` is what the documents down to there are worth:
-    precision (``'P'``), the blended ratio (``'BR'``) or ``p`` to the power of the rank (``'IE'``). With a cut-off
-    NTCIREVAL divides by min(k, R), ``norm='min'``, so that a perfect ranking scores below 1. Undefined where no document
-    is relevant.
+    ``stop`` says where readers stop: ``'gu'`` in proportion to the gain of documents; ``'rb'`` by rank, where a share
+    ``gamma`` goes on after each relevant document. ``utility`` is what the documents down to there are worth: precision
+    (``'P'``), the blended ratio (``'BR'``), or ``p`` to the power of the rank (``'IE'``). With a cut-off, NTCIREVAL
+    divides by min(k, R) (``norm='min'``), so that a perfect ranking scores below 1. Undefined where no document is
+    relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NCU(stop='gu', utility='BR')")([1, 0, 2]), 6)
