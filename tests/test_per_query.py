@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.analysis import per_query
 from cranfield.errors import CranfieldError
-from cranfield.formats import read_run
+from cranfield.io import read_run
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1}, "q4": {"a": 0}}
 OLD = {"q1": {"b": 3, "a": 2}, "q2": {"b": 3, "a": 2}, "q3": {"a": 1}, "q4": {"a": 1}}

@@ -1,7 +1,7 @@
 """What people bring: rankings and judgments, as frozen columns.
 
 Ids are bytes-exact: text that is not UTF-8 survives the way in and out (surrogateescape).
-This module knows nothing of files (`formats`) and nothing of measures.
+This module knows nothing of files (`io`) and nothing of measures.
 """
 
 from __future__ import annotations

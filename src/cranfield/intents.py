@@ -15,8 +15,8 @@ import numpy as np
 from cranfield.data import Intents, Judgments
 from cranfield.errors import InputError
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.formats.faults import shown
-from cranfield.formats.weighing import Weight, read_weights
+from cranfield.io.faults import shown
+from cranfield.io.weights import Weight, read_weights
 from cranfield.wording import few
 
 NOBODY = QueryNames()

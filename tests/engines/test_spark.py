@@ -200,7 +200,7 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
     tables = []
     for path in paths:
         run = cf.read_run(str(path))
-        table = cf.formats.load(run)
+        table = cf.io.load(run)
         columns = {
             "query": list(table.query),
             "document": list(table.document),

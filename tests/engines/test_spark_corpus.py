@@ -16,8 +16,8 @@ from spark_samples import Lent, framed
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.content import Corpus, Settings, wanted
-from cranfield.content.building import build
+from cranfield.corpus import Corpus, Settings, wanted
+from cranfield.corpus.build import build
 from cranfield.engines import spark as engine
 from cranfield.engines.spark import session
 from cranfield.errors import CranfieldError, UsageError

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.content import Corpus, Settings
+from cranfield.corpus import Corpus, Settings
 from cranfield.engines import texts as counting
 from cranfield.engines.texts import Counting
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import _words
-from cranfield.content.settings import kinds
+from cranfield.corpus.settings import kinds
 
 _core = pytest.importorskip("cranfield._core", reason="the native core is not built")
 if not hasattr(_core, "Words"):

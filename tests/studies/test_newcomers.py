@@ -12,7 +12,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.formats.grouping import read_groups
+from cranfield.io.groups import read_groups
 from cranfield.studies.newcomers import Newcomers, newcomers
 
 QRELS = example.path(example.QRELS)

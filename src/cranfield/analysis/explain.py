@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.alignment import Aligner
 from cranfield.batch import Batch
-from cranfield.content.gains import steps
-from cranfield.content.judged import Reading
+from cranfield.corpus.gains import steps
+from cranfield.corpus.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.columns import make_plan
@@ -134,7 +134,7 @@ def explain(
         )
     if asked.views.rule.leaves_ties:
         raise UsageError("ties=expected is a mean over many orders, and only one can be explained at a time")
-    read, judgments = formats.read_run(run), formats.read_qrels(qrels)
+    read, judgments = io.read_run(run), io.read_qrels(qrels)
     wanted = _query(judgments, query)
     scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=corpus).scores([read]))
     alignment = scores.alignments[column.alignment]

@@ -21,22 +21,22 @@ def command(source: str, target: str, kind: str | None) -> None:
     cranfield convert bm25.run bm25.parquet
     cranfield convert qrels.csv.gz qrels.txt --kind qrels
     """
-    from cranfield import formats
+    from cranfield import io
 
     if (kind or guess(source)) == "run":
-        formats.write_run(formats.read_run(source), target)
+        io.write_run(io.read_run(source), target)
     else:
-        formats.write_qrels(formats.read_qrels(source), target)
+        io.write_qrels(io.read_qrels(source), target)
 
 
 def guess(source: str) -> str:
     """Whether a file reads as a run or as judgments; an error where it could be both."""
-    from cranfield import formats
+    from cranfield import io
 
     hint = "say --kind run or --kind qrels"
     if source == "-":
         raise UsageError("what standard input holds cannot be found out beforehand", hint=hint)
-    run, qrels = formats.check_run(source), formats.check_qrels(source)
+    run, qrels = io.check_run(source), io.check_qrels(source)
     if run is not None and qrels is not None:
         # Neither: the nearer miss is the one with fewer faults.
         raise min(run, qrels, key=lambda error: error.total)

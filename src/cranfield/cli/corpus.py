@@ -9,7 +9,7 @@ import click
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
-from cranfield.content.wanted import DEPTH
+from cranfield.corpus.wanted import DEPTH
 from cranfield.report.pages import FORMATS
 
 
@@ -69,9 +69,9 @@ def command(
     from typing import get_args
 
     from cranfield.cli import distributed
-    from cranfield.content.building import build
-    from cranfield.content.settings import Settings, Split, stop_words
-    from cranfield.formats.optional import optional
+    from cranfield.corpus.build import build
+    from cranfield.corpus.settings import Settings, Split, stop_words
+    from cranfield.io.optional import optional
     from cranfield.report import corpus as report
     from cranfield.report import pages
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cranfield.cli.output import colour, emit, width
-from cranfield.drafts import draft
+from cranfield.io.atomic_write import draft
 
 
 @click.command(short_help="Walk through the bundled example.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.errors import CranfieldError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from cranfield.content import Corpus
+    from cranfield.corpus import Corpus
     from cranfield.engines.spark import Scores
 
 
@@ -68,7 +68,7 @@ def counted(
     sources: Sequence[str], qrels: str | None, runs: Sequence[str], master: str | None, how: dict[str, Any]
 ) -> Corpus:
     """The corpus of a collection that Spark reads and counts."""
-    from cranfield.content.origin import Origin
+    from cranfield.corpus.origin import Origin
     from cranfield.engines import spark
     from cranfield.engines.spark import files
 

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.alignment import Aligner, Alignment
 from cranfield.data import Judgments
 from cranfield.errors import InputError
-from cranfield.formats import check_run, read_qrels, read_run
+from cranfield.io import check_run, read_qrels, read_run
 from cranfield.wording import plural
 
 SHOWN = 5

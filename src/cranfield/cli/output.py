@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import click
 
-from cranfield.drafts import draft
+from cranfield.io.atomic_write import draft
 
 
 def emit(text: str, output: str | None = None) -> None:

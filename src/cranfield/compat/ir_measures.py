@@ -22,7 +22,7 @@ except ImportError:
 
 from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.formats import read_qrels
+from cranfield.io import read_qrels
 from cranfield.measures import parse
 from cranfield.ranking.tie_rules import Ties
 

@@ -28,7 +28,7 @@ from cranfield.data import Bytes, Floats, Integers, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.formats import read_qrels, read_run
+from cranfield.io import read_qrels, read_run
 from cranfield.views import Gains, Views, ordered, settled
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}

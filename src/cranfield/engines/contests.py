@@ -18,7 +18,7 @@ from cranfield.data import Floats, Integers
 from cranfield.engines.totals import packed, texts
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.policy import Undefined
-from cranfield.formats.optional import optional
+from cranfield.io.optional import optional
 
 
 @dataclass(frozen=True)

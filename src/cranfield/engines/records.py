@@ -19,7 +19,7 @@ from cranfield.evaluation.run_notes import (
     unknown_tie_effect,
 )
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.formats.optional import optional
+from cranfield.io.optional import optional
 
 # The columns of records, by kind; see `_types`.
 RECORD = {

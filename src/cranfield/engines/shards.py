@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from cranfield.alignment import AlignedRun
-from cranfield.content.artifact import AGAIN
+from cranfield.corpus.corpus_file import AGAIN
 from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table
 from cranfield.engines.records import fault, records, texts_of
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.columns import Plan
 from cranfield.evaluation.reader import RunReader
-from cranfield.formats.faults import Place, shown
-from cranfield.formats.optional import optional
-from cranfield.formats.tables import ArrowFrame, qrels_table, run_table
+from cranfield.io.faults import Place, shown
+from cranfield.io.optional import optional
+from cranfield.io.tables import ArrowFrame, qrels_table, run_table
 from cranfield.nil import with_nil
 
 # Rows that are scored together: enough to make calls of Python few, and few enough to hold.

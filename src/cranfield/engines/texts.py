@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.content.counting import Kept, Words
-from cranfield.content.documents import Documents, joined
-from cranfield.content.settings import Settings
+from cranfield.corpus.counting import Kept, Words
+from cranfield.corpus.settings import Settings
 from cranfield.data import Strings
-from cranfield.formats.faults import shown
-from cranfield.formats.optional import optional
-from cranfield.formats.tables import strings_of
+from cranfield.io.documents import Documents, joined
+from cranfield.io.faults import shown
+from cranfield.io.optional import optional
+from cranfield.io.tables import strings_of
 
 # A task tells what it has counted after so many bytes of text, or words of documents that matter: so what it holds
 # does not grow with its share of the collection.

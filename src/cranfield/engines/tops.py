@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.content.wanted import top
+from cranfield.corpus.wanted import top
 from cranfield.engines.records import fault
 from cranfield.engines.shards import Job, by_run, whole
 from cranfield.errors import CranfieldError
-from cranfield.formats.optional import optional
+from cranfield.io.optional import optional
 
 FAULT = ("fault", "faults", "hint", "kind")
 

@@ -22,7 +22,7 @@ from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.run_notes import Figures, noted_depths
 from cranfield.evaluation.scores import SMALLEST, averaged
-from cranfield.formats.optional import optional
+from cranfield.io.optional import optional
 
 FIRST = 5  # names that notes give
 

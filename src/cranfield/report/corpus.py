@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.content import Corpus
+from cranfield.corpus import Corpus
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
 from cranfield.wording import few, plural

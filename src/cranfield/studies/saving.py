@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.drafts import draft
 from cranfield.errors import CranfieldError, InputError
+from cranfield.io.atomic_write import draft
 
 Place = str | os.PathLike[str]
 

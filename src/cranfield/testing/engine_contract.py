@@ -23,7 +23,7 @@ import numpy as np
 import cranfield as cf
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.significance import TESTS
-from cranfield.content import Corpus
+from cranfield.corpus import Corpus
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.notes import sentences
 

@@ -10,12 +10,11 @@ import numpy as np
 from pyspark.sql import functions as sql
 from pyspark.sql import types
 
-from cranfield.content import Corpus, Settings
-from cranfield.content.building import nothing_asked, strangers
-from cranfield.content.counting import in_order, vectors
-from cranfield.content.documents import Choice, Fields
-from cranfield.content.origin import Origin
-from cranfield.content.wanted import DEPTH
+from cranfield.corpus import Corpus, Settings
+from cranfield.corpus.build import nothing_asked, strangers
+from cranfield.corpus.counting import in_order, vectors
+from cranfield.corpus.origin import Origin
+from cranfield.corpus.wanted import DEPTH
 from cranfield.data import Integers, Strings
 from cranfield.engines.shards import Job
 from cranfield.engines.spark import frames
@@ -25,9 +24,10 @@ from cranfield.engines.tops import Firsts
 from cranfield.errors import InputError
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.policy import Policy
-from cranfield.formats.faults import shown
-from cranfield.formats.optional import optional
-from cranfield.formats.tables import strings_of
+from cranfield.io.documents import Choice, Fields
+from cranfield.io.faults import shown
+from cranfield.io.optional import optional
+from cranfield.io.tables import strings_of
 
 _RECORDS = frames.schema(RECORD)
 _FIRSTS = "query binary, document binary, fault array<string>, faults bigint, hint string, kind string"

@@ -30,8 +30,8 @@ from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_notes import figure_notes, read_note, subtopic_grades, subtopic_notes, undefined_note
 from cranfield.evaluation.scores import MeanScores
-from cranfield.formats.judging import NO_SUBTOPIC
 from cranfield.intents import with_intents
+from cranfield.io.judgments import NO_SUBTOPIC
 
 BROADCAST = 64 << 20  # bytes of judgments up to which every task is given all of them
 

@@ -13,10 +13,10 @@ from pyspark.sql import functions as sql
 from cranfield.engines.spark.session import FAILURES
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import unique_names
-from cranfield.formats import check_qrels, check_run
-from cranfield.formats.faults import Fault, Place, What, input_error
-from cranfield.formats.opening import name_of
-from cranfield.formats.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, chosen
+from cranfield.io import check_qrels, check_run
+from cranfield.io.faults import Fault, Place, What, input_error
+from cranfield.io.streams import name_of
+from cranfield.io.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, chosen
 
 # What a line of TREC text holds, what of it must be a number, and what says nothing.
 LINES: dict[What, tuple[str, ...]] = {

@@ -11,8 +11,8 @@ from pyspark.sql import types
 from cranfield.engines.shards import RUN_BITS, RUN_MASK
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Plan
-from cranfield.formats.faults import Place, shown
-from cranfield.formats.tables import QRELS_COLUMNS, RUN_COLUMNS, chosen
+from cranfield.io.faults import Place, shown
+from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, chosen
 
 ALONE = "run"  # what the only run is called where there is no column of runs
 

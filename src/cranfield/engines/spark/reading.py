@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import functions as sql
 
-from cranfield.content import Corpus, artifact
+from cranfield.corpus import Corpus, corpus_file
 from cranfield.data import Integers
 from cranfield.engines.shards import Job
 from cranfield.engines.spark.session import everywhere
@@ -27,7 +27,7 @@ def with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
     if isinstance(corpus, Mapping):
         corpus = Corpus.of(corpus)
     elif not isinstance(corpus, Corpus):
-        if not artifact.is_artifact(corpus):
+        if not corpus_file.is_corpus_file(corpus):
             raise UsageError(
                 "on Spark a corpus is a file that `cranfield corpus` made, a Corpus, or {document: text}",
                 hint="make the file of the collection first: cranfield corpus, or cranfield.engines.spark.corpus",

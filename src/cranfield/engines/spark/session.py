@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cranfield.errors import CranfieldError
-from cranfield.formats.optional import available
+from cranfield.io.optional import available
 
 FAILURES = (PySparkException, Py4JError)  # what Spark raises when it gives up
 JAVA = 17  # what Spark 4 asks for at least

@@ -9,9 +9,9 @@ from pyspark.sql import functions as sql
 from cranfield.engines.shards import Weights
 from cranfield.engines.totals import FIRST
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.formats import read_qrels
-from cranfield.formats.weighing import read_weights
 from cranfield.intents import weighed
+from cranfield.io import read_qrels
+from cranfield.io.weights import read_weights
 
 
 def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights, list[Note]]:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.drafts import draft
-from cranfield.formats.optional import optional
+from cranfield.io.atomic_write import draft
+from cranfield.io.optional import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

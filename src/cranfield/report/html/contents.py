@@ -14,11 +14,11 @@ from cranfield import __version__
 from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import check_settings
-from cranfield.content.texts import texts as read_texts
 from cranfield.data import Floats, Judgments
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.scores import Scores, number
+from cranfield.io.texts import texts as read_texts
 from cranfield.report.audit import WORDS
 from cranfield.report.compare import method, notes
 from cranfield.statistics.correlation import tau

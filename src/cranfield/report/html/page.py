@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield import __version__
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.formats.optional import optional
+from cranfield.io.optional import optional
 from cranfield.report.html.contents import contents
 
 
