@@ -385,8 +385,8 @@ WRONG = {
         "W:3: the weight is negative: -1",
     ],
     "q 1 1e308\nq 2 1e-320\n": [
-        "W:1: the weight is out of all proportion: 1e+308",
-        "W:2: the weight is out of all proportion: 9.99989e-321",
+        "W:1: the weight must be 0 or between 1e-100 and 1e100: 1e+308",
+        "W:2: the weight must be 0 or between 1e-100 and 1e100: 9.99989e-321",
     ],
     "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` has a weight already, from W:1"],
     "q 1 1\nq 7 1\nr 2 1\n": [

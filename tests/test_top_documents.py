@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import io
 from cranfield.alignment import Aligner
-from cranfield.corpus.wanted import top
+from cranfield.corpus.build import top_documents
 from cranfield.ranking.unjudged import documents_read_by
 
 rows = st.lists(
@@ -78,12 +78,12 @@ def test_text_whose_queries_are_not_together(tmp_path: Path) -> None:
 
 def test_a_corpus_pass_takes_what_any_order_of_ties_may_bring_up() -> None:
     run = io.read_run({"q": {"a": 3, "b": 2, "c": 2, "d": 1}, "x": {"e": 1}})
-    assert top(run, 2) == {"q": {"a", "b", "c"}, "x": {"e"}}
-    assert top(run, None) == {"q": {"a", "b", "c", "d"}, "x": {"e"}}
+    assert top_documents(run, 2) == {"q": {"a", "b", "c"}, "x": {"e"}}
+    assert top_documents(run, None) == {"q": {"a", "b", "c", "d"}, "x": {"e"}}
 
 
 def test_faults_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.write_text("q Q0 a 1 1.0 t\nq Q0 b 2 x t\n")
     with pytest.raises(cf.InputError, match=r"a\.run:2: the score is not a number"):
-        top(io.read_run(str(path)))
+        top_documents(io.read_run(str(path)))

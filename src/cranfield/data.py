@@ -104,7 +104,7 @@ class Table:
     score: Floats
     rank: Floats | None = None
     numbered: bool = True  # whether a row's number means something to whoever gave the rows
-    score_from: str = ""  # what the column of scores was called, where error messages should say
+    score_column: str = ""  # the column of scores, if error messages should name it
 
 
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again

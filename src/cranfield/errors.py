@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
+from typing import Any
 
 
 class CranfieldError(Exception):
-    """What every error of this package is; ``str()`` of it is fit to be shown to a person."""
+    """The base of all errors of this package; ``str()`` of it is a message for users."""
 
     exit_code = 1
 
@@ -20,12 +22,15 @@ class CranfieldError(Exception):
 
 
 class InputError(CranfieldError):
-    """Runs or judgments that cannot be read as they are; holds every fault found, not only the first."""
+    """Runs, judgments or documents that cannot be read; holds all faults, not only the first."""
 
     SHOWN = 20
 
-    def __init__(self, faults: Sequence[str], *, total: int | None = None, hint: str = "") -> None:
+    def __init__(
+        self, faults: Sequence[str], *, total: int | None = None, hint: str = "", kinds: frozenset[str] = frozenset()
+    ) -> None:
         self.faults = tuple(faults[: self.SHOWN])
+        self.kinds = kinds  # of faults in rows of runs and judgments; see `io.faults`
         self.total = len(faults) if total is None else total
         lines = list(self.faults)
         if self.total > len(lines):
@@ -50,3 +55,19 @@ class MissingDependency(CranfieldError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package", hint=f"pip install 'cranfield[{extra}]'")
+
+
+def optional(module: str, purpose: str, extra: str) -> Any:
+    """Import an optional package, or raise an error that says what needs it and how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingDependency(purpose, extra) from error
+
+
+def available(module: str) -> Any:
+    """Import an optional package; None if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        return None

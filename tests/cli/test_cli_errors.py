@@ -52,13 +52,13 @@ def test_check_reports_everything_at_once(call: Call, files: Path) -> None:
     result = call("check", "conflict.txt", "five.run", "nan.run", "good.run")
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        "conflict.txt:2: document `d1` is judged again for query `q1` with another grade, first in line 1",
+        "conflict.txt:2: document `d1` already has another grade for query `q1`, first in line 1",
         "conflict.txt: hint: keep one grade for each query, iteration and document",
         'five.run:1: expected 6 columns (query Q0 document rank score tag), found 5: "q1 Q0 d1 1 2.5"',
         'five.run:2: expected 6 columns (query Q0 document rank score tag), found 5: "q1 Q0 d2 2 2.0"',
-        "five.run: hint: the tag is missing; put any word that names the run at the end of each line",
+        "five.run: hint: the run tag is missing; add a name for the run at the end of each line",
         "nan.run:1: the score is NaN",
-        "nan.run: hint: NaN has no place in an order; leave the document out, or give it a score",
+        "nan.run: hint: NaN cannot be ordered; remove the document, or give it a score",
     ]
     assert result.stderr == "4 files: 4 faults, 0 warnings\n"
 

@@ -74,7 +74,7 @@ def test_documents_that_a_corpus_was_made_without(call: Call, tmp_path: Path) ->
     assert call("corpus", DOCUMENTS, "--qrels", DIVERSITY, "-o", path).exit_code == 0
     result = call("eval", DIVERSITY, DENSE, "-m", "DELTARB@20", "--corpus", path)
     assert result.exit_code == 1
-    assert "made without" in result.stderr
+    assert "built without" in result.stderr
 
 
 def test_explain(call: Call, corpus: str, tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from corpus_texts import same, vectors
 
 import cranfield as cf
+from corpus_texts import same, vectors
 from cranfield.cli.main import cli
-from cranfield.corpus import Corpus, Settings, stop_words, wanted
+from cranfield.corpus import Corpus, Settings, needed_documents, stop_words
 from cranfield.corpus.build import build
 from cranfield.errors import CranfieldError
 
@@ -35,14 +35,14 @@ def call(*args: object) -> Result:
 def test_judged_and_near_the_top() -> None:
     qrels = cf.read_qrels({"q": {"j": 0, "k": 1}, "r": {"j": 1}})
     run = cf.read_run({"q": {"a": 3, "b": 2, "c": 1}, "r": {"d": 1}, "unjudged": {"e": 1}})
-    assert wanted(qrels, [run], 2) == {"j", "k", "a", "b", "d"}
-    assert wanted(None, [run], 1) == {"a", "d", "e"}
-    assert wanted(qrels) == {"j", "k"}
+    assert needed_documents(qrels, [run], 2) == {"j", "k", "a", "b", "d"}
+    assert needed_documents(None, [run], 1) == {"a", "d", "e"}
+    assert needed_documents(qrels) == {"j", "k"}
 
 
 def test_all_that_ties_may_put_there() -> None:
     tied = {"a": 1.0, "b": 1.0 + 1e-12, "c": 1.0, "d": 0.5}
-    assert wanted(None, [cf.read_run({"q": tied})], 1) == {"a", "b", "c"}
+    assert needed_documents(None, [cf.read_run({"q": tied})], 1) == {"a", "b", "c"}
 
 
 def test_by_the_command(files: Path) -> None:
@@ -72,9 +72,9 @@ def test_settings_by_the_command(files: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("c.jsonl",), 2, "neither judgments nor runs: nobody knows which documents matter"),
-        (("c.jsonl", "--qrels", "other.txt"), 1, "none of the 1 judged documents is in the collection, such as `z`"),
-        (("c.jsonl", "--run", "other.run"), 1, "none of the documents retrieved is in the collection"),
+        (("c.jsonl",), 2, "a corpus needs judgments or runs: they say which documents to keep"),
+        (("c.jsonl", "--qrels", "other.txt"), 1, "none of the 1 judged documents is in the collection (first document: `z`)"),
+        (("c.jsonl", "--run", "other.run"), 1, "none of the retrieved documents is in the collection"),
         (("c.jsonl", "--qrels", "q.txt", "--stemmer", "none such"), 2, "unknown stemmer `none such`"),
         (("c.jsonl", "--qrels", "q.txt", "--stop", "gone.txt"), 1, "gone.txt: there is no such file"),
         (("gone.jsonl", "--qrels", "q.txt"), 1, "gone.jsonl: there is no such file"),
@@ -141,8 +141,8 @@ def test_faults_of_search_results(ambient: Path) -> None:
         cf.read_run(ambient)
     assert [line.partition("results.txt")[2] for line in str(error.value).splitlines()] == [
         ":6: `1.1` appears twice",
-        ":7: expected TOPIC.RANK, found `three`",
-        ":8: expected TOPIC.RANK, found `1.x`",
+        ":7: expected QUERY.RANK, found `three`",
+        ":8: expected QUERY.RANK, found `1.x`",
     ]
 
 

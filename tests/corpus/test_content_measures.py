@@ -73,7 +73,7 @@ def test_shares_of_the_work_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     run = {f"q{i}": {d: float(hash((d, i)) % 97) for d in TEXTS} for i in range(9)}
     qrels = dict.fromkeys(run, QRELS["q"])
     together = cf.evaluate(qrels, run, "ABSNB(mu=10)", corpus=TEXTS).values
-    monkeypatch.setattr(gains, "AT_ONCE", 5)
+    monkeypatch.setattr(gains, "TERMS_PER_CHUNK", 5)
     assert cf.evaluate(qrels, run, "ABSNB(mu=10)", corpus=TEXTS).values.tolist() == together.tolist()
 
 

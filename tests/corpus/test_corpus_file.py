@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_texts import same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from corpus_texts import same
 from cranfield.corpus import Corpus, Settings
 from cranfield.corpus.corpus_file import KEY
 from cranfield.errors import InputError
@@ -56,11 +56,11 @@ def test_other_settings_and_other_documents(tmp_path: Path) -> None:
     Corpus.of(TEXTS, wanted=["a", "gone"]).save(tmp_path / "c.parquet")
     said = refused(tmp_path / "c.parquet", settings=Settings(lower=False, stop=frozenset("x")))
     assert said == (
-        "c.parquet: the corpus was made with split=word, stemmer=none, stop=none, "
-        "and split=word, stemmer=none, stop=1 words, case=kept are asked for"
+        "c.parquet: the corpus was built with split=word, stemmer=none, stop=none, "
+        "but the settings are split=word, stemmer=none, stop=1 words, case=kept"
     )
     said = refused(tmp_path / "c.parquet", wanted=["a", "b", *"defghi"])
-    assert said == "c.parquet: made without 7 of the documents needed: `b`, `d`, `e`, `f`, `g`, ..."
+    assert said == "c.parquet: the corpus was built without 7 of the needed documents: `b`, `d`, `e`, `f`, `g`, ..."
 
 
 def test_a_source_that_changed(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_source_that_changed(tmp_path: Path) -> None:
     made.save(kept)
     same(Corpus.load(kept), made)
     os.utime(source, ns=(5, 5))
-    assert refused(kept) == "c.parquet: c.tsv has changed since the corpus was made of it"
+    assert refused(kept) == "c.parquet: c.tsv has changed since the corpus was built"
     same(Corpus.load(kept, trust=True), made)
     source.unlink()  # nothing to compare with, as on another machine
     same(Corpus.load(kept), made)
@@ -82,7 +82,7 @@ def test_a_folder_that_changed(tmp_path: Path) -> None:
     (folder / "a.txt").write_text("one")
     Corpus.read(folder).save(kept)
     (folder / "b.txt").write_text("")
-    assert refused(kept) == "c.parquet: texts has changed since the corpus was made of it"
+    assert refused(kept) == "c.parquet: texts has changed since the corpus was built"
 
 
 def rewritten(path: Path, change: Any) -> None:
@@ -96,9 +96,9 @@ def test_not_ours(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     assert refused(path) == "c.parquet: there is no such file"
     path.write_bytes(b"PAR1 but not really")
-    assert refused(path) == "c.parquet: not a corpus, or a damaged one"
+    assert refused(path) == "c.parquet: this is not a corpus, or it is damaged"
     pq.write_table(pa.table({"x": [1]}), path)
-    assert refused(path) == "c.parquet: this is not a corpus that was made by `cranfield corpus`"
+    assert refused(path) == "c.parquet: this file was not written by `cranfield corpus`"
 
 
 def test_other_versions_and_damage(tmp_path: Path) -> None:
@@ -111,13 +111,13 @@ def test_other_versions_and_damage(tmp_path: Path) -> None:
     assert refused(path).startswith("c.parquet: the corpus is damaged")
     Corpus.of(TEXTS).save(path)
     rewritten(path, lambda table, described: table.set_column(0, "terms", [[[b"x"]]]))
-    assert refused(path) == "c.parquet: the corpus is damaged (its columns contradict each other)"
+    assert refused(path) == "c.parquet: the corpus is damaged (the columns contradict each other)"
     Corpus.of(TEXTS).save(path)
     rewritten(path, lambda table, described: described["settings"].update(split="sentence"))
-    assert refused(path) == "c.parquet: the corpus is damaged (unknown way to split `sentence`)"
+    assert refused(path) == "c.parquet: the corpus is damaged (unknown value of split: `sentence`)"
     Corpus.of(TEXTS).save(path)
     rewritten(path, lambda table, described: described.update(version=99))
-    assert refused(path) == "c.parquet: a corpus of version 99; this program reads version 1"
+    assert refused(path) == "c.parquet: the corpus has version 99; this program reads version 1"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_columns_that_cannot_be_true(tmp_path: Path, change: Callable[[dict, dic
     path = tmp_path / "c.parquet"
     Corpus.of(TEXTS).save(path)
     rewritten(path, edited)
-    assert refused(path) == "c.parquet: the corpus is damaged (its columns contradict each other)"
+    assert refused(path) == "c.parquet: the corpus is damaged (the columns contradict each other)"
 
 
 def test_a_collection_with_repetitions_that_was_kept_whole(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_an_error_in_full(spark: SparkSession) -> None:
         engine.evaluate(qrels, runs, "AP")
     assert str(error.value) == (
         "bm25: query `q1`, document `d1`: the score in column `sim` is NaN\n\n"
-        "hint: NaN has no place in an order; leave the document out, or give it a score"
+        "hint: NaN cannot be ordered; remove the document, or give it a score"
     )
 
 

@@ -16,7 +16,7 @@ from spark_samples import Lent, framed
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.corpus import Corpus, Settings, wanted
+from cranfield.corpus import Corpus, Settings, needed_documents
 from cranfield.corpus.build import build
 from cranfield.engines import spark as engine
 from cranfield.engines.spark import session
@@ -41,7 +41,7 @@ def of_run(name: str) -> Columns:
     return {column: [row[i] for row in rows] for i, column in enumerate(RUNS)}
 
 
-NEEDED = wanted(
+NEEDED = needed_documents(
     cf.read_qrels(nested(QRELS, "grade")), [cf.read_run(nested(of_run(name), "score")) for name in ("run0", "run1")], 3
 )
 
@@ -86,13 +86,13 @@ def test_several_columns_of_text_and_the_same_text_twice(spark: SparkSession, tm
 
 
 WRONG: dict[str, tuple[Columns, dict[str, Any], str]] = {
-    "no id": ({"name": ["d1"], "text": ["x"]}, {}, "texts: no field for the id; there are name, text\n\nhint: say which it is: --id FIELD"),
-    "no text": ({"docno": ["d1"], "grade": [1]}, {}, "texts: no field for the text; there are docno, grade\n\nhint: say which it is: --text FIELD"),
+    "no id": ({"name": ["d1"], "text": ["x"]}, {}, "texts: no field for the id; there are name, text\n\nhint: name the field with --id FIELD"),
+    "no text": ({"docno": ["d1"], "grade": [1]}, {}, "texts: no field for the text; there are docno, grade\n\nhint: name the fields with --text FIELD"),
     "no such column": ({"docno": ["d1"], "text": ["x"]}, {"text": ["words"]}, "texts: there is no field `words`; there are docno, text"),
     "a number for text": ({"docno": ["d1"], "score": [1.5]}, {"text": ["score"]}, "texts: column `score` is double; the text must be text\n\nhint: cast the column before"),
     "nobody's text": ({"docno": [None, "d1"], "text": ["a lamp", None]}, {}, "texts: a document must have an id, found null in column `docno`; its text begins `a lamp`\ntexts: document `d1`: there is no text, but null in column `text`"),
-    "different texts": ({"docno": ["d1", "d1", "d0"], "text": ["x", "y", "x"]}, {}, "texts: document `d1` is there 2 times, with different texts\n\nhint: an id is to stand for one document; keep one of its texts"),
-    "another collection": ({"docno": ["e1"], "text": ["x"]}, {}, "none of the 1 judged documents is in the collection, such as `d1`\n\nhint: do the two belong together, and is the id the field that the judgments speak of? See --id"),
+    "different texts": ({"docno": ["d1", "d1", "d0"], "text": ["x", "y", "x"]}, {}, "texts: document `d1` is there 2 times, with different texts\n\nhint: each id must have one text; keep one of them"),
+    "another collection": ({"docno": ["e1"], "text": ["x"]}, {}, "none of the 1 judged documents is in the collection (first document: `d1`)\n\nhint: check that both belong to the same collection, and that --id is the field with the judged ids"),
     "nothing": ({"docno": [], "text": []}, {}, "texts: there is no row in it"),
 }  # fmt: skip
 
@@ -132,7 +132,7 @@ def test_a_corpus_that_does_not_fit(spark: SparkSession, tmp_path: Path, broadca
         engine.evaluate(qrels, runs, "DELTARB@2", corpus=path, broadcast=broadcast)
     assert str(caught.value) == (
         f"run: query `q`, document `D2`: {path} was made without it\n\n"
-        f"hint: make it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
+        f"hint: build it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
     )
     assert engine.evaluate(qrels, runs, "DELTARB@1", corpus=path, broadcast=broadcast).count() == 1
     with pytest.raises(cf.InputError, match="qrels: none of its 1 relevant documents is in the corpus, such as `D1`"):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.io.atomic_write import draft
+from cranfield.io.atomic_write import atomic_write
 
 
 def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
     place = tmp_path / "a.txt"
     place.write_text("old")
-    with draft(place) as beside:
+    with atomic_write(place) as beside:
         beside.write_text("new")
         assert place.read_text() == "old"
     assert place.read_text() == "new"
@@ -25,7 +25,7 @@ def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
 def test_whatever_goes_wrong_nothing_changes(tmp_path: Path, wrong: type[BaseException]) -> None:
     place = tmp_path / "a.txt"
     place.write_text("old")
-    with pytest.raises(wrong), draft(place) as beside:
+    with pytest.raises(wrong), atomic_write(place) as beside:
         beside.write_text("half")
         raise wrong
     assert place.read_text() == "old"
@@ -36,7 +36,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("old")
     link.symlink_to(real)
-    with draft(link) as beside:
+    with atomic_write(link) as beside:
         beside.write_text("new")
     assert link.is_symlink()
     assert real.read_text() == "new"
@@ -47,7 +47,7 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
     reader.start()
-    with draft(pipe) as place:
+    with atomic_write(pipe) as place:
         place.write_text("new")
     reader.join()
     assert got == ["new"]
@@ -55,6 +55,6 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path: Path) -> None:
 
 def test_errors_name_the_place_that_was_asked_for(tmp_path: Path) -> None:
     place = tmp_path / "missing" / "a.txt"
-    with pytest.raises(OSError, match="No such file") as error, draft(place) as beside:
+    with pytest.raises(OSError, match="No such file") as error, atomic_write(place) as beside:
         beside.write_text("new")
     assert error.value.filename == str(place)

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from corpus_texts import same, vectors
 from cranfield.corpus import Corpus
 from cranfield.errors import CranfieldError, InputError
-from cranfield.io import text_blocks
+from cranfield.io import documents
 from cranfield.io.documents import Block, Fields
-from cranfield.io.json_lines import fast, slow
+from cranfield.io.formats.json import parse_block, parse_lines
 
 TEXTS = {"d1": "Apple pie", "d2": "apple <b>Tart</b> & é", "d3": ""}
 
@@ -135,8 +135,8 @@ def test_a_folder_of_this_and_that(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_bytes(jsonl())
     (tmp_path / "qrels.txt").write_text("q 0 d1 1\n")
     assert message(tmp_path) == (
-        f"{tmp_path}: collections, such as `docs.jsonl`, and other files, such as `qrels.txt`, in one folder\n\n"
-        "hint: name the files with the documents, not the folder"
+        f"{tmp_path}: the folder mixes collections, such as `docs.jsonl`, with other files, such as `qrels.txt`\n\n"
+        "hint: give the files with the documents, not the folder"
     )
 
 
@@ -152,7 +152,7 @@ def test_what_lies_in_folders(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe")
     same(Corpus.read(folder), Corpus.of({"a": "", "b": "apple"}))
     (folder / "0.txt").symlink_to(tmp_path / "nowhere")
-    assert message(folder) == f"{folder}/0.txt: this is a link to a file that is not there"
+    assert message(folder) == f"{folder}/0.txt: this link points to a missing file"
 
 
 def test_documents_about_markup(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch, expected: Corpus) -> None:
 
     monkeypatch.setitem(sys.modules, "ir_datasets", types.SimpleNamespace(load=load))
     same(Corpus.read("irds:toy"), expected)
-    with pytest.raises(InputError, match="irds:none: ir_datasets has no documents under this name"):
+    with pytest.raises(InputError, match="irds:none: ir_datasets has no documents with this name"):
         Corpus.read("irds:none")
 
 
@@ -208,7 +208,7 @@ def test_pieces_do_not_matter(
         content = b"\n".join(json.dumps({"_id": n, "text": t}).encode() for n, t in many.items())
     path = tmp_path / name
     path.write_bytes(content)
-    monkeypatch.setattr(text_blocks.TextBlocks.__init__, "__defaults__", (b"\n", size))
+    monkeypatch.setattr(documents.TextBlocks.__init__, "__defaults__", (b"\n", size))
     wanted = ["d3", "d59", "none"]
     steps: list[tuple[int, int]] = []
     read = Corpus.read(path, wanted=wanted, workers=workers, progress=lambda *step: steps.append(step))
@@ -233,19 +233,19 @@ def test_every_fault_of_json_lines(tmp_path: Path) -> None:
         b'{"_id": "c"}\n{"_id": "d", "text": 5}\n{"_id": "e", "text": "\0"}\n{"_id": "", "text": ""}\n{"_id": 7, "text": null}\n'
     )
     assert message(path).replace(str(path), "c.jsonl") == (
-        "c.jsonl:2: this is not JSON: expecting value at column 22\n"
+        "c.jsonl:2: invalid JSON: expecting value at column 22\n"
         "c.jsonl:4: expected an object, found [1]\n"
         "c.jsonl:5: there is no field `_id`\n"
         "c.jsonl:6: the id must be text, found None\n"
-        "c.jsonl:7: no field for the text; there are _id\n"
+        "c.jsonl:7: no field for the text; the fields are _id\n"
         "c.jsonl:8: the field `text` must be text, found 5\n"
-        "c.jsonl:9: this is not text: there is a NUL byte in the line\n"
+        "c.jsonl:9: the line contains a NUL byte; this is not a text file\n"
         "c.jsonl:10: the id must be text, found ''"
     )
 
 
 def test_many_faults_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_blocks.TextBlocks.__init__, "__defaults__", (b"\n", 50))
+    monkeypatch.setattr(documents.TextBlocks.__init__, "__defaults__", (b"\n", 50))
     (tmp_path / "c.jsonl").write_text('{"_id": "a", "text": "x"}\n' + "{]\n" * 50)
     said = message(tmp_path / "c.jsonl", workers=3).splitlines()
     assert len(said) == 21
@@ -260,7 +260,7 @@ def test_faults_of_tab_separated_lines(tmp_path: Path) -> None:
         "c.tsv:3: expected 2 fields as in the first line, found 1\n"
         "c.tsv:4: the id is empty\n"
         "c.tsv:5: expected 2 fields as in the first line, found 3\n"
-        "c.tsv:6: this is not text: there is a NUL byte in the line"
+        "c.tsv:6: the line contains a NUL byte; this is not a text file"
     )
     path.write_bytes(b"a\tx\nb\n")
     assert message(path) == f"{path}:2: expected an id, a tab and a text, found no tab"
@@ -272,12 +272,12 @@ def test_faults_of_trec(tmp_path: Path) -> None:
         b"<DOC><DOCNO>a</DOCNO></DOC>\n<DOC>\n</DOC>\n<DOC><DOCNO>b</DOCNO>\n<DOC><DOCNO>c</DOCNO></DOC>\n<DOC>"
     )
     assert message(path).replace(str(path), "c.trec") == (
-        "c.trec:2: the document has no id: there is no <DOCNO>\n"
-        "c.trec:4: the document has no end: there is no </DOC>\n"
-        "c.trec:6: the document has no end: there is no </DOC>"
+        "c.trec:2: the document has no id: <DOCNO> is missing\n"
+        "c.trec:4: the document has no end: </DOC> is missing\n"
+        "c.trec:6: the document has no end: </DOC> is missing"
     )
     path.write_bytes(b"<DOC><DOCNO>a</DOCNO></DOC>\n<DOC><DOCNO>b</DOCNO>\n\0</DOC>\n")
-    assert message(path) == f"{path}:2: this is not text: there is a NUL byte in the document"
+    assert message(path) == f"{path}:2: the document contains a NUL byte; this is not text"
 
 
 def test_cut_short(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_cut_short(tmp_path: Path) -> None:
     path.write_bytes(packed[: len(packed) // 2])
     assert (
         message(path)
-        == f"{path}: the gzip data stop before their end\n\nhint: the file was cut short; fetch or write it again"
+        == f"{path}: the gzip data end too early\n\nhint: the file is incomplete; download or write it again"
     )
 
 
@@ -298,7 +298,7 @@ def test_what_is_wrong_before_the_end_comes_first(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl.gz").write_bytes(packed[:-9])
     said = message(tmp_path / "c.jsonl.gz").splitlines()
     assert said[0].endswith(":2: the field `text` must be text, found 5")
-    assert said[1].endswith(": the gzip data stop before their end")
+    assert said[1].endswith(": the gzip data end too early")
 
 
 def test_the_same_id_with_another_text(tmp_path: Path) -> None:
@@ -306,9 +306,9 @@ def test_the_same_id_with_another_text(tmp_path: Path) -> None:
     (tmp_path / "b.tsv").write_text("d1\tthree\n")
     a, b = tmp_path / "a.tsv", tmp_path / "b.tsv"
     assert message(a, b) == (
-        f"{a}:4: document `d2` again with another text, first in {a}:2\n"
-        f"{b}:1: document `d1` again with another text, first in {a}:1\n\n"
-        "hint: an id is to stand for one document; keep one of its texts"
+        f"{a}:4: document `d2` appears again with another text, first in {a}:2\n"
+        f"{b}:1: document `d1` appears again with another text, first in {a}:1\n\n"
+        "hint: each id must have one text; keep one of them"
     )
     (tmp_path / "a.tsv").write_text("d1\tone two\nd2\ttwo\nd1\tone two\n")
     read = Corpus.read(a)
@@ -319,18 +319,18 @@ def test_the_same_id_with_another_text(tmp_path: Path) -> None:
 def test_binary_files_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "b.png").write_bytes(b"\x89PNG\0")
-    assert message(tmp_path) == f"{tmp_path}: file 2: `b.png` is not text: there is a NUL byte in it"
+    assert message(tmp_path) == f"{tmp_path}: file 2: `b.png` contains a NUL byte; this is not text"
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"just some words\n", "this is no collection of documents"),
+        (b"just some words\n", "this is not a collection of documents"),
         (b"", "the file is empty"),
-        (b'{"id": "a", "number": 5}\n', "no field for the text; there are id, number"),
-        (b'{"text": "a"}\n', "no field for the id; there are text"),
-        (b'[{"id": "a", "text": ""}]\n', "a list of objects"),
-        (b"PAR1 and nothing\0", "this begins as Parquet but cannot be read as such"),
+        (b'{"id": "a", "number": 5}\n', "no field for the text; the fields are id, number"),
+        (b'{"text": "a"}\n', "no field for the id; the fields are text"),
+        (b'[{"id": "a", "text": ""}]\n', "the documents are in one JSON list"),
+        (b"PAR1 and nothing\0", "the Parquet data are damaged"),
     ],
 )
 def test_no_collection(tmp_path: Path, content: bytes, said: str) -> None:
@@ -339,10 +339,10 @@ def test_no_collection(tmp_path: Path, content: bytes, said: str) -> None:
 
 
 def test_no_files(tmp_path: Path) -> None:
-    assert message(tmp_path) == f"{tmp_path}: there are no files in this folder"
+    assert message(tmp_path) == f"{tmp_path}: the folder has no files"
     assert message(tmp_path / "x.jsonl") == f"{tmp_path / 'x.jsonl'}: there is no such file"
     (tmp_path / "a.txt").write_text("x")
-    assert message(tmp_path, id="x") == f"{tmp_path}: this has no fields to choose from"
+    assert message(tmp_path, id="x") == f"{tmp_path}: this source has no named fields"
 
 
 def test_columns_that_are_no_text(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_later_records_may_have_fields_that_the_first_has_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrow: bool
 ) -> None:
     if not arrow:
-        monkeypatch.setattr("cranfield.io.json_lines.available", lambda name: None)
+        monkeypatch.setattr("cranfield.io.formats.json.available", lambda name: None)
     path = tmp_path / "c.jsonl"
     path.write_text(
         '{"id": "a", "Title": "apple"}\n{"id": "b", "Title": "pie", "text": "tart"}\n{"id": "c", "body": "x"}\n'
@@ -419,7 +419,7 @@ lines = (
 def test_both_ways_to_read_json_agree(parts: list[bytes], newline: bytes, ends: bool, line: int) -> None:
     pytest.importorskip("pyarrow")
     block = Block(line, newline.join(parts) + newline * ends)
-    quick, sure = fast(block, FIELDS), slow(block, FIELDS)
+    quick, sure = parse_block(block, FIELDS), parse_lines(block, FIELDS)
     if quick is None:
         return
     assert not sure.faults.total
@@ -433,8 +433,8 @@ def test_both_ways_to_read_json_agree(parts: list[bytes], newline: bytes, ends: 
 
 def test_the_quick_way_is_taken() -> None:
     pytest.importorskip("pyarrow")
-    assert fast(Block(1, jsonl(title="")), FIELDS) is not None
-    assert fast(Block(1, jsonl(title="")[:-1]), FIELDS) is not None
+    assert parse_block(Block(1, jsonl(title="")), FIELDS) is not None
+    assert parse_block(Block(1, jsonl(title="")[:-1]), FIELDS) is not None
 
 
 BEGINNINGS = [

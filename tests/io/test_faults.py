@@ -15,14 +15,14 @@ from cranfield import io
 from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
-FORMATS = "hint: TREC text, JSON, CSV and Parquet are understood, plain or compressed with gzip, bzip2, xz or zstd"
-TWICE = "hint: a ranking holds a document once; keep one of them, most often the better one"
+FORMATS = "hint: supported formats: Parquet, JSON, CSV, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
+TWICE = "hint: a ranking has each document once; keep one of the rows, usually the best"
 
 RUN_TEXTS = {
     "five columns": (
         b"301 Q0 FT911-3 1 2.5\n",
         'run.txt:1: expected 6 columns (query Q0 document rank score tag), found 5: "301 Q0 FT911-3 1 2.5"\n\n'
-        "hint: the tag is missing; put any word that names the run at the end of each line",
+        "hint: the run tag is missing; add a name for the run at the end of each line",
     ),
     "five columns, but not the tag": (
         b"301 Q0 FT911-3 2.5 tag\n",
@@ -32,7 +32,7 @@ RUN_TEXTS = {
         b"1 0 d1 1\r\n1 0 d2 0\r\n",
         'run.txt:1: expected 6 columns (query Q0 document rank score tag), found 4: "1 0 d1 1"\n'
         'run.txt:2: expected 6 columns (query Q0 document rank score tag), found 4: "1 0 d2 0"\n\n'
-        "hint: this looks like qrels; the judgments come first, then runs",
+        "hint: this looks like qrels; give the judgments first, then the runs",
     ),
     "one line of four columns among others": (
         b"q Q0 d 1 1 t\nq Q0 d2 1 x t\n1 0 d 1\n",
@@ -43,13 +43,13 @@ RUN_TEXTS = {
         b"query_id,doc_id,score\n1,d,2\n",
         'run.txt:1: expected 6 columns (query Q0 document rank score tag), found 1: "query_id,doc_id,score"\n'
         'run.txt:2: expected 6 columns (query Q0 document rank score tag), found 1: "1,d,2"\n\n'
-        "hint: this looks like CSV; call the file .csv and let its first line name the columns",
+        "hint: this looks like CSV; use the extension .csv and name the columns in the first line",
     ),
     "score": (b"q Q0 d 1 2,5 t\n", 'run.txt:1: the score is not a number: "2,5"'),
     "underscores": (b"q Q0 d 1 1_000 t\n", 'run.txt:1: the score is not a number: "1_000"'),
     "nan": (
         b"q Q0 d 1 -NaN t\n",
-        "run.txt:1: the score is NaN\n\nhint: NaN has no place in an order; leave the document out, or give it a score",
+        "run.txt:1: the score is NaN\n\nhint: NaN cannot be ordered; remove the document, or give it a score",
     ),
     "duplicate": (
         b"q1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\nq1 Q0 d1 2 2 t\nq1 Q0 d1 3 1 t\n",
@@ -58,29 +58,29 @@ RUN_TEXTS = {
     ),
     "binary": (
         b"\x7fELF\x02\x01\x01\0\0\n",
-        f"run.txt:1: this is not text: there is a NUL byte in the line\n\n{FORMATS}",
+        f"run.txt:1: the line contains a NUL byte; this is not a text file\n\n{FORMATS}",
     ),
     "long": (
         b"q Q0 d 1 1 t\n" + b"x" * (1 << 20) + b"x",
-        f"run.txt:2: the line is longer than 1 MiB, so this is hardly a text file\n\n{FORMATS}",
+        f"run.txt:2: the line is longer than 1 MiB; this is probably not a text file\n\n{FORMATS}",
     ),
     "control characters": (
         b"a\x1b[31mred b\xff \xc3\xa9\n",
         "run.txt:1: expected 6 columns (query Q0 document rank score tag), found 4: "
         '"a\\x1b[31mred b\\xff \N{LATIN SMALL LETTER E WITH ACUTE}"\n\n'
-        "hint: this looks like qrels; the judgments come first, then runs",
+        "hint: this looks like qrels; give the judgments first, then the runs",
     ),
     "long text": (
         b"y" * 100 + b"\n",
         f'run.txt:1: expected 6 columns (query Q0 document rank score tag), found 1: "{"y" * 57}..."',
     ),
-    "nothing but comments": (b"# a\n\n \t\n", "run.txt: there are only blank lines and comments in this file"),
+    "nothing but comments": (b"# a\n\n \t\n", "run.txt: the file has only blank lines and comments"),
     "empty": (b"", "run.txt: the file is empty"),
     "empty gzip": (gzip.compress(b""), "run.txt: the file is empty"),
-    "JSON": (b'{"q": {"d": 1}\n', "run.txt:2: this is not JSON: expecting ',' delimiter at column 1"),
+    "JSON": (b'{"q": {"d": 1}\n', "run.txt:2: invalid JSON: expecting ',' delimiter at column 1"),
     "JSON Lines": (
         b'{"qid": "1", "docid": "a", "score": 1}\n{"qid": "1"\n',
-        "run.txt:2: this is not JSON: expecting ',' delimiter at column 12",
+        "run.txt:2: invalid JSON: expecting ',' delimiter at column 12",
     ),
     "JSON with a key twice": (b'{"q": {"d": 1, "e": 2, "d": 3}}', "run.txt: `d` appears twice in one object"),
     "JSON rows that are none": (b'[{"qid": 1, "docid": 2, "score": 3}, 5]', "run.txt: row 2: expected an object"),
@@ -91,9 +91,9 @@ RUN_TEXTS = {
     ),
     "deep JSON": (
         b"[" + b'{"a":' * 100_000,
-        "run.txt: the JSON is nested too deeply to be rankings or judgments",
+        "run.txt: the JSON is nested too deeply for a run or judgments",
     ),
-    "Parquet": (b"PAR1\0\0\0\0 and no more", "run.txt: this begins as Parquet but cannot be read as such"),
+    "Parquet": (b"PAR1\0\0\0\0 and no more", "run.txt: the Parquet data are damaged"),
 }
 
 
@@ -116,24 +116,24 @@ QRELS_TEXTS = {
     "a run": (
         b"1 Q0 d1 1 2.5 tag\n",
         'qrels:1: expected 4 columns (query iteration document grade), found 6: "1 Q0 d1 1 2.5 tag"\n\n'
-        "hint: this looks like a run; the judgments come first, then runs",
+        "hint: this looks like a run; give the judgments first, then the runs",
     ),
     "grade": (b"1 0 d1 high\n", 'qrels:1: the grade is not a finite number: "high"'),
     "infinite grade": (b"1 0 d1 inf\n", 'qrels:1: the grade is not a finite number: "inf"'),
     "NaN grade": (b"1 0 d1 nan\n", 'qrels:1: the grade is not a finite number: "nan"'),
     "conflict": (
         b"1 0 d1 1\n2 0 d1 0\n1 0 d1 1\n1 0 d1 2\n",
-        "qrels:4: document `d1` is judged again for query `1` with another grade, first in line 1\n\n"
+        "qrels:4: document `d1` already has another grade for query `1`, first in line 1\n\n"
         "hint: keep one grade for each query, iteration and document",
     ),
-    "comments": (b"#\n", "qrels: there are only blank lines and comments in this file"),
+    "comments": (b"#\n", "qrels: the file has only blank lines and comments"),
     "empty": (b"", "qrels: the file is empty"),
     "shape": (b'{"q": {"d": {"1": 1}}, "r": 5}', "qrels: query `r`: expected {document: grade}, found int"),
     "JSON grade": (b'{"q": {"d": null}}', "qrels: query `q`, document `d`: the grade is not a finite number: None"),
     "no subtopic graded": (b'{"q": {"d": {}}}', "qrels: query `q`, document `d`: the grade is not a finite number: {}"),
     "subtopics here and there": (
         b'{"q": {"d": {"1": 1}, "e": 0}}',
-        "qrels: query `q`, document `e`: a grade without a subtopic, where others have one",
+        "qrels: query `q`, document `e`: the grade has no subtopic, but other grades have one",
     ),
 }
 
@@ -150,8 +150,8 @@ def test_conflicts_across_the_file_come_by_line() -> None:
     error = io.check_qrels(BytesIO(b"\n".join(lines)))
     assert error is not None
     assert error.faults == (
-        "<qrels>:3: document `d` is judged again for query `a` with another grade, first in line 2",
-        "<qrels>:4: document `d` is judged again for query `b` with another grade, first in line 1",
+        "<qrels>:3: document `d` already has another grade for query `a`, first in line 2",
+        "<qrels>:4: document `d` already has another grade for query `b`, first in line 1",
     )
 
 
@@ -167,7 +167,7 @@ CSV = {
     "no header": (
         "q1,d1,2\n",
         "no column for the query; the columns are q1, d1, 2\n\n"
-        'hint: call it query_id; in Python, columns={"query": ...} says which it is',
+        'hint: name it query_id, or in Python pass columns={"query": ...}',
     ),
     "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "row 2: expected 3 fields as in the first line, found 2"),
     "score": (
@@ -191,9 +191,11 @@ def test_csv(content: str, message: str, tmp_path: Path, monkeypatch: pytest.Mon
 def test_csv_with_nul_and_with_open_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("run.csv").write_bytes(b"qid,docid,score\nq,\0,1\n")
-    assert str(io.check_run("run.csv")) == f"run.csv:2: this is not text: there is a NUL byte in the line\n\n{FORMATS}"
+    assert (
+        str(io.check_run("run.csv")) == f"run.csv:2: the line contains a NUL byte; this is not a text file\n\n{FORMATS}"
+    )
     Path("run.csv").write_text('qid,docid,score\nq,"' + "x" * 200_000)
-    assert str(io.check_run("run.csv")) == "run.csv:2: this is not CSV: field larger than field limit (131072)"
+    assert str(io.check_run("run.csv")) == "run.csv:2: invalid CSV: field larger than field limit (131072)"
 
 
 OBJECTS: dict[str, tuple[Any, str]] = {
@@ -202,30 +204,33 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     "nan": (
         {"p": {"x": 1}, "q": {"d": NAN}},
         "query `q`, document `d`: the score is NaN\n\n"
-        "hint: NaN has no place in an order; leave the document out, or give it a score",
+        "hint: NaN cannot be ordered; remove the document, or give it a score",
     ),
     "document id": (
         {"q": {7: 1.0}},
-        "query `q`: an id must be text, found 7\n\nhint: turn ids into text before, as str() does",
+        "query `q`: an id must be text, found 7\n\nhint: convert ids to text first, for example with str()",
     ),
-    "query id": ({7: {"d": 1.0}}, "an id must be text, found 7\n\nhint: turn ids into text before, as str() does"),
+    "query id": (
+        {7: {"d": 1.0}},
+        "an id must be text, found 7\n\nhint: convert ids to text first, for example with str()",
+    ),
     "surrogate": (
         {"q": {"\ud800": 1.0}},
-        "query `q`: an id must be text, found '\\ud800'\n\nhint: turn ids into text before, as str() does",
+        "query `q`: an id must be text, found '\\ud800'\n\nhint: convert ids to text first, for example with str()",
     ),
     "shape": ({"q": ["d1", "d2"]}, "query `q`: expected {document: score}, found list"),
     "null id": (
         pd.DataFrame({"qid": ["q", None], "docno": ["d", "e"], "score": [1.0, 2.0]}),
-        "row 2: an id must be text, found null in column `qid`\n\nhint: turn ids into text before, as str() does",
+        "row 2: an id must be text, found null in column `qid`\n\nhint: convert ids to text first, for example with str()",
     ),
     "float id": (
         pd.DataFrame({"qid": [1.0, 2.0], "docno": ["d", "e"], "score": [1.0, 2.0]}),
         "row 1: an id must be text, found 1.0 in column `qid`\nrow 2: an id must be text, found 2.0 in column `qid`\n\n"
-        "hint: turn ids into text before, as str() does",
+        "hint: convert ids to text first, for example with str()",
     ),
     "table nan": (
         pd.DataFrame({"qid": ["q", "q"], "docno": ["d", "e"], "score": [1.0, NAN]}),
-        "row 2, query `q`: the score is NaN\n\nhint: NaN has no place in an order; leave the document out, or give it a score",
+        "row 2, query `q`: the score is NaN\n\nhint: NaN cannot be ordered; remove the document, or give it a score",
     ),
     "text column": (
         pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": ["1"]}),
@@ -238,7 +243,7 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     "column": (
         pd.DataFrame({"qid": ["q"], "passage": ["d"], "score": [1]}),
         "no column for the document; the columns are qid, passage, score\n\n"
-        'hint: call it doc_id; in Python, columns={"document": ...} says which it is',
+        'hint: name it doc_id, or in Python pass columns={"document": ...}',
     ),
 }
 
@@ -252,7 +257,7 @@ QRELS_OBJECTS: dict[str, tuple[Any, str]] = {
     "grade": ({"q": {"d": NAN}}, "query `q`, document `d`: the grade is not a finite number: nan"),
     "id": (
         {"q": {None: 1}},
-        "query `q`: an id must be text, found None\n\nhint: turn ids into text before, as str() does",
+        "query `q`: an id must be text, found None\n\nhint: convert ids to text first, for example with str()",
     ),
     "column": (
         pd.DataFrame({"qid": ["q"], "docno": ["d"], "label": [NAN]}),
@@ -260,7 +265,7 @@ QRELS_OBJECTS: dict[str, tuple[Any, str]] = {
     ),
     "conflict": (
         pd.DataFrame({"qid": ["q", "q"], "docno": ["d", "d"], "label": [1, 2]}),
-        "row 2: document `d` is judged again for query `q` with another grade, first in row 1\n\n"
+        "row 2: document `d` already has another grade for query `q`, first in row 1\n\n"
         "hint: keep one grade for each query, iteration and document",
     ),
 }
@@ -281,7 +286,7 @@ def test_paths(tmp_path: Path) -> None:
         assert str(read(closed / "below")) == f"{closed / 'below'}: not a directory"
         if os.geteuid() != 0:
             assert str(read(closed)) == f"{closed}: no permission to read this file"
-    assert str(io.check_run("a\0b")) == "'a\\x00b': this cannot be the name of a file"
+    assert str(io.check_run("a\0b")) == "'a\\x00b': this is not a valid file name"
 
 
 def test_permission_is_told_even_to_those_who_have_it(run_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +320,7 @@ def test_columns_where_they_mean_nothing(run_path: Path) -> None:
         io.read_run(run_path, columns={"query": "q"})
     with pytest.raises(CranfieldError) as caught:
         io.read_run(pd.DataFrame({"a": [1]}), columns={"qid": "a"})
-    assert str(caught.value) == "unknown column `qid`\n\nhint: columns= knows query, document, score, rank"
+    assert str(caught.value) == "unknown column role `qid`\n\nhint: columns= takes query, document, score, rank"
     with pytest.raises(CranfieldError) as caught:
         io.read_run(pd.DataFrame({"a": [1]}), columns={"query": "b"})
     assert str(caught.value) == "no column `b`; the columns are a"

@@ -27,7 +27,7 @@ from cranfield import io
 from cranfield.data import Run
 from cranfield.errors import InputError, MissingDependency
 from cranfield.io import compression
-from cranfield.io.streams import name_of
+from cranfield.io.streams import short_name
 
 PACKERS = {
     "plain": bytes,
@@ -289,7 +289,7 @@ def test_truncated(name: str, pack: Any, tmp_path: Path) -> None:
     packed = pack((RUN + "\n".join(f"q Q0 {noise[i : i + 20]} 1 1 t" for i in range(0, len(noise), 20))).encode())
     path.write_bytes(packed[:-100])
     assert str(io.check_run(path)) == (
-        f"{path}: the {name} data stop before their end\n\nhint: the file was cut short; fetch or write it again"
+        f"{path}: the {name} data end too early\n\nhint: the file is incomplete; download or write it again"
     )
 
 
@@ -301,8 +301,8 @@ def test_damaged(name: str, pack: Any, tmp_path: Path) -> None:
     packed[-12:] = bytes(12)
     path.write_bytes(bytes(packed))
     with pytest.raises(InputError) as caught:
-        io.opened(path, "run").content()
-    assert str(caught.value) == f"{path}: the {name} data are damaged\n\nhint: fetch or write the file again"
+        io.open_stream(path, "run").read()
+    assert str(caught.value) == f"{path}: the {name} data are damaged\n\nhint: download or write the file again"
 
 
 def test_compressed_in_several_members(tmp_path: Path) -> None:
@@ -336,10 +336,10 @@ def test_missing_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_names() -> None:
-    assert name_of("/a/b/bm25.run.gz") == "bm25"
-    assert name_of("input.BM25+RM3.res") == "input.BM25+RM3"
-    assert name_of("runs/v1.5") == "v1.5"
-    assert name_of(".txt") == ".txt"
+    assert short_name("/a/b/bm25.run.gz") == "bm25"
+    assert short_name("input.BM25+RM3.res") == "input.BM25+RM3"
+    assert short_name("runs/v1.5") == "v1.5"
+    assert short_name(".txt") == ".txt"
 
 
 def test_names_of_runs(run_path: Path, qrels_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (qrels.name, judged(qrels)) == ("vaswani", {"1": {"a": 2.0, "b": 0.0}})
     for name in ("unknown", "docs-only"):
         assert str(io.check_qrels(f"irds:{name}")) == (
-            f"irds:{name}: ir_datasets has no judgments under this name\n\nhint: https://ir-datasets.com lists what there is"
+            f"irds:{name}: ir_datasets has no judgments with this name\n\nhint: see https://ir-datasets.com for a list of data sets"
         )
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(MissingDependency, match="reading irds:vaswani needs an optional package"):
@@ -392,4 +392,4 @@ def test_importing_is_cheap() -> None:
 
 
 def test_kinds_of_compression_are_all_known() -> None:
-    assert {compression.by_name(f"x{extension}") for extension in compression.EXTENSIONS} == set(CUT)
+    assert {compression.compression_of_name(f"x{extension}") for extension in compression.EXTENSIONS} == set(CUT)

@@ -115,11 +115,11 @@ def test_ranks_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("a b", "TREC text has no way to write an id that is empty or has blanks in it"),
-        ("", "TREC text has no way to write an id that is empty or has blanks in it"),
-        ("a\0b", "TREC text has no way to write an id that is empty or has blanks in it"),
-        ("#1", "a line of TREC text that begins like this would not be read as it is"),
-        ('{"', "TREC text that begins like this would be taken for another format"),
+        ("a b", "TREC text has no way to write an id that is empty or contains blanks"),
+        ("", "TREC text has no way to write an id that is empty or contains blanks"),
+        ("a\0b", "TREC text has no way to write an id that is empty or contains blanks"),
+        ("#1", "TREC text that begins like this is read as something else"),
+        ('{"', "TREC text that begins like this is read as another format"),
     ],
 )
 def test_ids_that_trec_text_cannot_hold(name: str, why: str, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_csv_without_nul_bytes(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         io.write_run(io.read_run({"q": {"a\0": 1}}), path)
     assert str(caught.value) == (
-        f"{path}: the id `a\\x00` cannot be written: no reader of CSV expects a NUL byte\n\nhint: write .jsonl instead"
+        f"{path}: the id `a\\x00` cannot be written: CSV cannot contain a NUL byte\n\nhint: write .jsonl instead"
     )
 
 

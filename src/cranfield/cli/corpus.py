@@ -9,7 +9,7 @@ import click
 from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
-from cranfield.corpus.wanted import DEPTH
+from cranfield.corpus.build import DEPTH
 from cranfield.report.pages import FORMATS
 
 
@@ -71,7 +71,7 @@ def command(
     from cranfield.cli import distributed
     from cranfield.corpus.build import build
     from cranfield.corpus.settings import Settings, Split, stop_words
-    from cranfield.io.optional import optional
+    from cranfield.errors import optional
     from cranfield.report import corpus as report
     from cranfield.report import pages
 

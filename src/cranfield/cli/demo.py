@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cranfield.cli.output import colour, emit, width
-from cranfield.io.atomic_write import draft
+from cranfield.io.atomic_write import atomic_write
 
 
 @click.command(short_help="Walk through the bundled example.")
@@ -31,6 +31,6 @@ def command(into: str | None) -> None:
     folder = Path(into)
     folder.mkdir(parents=True, exist_ok=True)
     for name in example.NAMES:
-        with draft(folder / name) as beside:
+        with atomic_write(folder / name) as beside:
             shutil.copyfile(example.path(name), beside)
     click.echo(f"{len(example.NAMES)} files in {into}", err=True)

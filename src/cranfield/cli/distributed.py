@@ -68,7 +68,7 @@ def counted(
     sources: Sequence[str], qrels: str | None, runs: Sequence[str], master: str | None, how: dict[str, Any]
 ) -> Corpus:
     """The corpus of a collection that Spark reads and counts."""
-    from cranfield.corpus.origin import Origin
+    from cranfield.corpus.corpus_file import Origin
     from cranfield.engines import spark
     from cranfield.engines.spark import files
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import click
 
-from cranfield.io.atomic_write import draft
+from cranfield.io.atomic_write import atomic_write
 
 
 def emit(text: str, output: str | None = None) -> None:
@@ -38,7 +38,7 @@ def _print(data: bytes) -> None:
 
 def replace(path: str, data: bytes) -> None:
     """The file with new content; whoever reads it meanwhile sees the old one or the new one, never half of it."""
-    with draft(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_bytes(data)
 
 

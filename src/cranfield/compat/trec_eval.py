@@ -145,8 +145,8 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
 
 def _code(error: InputError) -> int:
     """A document given twice is found when measures are computed, and not when files are read."""
-    twice = all("appears twice for" in fault or "is judged again for" in fault for fault in error.faults)
-    return UNCOMPUTABLE if twice else UNREADABLE
+    repeated = bool(error.kinds) and error.kinds <= {"duplicate", "conflict"}
+    return UNCOMPUTABLE if repeated else UNREADABLE
 
 
 class _RunEnd:

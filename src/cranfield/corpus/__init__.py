@@ -1,7 +1,7 @@
-"""What documents say: the words of a collection, for measures that compare contents and not only judgments."""
+"""The words of documents, for measures that compare contents: corpora, language models and divergences."""
 
+from cranfield.corpus.build import needed_documents
 from cranfield.corpus.corpus import Corpus
 from cranfield.corpus.settings import Settings, stop_words
-from cranfield.corpus.wanted import wanted
 
-__all__ = ["Corpus", "Settings", "stop_words", "wanted"]
+__all__ = ["Corpus", "Settings", "needed_documents", "stop_words"]

@@ -1,4 +1,4 @@
-"""A collection as language models need it: the words of some documents, and how often each occurs in all of them."""
+"""A collection for language models: the words of some documents, and how often each occurs in the collection."""
 
 from __future__ import annotations
 
@@ -9,65 +9,64 @@ from functools import cached_property
 from typing import Any
 
 from cranfield.corpus import corpus_file, models
-from cranfield.corpus.collecting import default_workers, read_parts
-from cranfield.corpus.counting import Part, Words, columns
-from cranfield.corpus.origin import Origin
+from cranfield.corpus.corpus_file import Origin
+from cranfield.corpus.counting import CountedBlock, WordCounter, corpus_columns, count_sources, default_workers
 from cranfield.corpus.settings import Settings
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, UsageError
-from cranfield.io.documents import Choice, Documents, Faults, encoded
-from cranfield.io.faults import shown
+from cranfield.io.documents import Documents, FieldChoice, encode_text
+from cranfield.io.faults import quotable
 from cranfield.io.streams import is_stream
 from cranfield.wording import few
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """What a collection says about its words, and the words of the documents that matter.
+    """The words of the documents that are kept, and their frequencies in the whole collection.
 
-    Words of other documents are in ``total`` and in the frequencies alone: P(v|D) of a term that none of the
-    documents at hand has is never asked for. Terms and ids are in the order of their bytes.
+    The words of other documents are only in ``total`` and ``frequency``: P(v|D) is needed only for terms of
+    kept documents. Terms and ids are in the order of their bytes.
     """
 
-    terms: Strings  # of the documents whose words are kept
+    terms: Strings  # of the kept documents
     frequency: Integers  # (t,) how often each of these terms occurs in the whole collection
-    total: int  # words in the whole collection, stop words left out
-    documents: Strings  # those whose words are kept
+    total: int  # words in the whole collection, without stop words
+    documents: Strings  # the kept documents
     begin: Integers  # (d + 1,) document i's words are rows begin[i]:begin[i + 1]
     term: Integers  # (n,) row of `terms`, ascending within a document
     count: Integers  # (n,) how often the term occurs in the document
     settings: Settings
     size: int  # documents in the collection
-    empty: int  # of which had no words
-    missing: Strings  # ids of documents asked for that the collection does not have
-    repeated: int = 0  # documents kept that were given more than once, with the same text
-    origins: tuple[Origin, ...] = ()  # what it was read from
+    empty: int  # documents without words
+    missing: Strings  # ids of wanted documents that the collection does not have
+    repeated: int = 0  # repetitions of kept documents, with the same text
+    origins: tuple[Origin, ...] = ()  # the sources
 
     @cached_property
-    def place(self) -> dict[str, int]:
-        """Which document each id is."""
+    def row_of(self) -> dict[str, int]:
+        """The row of each document id."""
         return {name: i for i, name in enumerate(self.documents)}
 
     @cached_property
-    def counts(self) -> models.Words:
-        """Its words as models take them."""
-        return models.Words.of(self)
+    def counts(self) -> models.TermCounts:
+        """The words for language models."""
+        return models.TermCounts.of(self)
 
     @cached_property
-    def _looked_for(self) -> frozenset[str]:
+    def _missing(self) -> frozenset[str]:
         return frozenset(self.missing)
 
-    def lacking(self, wanted: Iterable[str]) -> set[str]:
-        """Those of these documents that nobody asked for when this was made, so that it cannot tell what they say."""
-        # Of a collection that was kept whole, what is not there is in none of its documents.
-        whole = len(self.documents) + self.repeated >= self.size
-        return set() if whole else set(wanted).difference(self.place, self._looked_for)
+    def not_requested(self, wanted: Iterable[str]) -> set[str]:
+        """The documents that were not requested when the corpus was built, so that their words are unknown."""
+        # If all documents were kept, any other document is not in the collection.
+        complete = len(self.documents) + self.repeated >= self.size
+        return set() if complete else set(wanted).difference(self.row_of, self._missing)
 
     @classmethod
     def of(
         cls, texts: Mapping[str, str], wanted: Iterable[str] | None = None, settings: Settings | None = None
     ) -> Corpus:
-        """A small collection in memory; ``wanted`` are the documents whose words to keep, all where it is None.
+        """A small collection in memory; ``wanted`` are the documents whose words are kept, None for all.
 
         >>> corpus = Corpus.of({"D1": "Apple pie, apple tart", "D2": "apple phone"}, wanted=["D1", "D9"])
         >>> list(corpus.terms), corpus.frequency.tolist(), corpus.total
@@ -75,14 +74,18 @@ class Corpus:
         >>> corpus.count.tolist(), list(corpus.missing)
         ([2, 1, 1], ['D9'])
         """
-        wrong = {name: type(text).__name__ for name, text in texts.items() if not isinstance(text, str)}
-        if wrong:
-            raise InputError([f"document `{shown(name)}`: expected text, found {kind}" for name, kind in wrong.items()])
+        faults = [
+            f"document `{quotable(name)}`: expected text, found {type(text).__name__}"
+            for name, text in texts.items()
+            if not isinstance(text, str)
+        ]
+        if faults:
+            raise InputError(faults)
         settings, kept = settings or Settings(), None if wanted is None else frozenset(wanted)
-        documents = Documents.of(range(len(texts)), list(texts), [encoded(text) for text in texts.values()], Faults())
-        words = Words(settings)
-        parts = [Part(words, words.count(documents, kept), lambda line: "")]
-        return cls(**columns(parts, kept, settings), settings=settings)
+        documents = Documents.of(range(len(texts)), list(texts), [encode_text(text) for text in texts.values()])
+        counter = WordCounter(settings)
+        blocks = [CountedBlock(counter, counter.count(documents, kept), lambda line: "")]
+        return cls(**corpus_columns(blocks, kept, settings), settings=settings)
 
     @classmethod
     def read(
@@ -95,22 +98,22 @@ class Corpus:
         workers: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Corpus:
-        """A collection from files, in one pass that holds its vocabulary and the documents wanted, and no more.
+        """A collection from files, in one pass. Memory holds only the vocabulary and the wanted documents.
 
         A source is a path (JSON Lines, tab-separated lines, TREC's ``<DOC>``, Parquet; compressed or not), a folder,
-        "-", a binary file object or ``irds:DATASET``. ``id`` and ``text`` are the fields that hold these, where
-        their names do not tell. The result does not depend on the number of ``workers``.
+        "-", a binary file object or ``irds:DATASET``. ``id`` and ``text`` are the fields with the id and the text, if
+        they do not have a usual name. The result does not depend on the number of ``workers``.
         """
         settings, kept = settings or Settings(), None if wanted is None else frozenset(wanted)
-        origins = tuple(map(Origin.of, sources))  # before it is read: a change meanwhile is a change
-        choice = Choice(id, tuple(text) if text else None)
-        parts = read_parts(sources, kept, settings, choice, workers or default_workers(), progress)
-        return cls(**columns(parts, kept, settings), settings=settings, origins=origins)
+        origins = tuple(map(Origin.of, sources))  # before reading, so that a change during reading is noticed
+        choice = FieldChoice(id, tuple(text) if text else None)
+        blocks = count_sources(sources, kept, settings, choice, workers or default_workers(), progress)
+        return cls(**corpus_columns(blocks, kept, settings), settings=settings, origins=origins)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it to a Parquet file, whole or not at all."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        corpus_file.save(found, self.settings, self.origins, os.fsdecode(path))
+        """Write the corpus to a Parquet file, completely or not at all."""
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        corpus_file.save(columns, self.settings, self.origins, os.fsdecode(path))
 
     @classmethod
     def load(
@@ -121,25 +124,25 @@ class Corpus:
         wanted: Iterable[str] | None = None,
         trust: bool = False,
     ) -> Corpus:
-        """Reads what `save` wrote.
+        """Read a file that `save` wrote.
 
-        An error where it was made with other ``settings``, without documents that are ``wanted``, or of a source
-        that has changed since; ``trust`` leaves the source alone.
+        Raises if it was built with other ``settings``, without some of the ``wanted`` documents, or from a source
+        that has changed since; with ``trust`` the source is not checked.
         """
         path = os.fsdecode(path)
-        found, settings, origins = corpus_file.load(path, settings, trust=trust)
-        corpus = cls(**found, settings=settings, origins=origins)
-        if wanted is not None and (absent := corpus.lacking(wanted)):
-            names = few([f"`{shown(name)}`" for name in sorted(absent)])
-            message = f"{path}: made without {len(absent):,} of the documents needed: {names}"
-            raise InputError([message], hint=corpus_file.AGAIN.format(path))
+        columns, settings, origins = corpus_file.load(path, settings, trust=trust)
+        corpus = cls(**columns, settings=settings, origins=origins)
+        if wanted is not None and (unknown := corpus.not_requested(wanted)):
+            names = few([f"`{quotable(name)}`" for name in sorted(unknown)])
+            message = f"{path}: the corpus was built without {len(unknown):,} of the needed documents: {names}"
+            raise InputError([message], hint=corpus_file.REBUILD_HINT.format(path))
         return corpus
 
     @classmethod
     def open(cls, source: Any, *, settings: Settings | None = None, wanted: Iterable[str] | None = None) -> Corpus:
-        """A corpus from whatever there is: itself, ``{document: text}``, a file of one, or a collection to be read.
+        """A corpus from a `Corpus`, ``{document: text}``, a saved corpus, or a collection that is read now.
 
-        Of a corpus that is already made, all documents are there; of a collection, those ``wanted``.
+        A collection is read with the ``wanted`` documents; a saved corpus has the documents that it was built with.
         """
         if isinstance(source, cls):
             return source

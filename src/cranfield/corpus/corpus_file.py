@@ -1,142 +1,166 @@
-"""A corpus as a file: Parquet with one row, in which every column is a list, and the rest in the metadata."""
+"""A corpus as a Parquet file: one row whose columns are lists, and everything else in the metadata."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-from collections.abc import Collection
-from dataclasses import asdict
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from cranfield.corpus.origin import Origin
 from cranfield.corpus.settings import Settings
-from cranfield.data import Strings
-from cranfield.errors import InputError, UsageError
-from cranfield.io.optional import available, optional
-from cranfield.io.tables import strings_of
-from cranfield.io.write import save as save_whole
+from cranfield.errors import InputError, UsageError, available, optional
+from cranfield.io.atomic_write import write_pieces
+from cranfield.io.collection import document_files
+from cranfield.io.tables import arrow_binary, strings_of
 
 VERSION = 1
 KEY = b"cranfield.corpus"
-TEXTS = ("terms", "documents", "missing")
-NUMBERS = ("frequency", "begin", "term", "count")
-FACTS = ("total", "size", "empty", "repeated")
-AGAIN = "make it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {}"
+TEXT_COLUMNS = ("terms", "documents", "missing")
+NUMBER_COLUMNS = ("frequency", "begin", "term", "count")
+COUNTS = ("total", "size", "empty", "repeated")
+REBUILD_HINT = "build it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {}"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A source of a corpus at the time of reading: its files, and a digest of their names, sizes and times."""
+
+    place: str
+    files: int = 0  # 0 if the source was not a file, so that changes cannot be detected
+    bytes: int = 0
+    digest: str = ""
+
+    @classmethod
+    def of(cls, source: Any) -> Origin:
+        """The source as it is now."""
+        files = document_files(source)
+        if not files:
+            return cls(source if isinstance(source, str) else getattr(source, "name", None) or "<corpus>")
+        path = os.path.abspath(os.fsdecode(source))
+        digest, size = blake2b(digest_size=16), 0
+        for file in files:
+            status = os.stat(file)
+            size += status.st_size
+            name = os.path.relpath(file, path)
+            digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+        return cls(path, len(files), size, digest.hexdigest())
+
+    def changed(self) -> bool:
+        """Whether the source still exists and is different now."""
+        return self.files > 0 and os.path.exists(self.place) and Origin.of(self.place) != self
 
 
 def save(columns: dict[str, Any], settings: Settings, origins: Collection[Origin], path: str) -> None:
-    """Writes the columns and facts of a corpus, whole or not at all."""
-    pyarrow = optional("pyarrow", "keeping a corpus in a file", "arrow")
-    parquet = optional("pyarrow.parquet", "keeping a corpus in a file", "arrow")
+    """Write a corpus, completely or not at all."""
+    pyarrow = optional("pyarrow", "saving a corpus", "arrow")
+    parquet = optional("pyarrow.parquet", "saving a corpus", "arrow")
 
-    def listed(values: Any, kind: Any) -> Any:
+    def as_list(values: Any, array: Callable[[Any], Any]) -> Any:
         offsets = pyarrow.array([0, len(values)], pyarrow.int64())
-        return pyarrow.LargeListArray.from_arrays(offsets, kind(values))
-
-    def texts(values: Strings) -> Any:
-        buffers = [None, pyarrow.py_buffer(values.offsets), pyarrow.py_buffer(values.data)]
-        return pyarrow.Array.from_buffers(pyarrow.large_binary(), len(values), buffers)
+        return pyarrow.LargeListArray.from_arrays(offsets, array(values))
 
     table = pyarrow.table(
-        {name: listed(columns[name], texts) for name in TEXTS}
-        | {name: listed(columns[name], pyarrow.array) for name in NUMBERS}
+        {name: as_list(columns[name], arrow_binary) for name in TEXT_COLUMNS}
+        | {name: as_list(columns[name], pyarrow.array) for name in NUMBER_COLUMNS}
     )
-    described = {
+    metadata = {
         "version": VERSION,
         "settings": asdict(settings) | {"stop": sorted(settings.stop)},
         "sources": [asdict(origin) for origin in origins],
-        **{name: columns[name] for name in FACTS},
+        **{name: columns[name] for name in COUNTS},
     }
     sink = io.BytesIO()
-    text = json.dumps(described)  # ASCII: paths that are no UTF-8 come back as they were
+    text = json.dumps(metadata)  # ASCII: paths that are not UTF-8 are read back unchanged
     parquet.write_table(table.replace_schema_metadata({KEY: text}), sink, compression="zstd")
-    save_whole(path, iter([sink.getvalue()]), "")
+    write_pieces(path, iter([sink.getvalue()]))
 
 
 def is_corpus_file(source: Any) -> bool:
-    """Whether this is a file that `save` wrote, of whatever version."""
+    """Whether this is a file that `save` wrote, of any version."""
     if not isinstance(source, str | os.PathLike) or not os.path.isfile(source) or not available("pyarrow"):
         return False
     with open(source, "rb") as file:
         if file.read(4) != b"PAR1":
             return False
     try:
-        return _described(os.fsdecode(source)) is not None
+        return _metadata(os.fsdecode(source)) is not None
     except InputError:
         return False
 
 
 def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str, Any], Settings, tuple[Origin, ...]]:
-    """What `save` wrote; an error with the reason where it is not what was asked for."""
-    described = _described(path)
-    if described is None:
-        raise InputError([f"{path}: this is not a corpus that was made by `cranfield corpus`"], hint=AGAIN.format(path))
-    if described.get("version") != VERSION:
-        message = f"{path}: a corpus of version {described.get('version')}; this program reads version {VERSION}"
-        raise InputError([message], hint=AGAIN.format(path))
+    """Read what `save` wrote; raise if it does not match the settings or the sources."""
+    metadata = _metadata(path)
+    if metadata is None:
+        raise InputError([f"{path}: this file was not written by `cranfield corpus`"], hint=REBUILD_HINT.format(path))
+    if metadata.get("version") != VERSION:
+        message = f"{path}: the corpus has version {metadata.get('version')}; this program reads version {VERSION}"
+        raise InputError([message], hint=REBUILD_HINT.format(path))
     try:
-        made = described["settings"]
-        found = Settings(made["split"], made["lower"], frozenset(made["stop"]), made["stemmer"])
-        origins = tuple(Origin(**origin) for origin in described["sources"])
-        columns = _columns(path) | {name: int(described[name]) for name in FACTS}
-        _consistent(columns)
+        fields = metadata["settings"]
+        saved = Settings(fields["split"], fields["lower"], frozenset(fields["stop"]), fields["stemmer"])
+        origins = tuple(Origin(**origin) for origin in metadata["sources"])
+        columns = _columns(path) | {name: int(metadata[name]) for name in COUNTS}
+        _check_consistency(columns)
     except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
         reason = error.message if isinstance(error, UsageError) else error
-        raise InputError([f"{path}: the corpus is damaged ({reason})"], hint=AGAIN.format(path)) from error
-    if settings is not None and settings != found:
-        message = f"{path}: the corpus was made with {found}, and {settings} are asked for"
-        raise InputError([message], hint=AGAIN.format(path))
+        raise InputError([f"{path}: the corpus is damaged ({reason})"], hint=REBUILD_HINT.format(path)) from error
+    if settings is not None and settings != saved:
+        message = f"{path}: the corpus was built with {saved}, but the settings are {settings}"
+        raise InputError([message], hint=REBUILD_HINT.format(path))
     changed = [] if trust else [origin.place for origin in origins if origin.changed()]
     if changed:
-        message = f"{path}: {', '.join(changed)} has changed since the corpus was made of it"
-        raise InputError([message], hint=AGAIN.format(path))
-    return columns, found, origins
+        message = f"{path}: {', '.join(changed)} has changed since the corpus was built"
+        raise InputError([message], hint=REBUILD_HINT.format(path))
+    return columns, saved, origins
 
 
-def _described(path: str) -> dict[str, Any] | None:
-    pyarrow = optional("pyarrow", "reading a corpus from a file", "arrow")
-    parquet = optional("pyarrow.parquet", "reading a corpus from a file", "arrow")
+def _metadata(path: str) -> dict[str, Any] | None:
+    pyarrow = optional("pyarrow", "reading a saved corpus", "arrow")
+    parquet = optional("pyarrow.parquet", "reading a saved corpus", "arrow")
     try:
-        found = (parquet.read_schema(path).metadata or {}).get(KEY)
-        described = None if found is None else json.loads(found)
+        text = (parquet.read_schema(path).metadata or {}).get(KEY)
+        metadata = None if text is None else json.loads(text)
     except FileNotFoundError as error:
         raise InputError([f"{path}: there is no such file"]) from error
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise InputError([f"{path}: not a corpus, or a damaged one"], hint=AGAIN.format(path)) from error
-    return described if isinstance(described, dict) else None
+        raise InputError([f"{path}: this is not a corpus, or it is damaged"], hint=REBUILD_HINT.format(path)) from error
+    return metadata if isinstance(metadata, dict) else None
 
 
 def _columns(path: str) -> dict[str, Any]:
-    pyarrow = optional("pyarrow", "reading a corpus from a file", "arrow")
-    parquet = optional("pyarrow.parquet", "reading a corpus from a file", "arrow")
+    pyarrow = optional("pyarrow", "reading a saved corpus", "arrow")
+    parquet = optional("pyarrow.parquet", "reading a saved corpus", "arrow")
     try:
-        table = parquet.read_table(path, columns=[*TEXTS, *NUMBERS])
-        flat = {name: table.column(name).combine_chunks().flatten() for name in (*TEXTS, *NUMBERS)}
-        texts = {name: strings_of(flat[name].cast(pyarrow.large_binary())) for name in TEXTS}
-        numbers = {name: np.asarray(flat[name].cast(pyarrow.int64()).to_numpy()) for name in NUMBERS}
+        table = parquet.read_table(path, columns=[*TEXT_COLUMNS, *NUMBER_COLUMNS])
+        lists = {name: table.column(name).combine_chunks().flatten() for name in (*TEXT_COLUMNS, *NUMBER_COLUMNS)}
+        texts = {name: strings_of(lists[name].cast(pyarrow.large_binary())) for name in TEXT_COLUMNS}
+        numbers = {name: np.asarray(lists[name].cast(pyarrow.int64()).to_numpy()) for name in NUMBER_COLUMNS}
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError("its columns cannot be read") from error
+        raise ValueError("the columns cannot be read") from error
     return texts | numbers
 
 
-def _consistent(columns: dict[str, Any]) -> None:
-    """An error where the columns do not belong together."""
+def _check_consistency(columns: dict[str, Any]) -> None:
+    """Raise if the columns do not belong together."""
     begin, term, count, frequency = (columns[name] for name in ("begin", "term", "count", "frequency"))
-    many, rows = len(columns["terms"]), len(term)
-    sound = (
-        len(frequency) == many
+    terms, rows = len(columns["terms"]), len(term)
+    consistent = (
+        len(frequency) == terms
         and len(begin) == len(columns["documents"]) + 1
         and begin[0] == 0
         and begin[-1] == rows == len(count)
         and bool((np.diff(begin) >= 0).all())
-        and bool(((term >= 0) & (term < many) & (count > 0)).all())
-        # What its documents say, the collection says at least as often.
-        and bool((np.bincount(term, count, many) <= frequency).all())
+        and bool(((term >= 0) & (term < terms) & (count > 0)).all())
+        # A term occurs in the collection at least as often as in the kept documents.
+        and bool((np.bincount(term, count, terms) <= frequency).all())
         and int(frequency.sum()) <= columns["total"]
         and len(set(columns["documents"])) == len(begin) - 1 <= columns["size"] - columns["repeated"]
     )
-    if not sound:
-        raise ValueError("its columns contradict each other")
+    if not consistent:
+        raise ValueError("the columns contradict each other")

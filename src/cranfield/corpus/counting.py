@@ -1,27 +1,38 @@
-"""From texts to columns: every word of the collection counted, those of some documents kept."""
+"""One pass through a collection: count all words, and keep the words of some documents.
+
+One thread reads blocks, several threads parse them and count their words; the counts are merged at the end.
+"""
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from cranfield import core
-from cranfield.corpus.settings import Settings, kinds
+from cranfield.corpus.settings import Settings, character_classes
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError
-from cranfield.io.documents import Documents
-from cranfield.io.faults import shown
+from cranfield.io.collection import document_readers
+from cranfield.io.documents import Block, DocumentFaults, DocumentReader, Documents, FieldChoice, location_of
+from cranfield.io.faults import quotable
 
-CHUNK = 1 << 16
+VOCABULARY_CHUNK = 1 << 16
+ONE_TEXT_HINT = "each id must have one text; keep one of them"
+MAX_WORKERS = 8  # more do not help: reading takes the time, and each has its own vocabulary
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Documents of one block whose words are kept, and a digest of each text to tell the same from another."""
+class KeptDocuments:
+    """The documents of one block whose words are kept, with a digest of each text to compare repeated ids."""
 
     names: list[str]
     lines: list[int]
@@ -30,86 +41,89 @@ class Kept:
     word: Integers
     count: Integers
     size: int  # documents of the block, kept or not
-    empty: int  # of which had no words
+    empty: int  # documents of the block without words
 
 
-class Words:
-    """Counts of words so far, for one thread. What it holds grows with the vocabulary, not with the texts."""
+class WordCounter:
+    """Word counts of one thread. Its memory grows with the vocabulary, not with the texts."""
 
     def __init__(self, settings: Settings) -> None:
-        self.core = core.Words(kinds(settings.split), settings.lower)
+        self.core = core.Words(character_classes(settings.split), settings.lower)
 
-    def count(self, documents: Documents, wanted: Collection[str] | None) -> Kept:
-        """Some more documents, of which those wanted are kept."""
-        return self.keep(
-            documents, [row for row, name in enumerate(documents.names) if wanted is None or name in wanted]
-        )
+    def count(self, documents: Documents, wanted: Collection[str] | None) -> KeptDocuments:
+        """Count the words of documents, and keep those of the wanted ones; None for all."""
+        rows = [row for row, name in enumerate(documents.names) if wanted is None or name in wanted]
+        return self.count_rows(documents, rows)
 
-    def keep(self, documents: Documents, rows: Sequence[int] | Integers) -> Kept:
-        """The same, where it is known which rows to keep."""
+    def count_rows(self, documents: Documents, rows: Sequence[int] | Integers) -> KeptDocuments:
+        """Count the words of documents, and keep those of these rows."""
         names = documents.names
-        found = self.core.add((documents.offsets, documents.data), np.array(rows, np.int64))
+        counts = self.core.add((documents.offsets, documents.data), np.array(rows, np.int64))
         bounds, data = documents.offsets, documents.data.data
-        return Kept(
+        return KeptDocuments(
             [names[row] for row in rows],
             [documents.lines[row] for row in rows],
             [blake2b(data[bounds[row] : bounds[row + 1]], digest_size=16).digest() for row in rows],
-            found["begin"],
-            found["word"],
-            found["count"],
+            counts["begin"],
+            counts["word"],
+            counts["count"],
             len(names),
-            int((found["length"] == 0).sum()),
+            int((counts["length"] == 0).sum()),
         )
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one block gave, by whose words, and how to say where in it something is."""
+class CountedBlock:
+    """A block after counting: the counter that was used, the kept documents, and the location of a line."""
 
-    words: Words
-    kept: Kept
+    counter: WordCounter
+    kept: KeptDocuments
     locate: Callable[[int], str]
 
 
-def columns(parts: Sequence[Part], wanted: Iterable[str] | None, settings: Settings) -> dict[str, Any]:
-    """All that a `Corpus` holds but its settings, whoever counted what."""
-    words, rows = _merged(parts, settings)
-    pair, counts = words.columns()
-    vocabulary = Strings(*pair)
+def corpus_columns(blocks: Sequence[CountedBlock], wanted: Iterable[str] | None, settings: Settings) -> dict[str, Any]:
+    """All fields of a `Corpus` except its settings. They do not depend on which thread counted what."""
+    words, word_number = _merge_counters(blocks, settings)
+    strings, counts = words.columns()
+    vocabulary = Strings(*strings)
 
-    names, fresh = _distinct(parts)
-    document = np.concatenate([np.repeat(fresh_of, np.diff(p.kept.begin)) for p, fresh_of in fresh] or [_none()])
-    raw = np.concatenate([rows[id(p.words)][p.kept.word] for p in parts] or [_none()])
-    count = np.concatenate([p.kept.count for p in parts] or [_none()])
-    document, raw, count = (column[document >= 0] for column in (document, raw, count))
+    names, numbers = _number_documents(blocks)
+    empty = [np.zeros(0, np.int64)]
+    lengths = [np.diff(block.kept.begin) for block in blocks]
+    document = np.concatenate([np.repeat(*pair) for pair in zip(numbers, lengths, strict=True)] or empty)
+    word = np.concatenate([word_number[id(block.counter)][block.kept.word] for block in blocks] or empty)
+    count = np.concatenate([block.kept.count for block in blocks] or empty)
+    document, word, count = (column[document >= 0] for column in (document, word, count))
 
-    # Only terms of kept documents have a place; all others count towards the total alone.
-    seen, raw = np.unique(raw, return_inverse=True)
-    spelled = settings.terms(vocabulary.take(seen))
-    terms = in_order(set(spelled) - {""})
-    place = {term: row for row, term in enumerate(terms)}
-    term = np.array([place.get(text, -1) for text in spelled], np.int64)[raw]
+    # Only terms of kept documents have a row; all other words count in the total only.
+    used, word = np.unique(word, return_inverse=True)
+    term_of_word = settings.terms(vocabulary.take(used))
+    terms = sort_by_bytes(set(term_of_word) - {""})
+    row_of_term = {term: row for row, term in enumerate(terms)}
+    term = np.array([row_of_term.get(text, -1) for text in term_of_word], np.int64)[word]
     document, term, count = (column[term >= 0] for column in (document, term, count))
-    frequency, total = _frequencies(vocabulary, counts, place, settings)
+    frequency, total = _frequencies(vocabulary, counts, row_of_term, settings)
 
     return {
         "terms": Strings.of(terms),
         "frequency": frequency,
         "total": total,
-        **vectors(names, document, term, count, len(terms)),
-        "size": sum(p.kept.size for p in parts),
-        "empty": sum(p.kept.empty for p in parts),
-        "missing": Strings.of(in_order(set(wanted or ()) - set(names))),
-        "repeated": sum(int((fresh_of < 0).sum()) for _, fresh_of in fresh),
+        **document_vectors(names, document, term, count, len(terms)),
+        "size": sum(block.kept.size for block in blocks),
+        "empty": sum(block.kept.empty for block in blocks),
+        "missing": Strings.of(sort_by_bytes(set(wanted or ()) - set(names))),
+        "repeated": sum(int((number < 0).sum()) for number in numbers),
     }
 
 
-def vectors(names: Sequence[str], document: Integers, term: Integers, count: Integers, terms: int) -> dict[str, Any]:
-    """Documents in the order of their ids, and what each has of which term, from rows in whatever order."""
-    order = in_order(names)
-    rank = {name: row for row, name in enumerate(order)}
-    document = np.array([rank[name] for name in names], np.int64)[document]
-    # Different words of one document may be the same term.
+def document_vectors(
+    names: Sequence[str], document: Integers, term: Integers, count: Integers, terms: int
+) -> dict[str, Any]:
+    """Documents in the order of their ids, each with its terms and counts, from rows in any order."""
+    order = sort_by_bytes(names)
+    row_of_name = {name: row for row, name in enumerate(order)}
+    document = np.array([row_of_name[name] for name in names], np.int64)[document]
+    # Different words of a document may be the same term.
     width = max(terms, 1)
     pairs, code = np.unique(document * width + term, return_inverse=True)
     lengths = np.bincount(pairs // width, minlength=len(order))
@@ -121,62 +135,132 @@ def vectors(names: Sequence[str], document: Integers, term: Integers, count: Int
     }
 
 
-def _merged(parts: Sequence[Part], settings: Settings) -> tuple[Any, dict[int, Integers]]:
-    """All counts with those of the first thread, and the number there of each word of each thread."""
-    every = list({id(part.words): part.words for part in parts}.values())
-    whole = (every[0] if every else Words(settings)).core
-    # The words that it had itself keep their numbers.
-    rows = {id(words): np.arange(len(whole.columns()[1])) for words in every[:1]}
-    rows |= {id(words): whole.merge(words.core) for words in every[1:]}
-    return whole, rows
+def _merge_counters(blocks: Sequence[CountedBlock], settings: Settings) -> tuple[Any, dict[int, Integers]]:
+    """All counts added to those of the first counter; and for each counter the number there of each of its words."""
+    counters = list({id(block.counter): block.counter for block in blocks}.values())
+    merged = (counters[0] if counters else WordCounter(settings)).core
+    # The words of the first counter keep their numbers.
+    numbers = {id(counter): np.arange(len(merged.columns()[1])) for counter in counters[:1]}
+    numbers |= {id(counter): merged.merge(counter.core) for counter in counters[1:]}
+    return merged, numbers
 
 
-def _distinct(parts: Sequence[Part]) -> tuple[list[str], list[tuple[Part, Integers]]]:
-    """The names of documents, each once, and for every one kept which it is: -1 where it came before."""
-    first: dict[str, tuple[bytes, Part, int]] = {}
+def _number_documents(blocks: Sequence[CountedBlock]) -> tuple[list[str], list[Integers]]:
+    """The distinct ids, and for each block the number of each kept document; -1 for a repetition.
+
+    An id with two different texts is an error.
+    """
+    first: dict[str, tuple[bytes, CountedBlock, int]] = {}
     number: dict[str, int] = {}
-    rows, faults = [], []
-    for part in parts:
-        row_of = np.full(len(part.kept.names), -1, np.int64)
-        for i, (name, line, digest) in enumerate(zip(part.kept.names, part.kept.lines, part.kept.digests, strict=True)):
+    numbers, faults = [], []
+    for block in blocks:
+        kept = block.kept
+        number_of = np.full(len(kept.names), -1, np.int64)
+        for i, (name, line, digest) in enumerate(zip(kept.names, kept.lines, kept.digests, strict=True)):
             if name not in first:
-                first[name] = digest, part, line
-                row_of[i] = number[name] = len(number)
+                first[name] = digest, block, line
+                number_of[i] = number[name] = len(number)
             elif first[name][0] != digest:
-                where = first[name][1].locate(first[name][2])
-                faults.append(
-                    f"{part.locate(line)}: document `{shown(name)}` again with another text, first in {where}"
-                )
-        rows.append((part, row_of))
+                _, first_block, first_line = first[name]
+                repetition = f"document `{quotable(name)}` appears again with another text"
+                faults.append(f"{block.locate(line)}: {repetition}, first in {first_block.locate(first_line)}")
+        numbers.append(number_of)
     if faults:
-        raise InputError(faults, hint="an id is to stand for one document; keep one of its texts")
-    return list(number), rows
+        raise InputError(faults, hint=ONE_TEXT_HINT)
+    return list(number), numbers
 
 
 def _frequencies(
-    vocabulary: Strings, counts: Integers, place: dict[str, int], settings: Settings
+    vocabulary: Strings, counts: Integers, row_of_term: dict[str, int], settings: Settings
 ) -> tuple[Integers, int]:
-    """How often each term with a place occurs, and how often all terms do; in chunks, as vocabularies are large."""
-    frequency = np.zeros(len(place), np.int64)
+    """How often each of these terms occurs, and how often all terms occur; in chunks, as vocabularies are large."""
+    frequency = np.zeros(len(row_of_term), np.int64)
     total = 0
-    for begin, terms in _chunks(vocabulary, settings):
-        some = counts[begin : begin + len(terms)]
-        row = np.array([place.get(term, -1) if term else -2 for term in terms], np.int64)
-        total += int(some[row > -2].sum())
-        np.add.at(frequency, row[row >= 0], some[row >= 0])
+    for begin in range(0, len(vocabulary), VOCABULARY_CHUNK):
+        chunk = Strings(vocabulary.offsets[begin : begin + VOCABULARY_CHUNK + 1], vocabulary.data)
+        terms, chunk_counts = settings.terms(chunk), counts[begin : begin + VOCABULARY_CHUNK]
+        row = np.array([row_of_term.get(term, -1) if term else -2 for term in terms], np.int64)  # -2: a stop word
+        total += int(chunk_counts[row > -2].sum())
+        np.add.at(frequency, row[row >= 0], chunk_counts[row >= 0])
     return frequency, total
 
 
-def _chunks(vocabulary: Strings, settings: Settings) -> Iterator[tuple[int, list[str]]]:
-    for begin in range(0, len(vocabulary), CHUNK):
-        some = Strings(vocabulary.offsets[begin : begin + CHUNK + 1], vocabulary.data)
-        yield begin, settings.terms(some)
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Ids or terms by their bytes."""
+def sort_by_bytes(names: Iterable[str]) -> list[str]:
+    """Ids or terms in the order of their bytes."""
     return sorted(names, key=lambda name: name.encode("utf-8", "surrogateescape"))
 
 
-def _none() -> Integers:
-    return np.zeros(0, np.int64)
+def default_workers() -> int:
+    """The number of cores, up to a limit; 1 without the native core, which does not release the interpreter's lock."""
+    if not core.NATIVE:
+        return 1
+    limit = os.environ.get("CRANFIELD_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(int(limit) if limit.isdigit() and int(limit) else cores, MAX_WORKERS)
+
+
+def count_sources(
+    sources: Sequence[Any],
+    wanted: Collection[str] | None,
+    settings: Settings,
+    choice: FieldChoice,
+    workers: int,
+    progress: Callable[[int, int], None] | None,
+) -> list[CountedBlock]:
+    """Count the words of all sources, block by block; raise one error with the faults of all of them."""
+    idle: SimpleQueue[WordCounter] = SimpleQueue()
+    for _ in range(workers):
+        idle.put(WordCounter(settings))
+    faults: list[str] = []
+    total = 0
+    blocks: list[CountedBlock] = []
+    read_error: InputError | None = None
+
+    def count(counter: WordCounter, reader: DocumentReader, block: Block) -> CountedBlock | DocumentFaults:
+        try:
+            documents = reader.parse(block)
+            if documents.faults.total:
+                return documents.faults
+            return CountedBlock(counter, counter.count(documents, wanted), partial(location_of, reader))
+        finally:
+            idle.put(counter)
+
+    def collect(reader: DocumentReader, future: Future[CountedBlock | DocumentFaults]) -> None:
+        nonlocal total
+        result = future.result()
+        if isinstance(result, CountedBlock):
+            blocks.append(result)
+        else:
+            total += result.total
+            faults.extend(f"{location_of(reader, line)}: {sentence}" for line, sentence in result.first)
+
+    pending: deque[tuple[DocumentReader, Future[CountedBlock | DocumentFaults]]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for reader, block, position, size in _read_blocks(sources, choice):
+                pending.append((reader, pool.submit(count, idle.get(), reader, block)))
+                while pending and pending[0][1].done():
+                    collect(*pending.popleft())
+                if progress:
+                    progress(position, size)
+        except InputError as error:
+            read_error = error  # faults in earlier blocks are reported first
+        for reader, future in pending:
+            collect(reader, future)
+    if read_error is not None:
+        if not faults:
+            raise read_error
+        raise InputError([*faults, *read_error.faults][: InputError.SHOWN], total=total + read_error.total)
+    if faults:
+        raise InputError(faults[: InputError.SHOWN], total=total)
+    return blocks
+
+
+def _read_blocks(sources: Sequence[Any], choice: FieldChoice) -> Iterator[tuple[DocumentReader, Block, int, int]]:
+    """Each block with its reader, the bytes read so far, and the bytes of all sources."""
+    readers = [reader for source in sources for reader in document_readers(source, choice)]
+    size, before = sum(reader.bytes for reader in readers), 0
+    for reader in readers:
+        for block in reader.blocks():
+            yield reader, block, before + block.position, size
+        before += reader.bytes

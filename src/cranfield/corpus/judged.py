@@ -1,4 +1,4 @@
-"""Judged documents and their words together: what can be read of a ranking, and what its subtopics are about."""
+"""Judgments together with the words of the judged documents: models of subtopics, and gains of rankings."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.corpus.corpus import Corpus
-from cranfield.corpus.gains import gained, nearness
+from cranfield.corpus.gains import gain, nearness
 from cranfield.corpus.models import Models
 from cranfield.data import Floats, Integers, Judgments
 
-# What counts as relevant to what: the lowest grade, and whether a query is taken as one subtopic.
+# The lowest relevant grade, and whether the whole query is one subtopic.
 View = tuple[float, bool]
 
 
 @dataclass(frozen=True, eq=False)
 class Relevant:
-    """Rows of judgments that are relevant to something: to which subtopic of their query, counted within it.
+    """Relevant rows of judgments, with their query and the number of the subtopic within it.
 
-    ``names`` has for each query its subtopics, in this order.
+    ``names`` has for each query the names of its subtopics, in this order.
     """
 
     row: Integers
@@ -31,70 +31,69 @@ class Relevant:
 
 
 class Reading:
-    """Judgments, and the words of the documents that they speak of, so far as a corpus has them.
+    """Judgments, and the words of the judged documents as far as a corpus has them.
 
-    ``document`` (row of the judgments + 1,) counts the corpus' documents; -1 where it does not have the document, and
-    for row -1, which stands for none.
+    ``document`` (rows of the judgments + 1,) is the document of the corpus for each row; -1 if the corpus does not have
+    it. The last entry is -1, so that row -1 stands for no document.
     """
 
     def __init__(self, judgments: Judgments, corpus: Corpus) -> None:
-        place = corpus.place
         self.judgments, self.corpus, self.words = judgments, corpus, corpus.counts
-        self.document = np.array([*(place.get(name, -1) for name in judgments.documents), -1], np.int64)
+        self.document = np.array([*(corpus.row_of.get(name, -1) for name in judgments.documents), -1], np.int64)
         self._relevant: dict[View, Relevant] = {}
         self._models: dict[View, Models] = {}
 
     def relevant(self, view: View) -> Relevant:
-        """What is relevant to what."""
+        """The relevant rows."""
         if view not in self._relevant:
             self._relevant[view] = _relevant(self.judgments, view)
         return self._relevant[view]
 
     def models(self, view: View) -> Models:
-        """The models of all queries; relevant documents that the corpus does not have are left out of them."""
+        """The models of all queries, without relevant documents that the corpus does not have."""
         if view not in self._models:
-            found = self.relevant(view)
-            document = self.document[found.row]
-            here = document >= 0
-            # Of no judgments at all there is one model that says nothing, for rankings that nobody judged.
-            shape = max(len(found.names), 1), max([1, *map(len, found.names)])
-            self._models[view] = Models.learnt(
-                self.words, found.query[here], found.subtopic[here], document[here], shape
+            relevant = self.relevant(view)
+            document = self.document[relevant.row]
+            in_corpus = document >= 0
+            # Without judgments there is one empty model, for rankings of unjudged queries.
+            shape = max(len(relevant.names), 1), max([1, *map(len, relevant.names)])
+            self._models[view] = Models.estimate(
+                self.words, relevant.query[in_corpus], relevant.subtopic[in_corpus], document[in_corpus], shape
             )
         return self._models[view]
 
     def nearness(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
-        """How near rankings (row, rank) of rows of the judgments come to each subtopic; see `gains.nearness`."""
-        found = nearness(self.models(view), np.maximum(query, 0), self.document[rows], mu)
-        return np.where(query[:, None, None] < 0, np.nan, found)
+        """The nearness of rankings (row, rank) of rows of the judgments to each subtopic; see `gains.nearness`."""
+        values = nearness(self.models(view), np.maximum(query, 0), self.document[rows], mu)
+        return np.where(query[:, None, None] < 0, np.nan, values)
 
     def gains(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
         """g(i, k) of these rankings, (row, rank, subtopic)."""
-        return gained(self.nearness(query, rows, view, mu))
+        return gain(self.nearness(query, rows, view, mu))
 
     def defined(self, query: Integers, view: View, mu: float) -> npt.NDArray[np.bool_]:
-        """Queries with at least one subtopic that has a model."""
+        """Whether each query has a subtopic with a model."""
         return (query >= 0) & ~np.isnan(self.models(view).divergence(mu)[query]).all(axis=1)
 
     def absent(self, view: View) -> tuple[int, int]:
-        """How many of the relevant documents the corpus does not have, and how many there are."""
+        """The number of relevant documents that the corpus does not have, and of all relevant documents."""
         rows = np.unique(self.relevant(view).row)
         return int((self.document[rows] < 0).sum()), len(rows)
 
     def silent(self, view: View, mu: float) -> tuple[int, int]:
-        """How many of the subtopics with a relevant document have no model, and how many there are."""
-        many = sum(map(len, self.relevant(view).names))
-        return many - int((~np.isnan(self.models(view).divergence(mu))).sum()), many
+        """The number of subtopics with a relevant document but without a model, and of all with a relevant document."""
+        subtopics = sum(map(len, self.relevant(view).names))
+        return subtopics - int((~np.isnan(self.models(view).divergence(mu))).sum()), subtopics
 
-    def learnt(self, view: View, mu: float) -> Integers:
-        """`absent` and `silent` of each query, one after the other: (query, 4)."""
-        found, queries = self.relevant(view), len(self.judgments.queries)
-        rows = np.unique(found.row)
-        gone = rows[self.document[rows] < 0]
-        absent, relevant = (np.bincount(_queries(self.judgments, some), minlength=queries) for some in (gone, rows))
-        many = np.array([len(names) for names in found.names], np.int64)
-        known = (~np.isnan(self.models(view).divergence(mu))).sum(axis=1)[:queries]
-        return np.stack([absent, relevant, many - known, many], axis=1)
+    def coverage(self, view: View, mu: float) -> Integers:
+        """The two numbers of `absent` and the two of `silent`, for each query: (query, 4)."""
+        relevant, queries = self.relevant(view), len(self.judgments.queries)
+        rows = np.unique(relevant.row)
+        absent = rows[self.document[rows] < 0]
+        counts = [np.bincount(_queries(self.judgments, part), minlength=queries) for part in (absent, rows)]
+        subtopics = np.array([len(names) for names in relevant.names], np.int64)
+        modelled = (~np.isnan(self.models(view).divergence(mu))).sum(axis=1)[:queries]
+        return np.stack([*counts, subtopics - modelled, subtopics], axis=1)
 
 
 def _relevant(judgments: Judgments, view: View) -> Relevant:
@@ -107,9 +106,9 @@ def _relevant(judgments: Judgments, view: View) -> Relevant:
         return Relevant(row, query, np.zeros_like(row), [[""] if n else [] for n in counts.tolist()])
     labels = judgments.labels
     kept = labels.grade >= rel
-    row, named = labels.document[kept], labels.subtopic[kept]
+    row, subtopic = labels.document[kept], labels.subtopic[kept]
     query = _queries(judgments, row)
-    distinct, code = np.unique(query * len(labels.names) + named, return_inverse=True)
+    distinct, code = np.unique(query * len(labels.names) + subtopic, return_inverse=True)
     owner, name = np.divmod(distinct, len(labels.names))
     begin = np.searchsorted(owner, np.arange(queries + 1))
     names = [[labels.names[int(n)] for n in name[a:b]] for a, b in pairwise(begin)]

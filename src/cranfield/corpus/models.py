@@ -1,7 +1,7 @@
-"""Language models of what queries are about, learnt from the documents that are relevant to each of their subtopics.
+"""Language models of the subtopics of queries, estimated from their relevant documents.
 
-A model is the counts of its documents together, smoothed by the collection: P(v|Θ) = (c(v) + μ P(v|D)) / (L + μ), which
-is eq 5 of Hui et al. (2017) with its two slips mended. A term that the collection does not have is nobody's.
+A model has the summed counts of its documents, smoothed by the collection: P(v|Θ) = (c(v) + μ P(v|D)) / (L + μ). This
+is eq. 5 of Hui et al. (2017) with two errors corrected. Terms that do not occur in the collection are ignored.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from cranfield.data import Floats, Integers
 if TYPE_CHECKING:
     from cranfield.corpus.corpus import Corpus
 
-NOTHING = 1e-12  # a model no further than this from the collection says nothing that could be approached
+MIN_DIVERGENCE = 1e-12  # a model closer to the collection than this is the same as the collection
 
 
-def sums(place: Integers, values: Floats, size: int) -> Floats:
-    """The sum of the values that have each place, from 0 up to a size."""
-    return np.bincount(place, values, size).astype(np.float64, copy=False)
+def group_sums(group: Integers, values: Floats, size: int) -> Floats:
+    """The sum of the values of each group, numbered from 0 to size - 1."""
+    return np.bincount(group, values, size).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
-    """Documents as counts of terms, and the background: ``share`` (t,) is P(v|D).
+class TermCounts:
+    """Documents as term counts, and the background model: ``share`` (t,) is P(v|D).
 
-    Document d has ``count`` of ``term`` in rows ``begin[d]:begin[d + 1]``, terms ascending.
+    Rows ``begin[d]:begin[d + 1]`` are document d's terms, ascending, and their counts.
     """
 
     begin: Integers
@@ -38,8 +38,8 @@ class Words:
     share: Floats
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Words:
-        """The words of a corpus, but for terms that its collection does not have."""
+    def of(cls, corpus: Corpus) -> TermCounts:
+        """The terms of a corpus that occur in its collection."""
         share = corpus.frequency / max(corpus.total, 1)
         kept = share[corpus.term] > 0
         begin = np.concatenate([[0], np.cumsum(kept)])[corpus.begin]
@@ -47,78 +47,79 @@ class Words:
 
     @cached_property
     def length(self) -> Floats:
-        """How long each document is, (d + 1,); the last one stands for a document, numbered -1, that is not there."""
+        """The length of each document, (d + 1,); the last one is 0, for the row -1 of a missing document."""
         return np.append(np.diff(np.concatenate([[0.0], np.cumsum(self.count)])[self.begin]), 0)
 
     @cached_property
     def size(self) -> Integers:
-        """How many different terms each document has, (d + 1,), as `length`."""
+        """The number of distinct terms of each document, (d + 1,), as `length`."""
         return np.append(np.diff(self.begin), 0)
 
     def rows(self, documents: Integers) -> tuple[Integers, Integers]:
-        """The rows of several documents one after the other, and whose each is; document -1 has none."""
-        many = self.size[documents]
-        owner = np.repeat(np.arange(len(documents)), many)
-        return owner, np.arange(len(owner)) + np.repeat(self.begin[documents] - (np.cumsum(many) - many), many)
+        """For each term of several documents: the index of its document, and its row here. Document -1 has no terms."""
+        sizes = self.size[documents]
+        owner = np.repeat(np.arange(len(documents)), sizes)
+        return owner, np.arange(len(owner)) + np.repeat(self.begin[documents] - (np.cumsum(sizes) - sizes), sizes)
 
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """The models of all queries' subtopics, before smoothing.
+    """The models of the subtopics of all queries, before smoothing.
 
-    ``key`` (n,): query and term, as query · terms + term, ascending; ``count`` (n, s): what each subtopic has of it.
-    ``length`` (q, s): words in a subtopic's documents; ``documents`` (q, s): how many these are.
+    ``key`` (n,): query and term, as query · terms + term, ascending; ``count`` (n, s): its count in each subtopic.
+    ``length`` (q, s): words in the documents of a subtopic; ``documents`` (q, s): the number of these documents.
     """
 
-    words: Words
+    words: TermCounts
     key: Integers
     count: Floats
     length: Floats
     documents: Integers
 
     @classmethod
-    def learnt(
-        cls, words: Words, query: Integers, subtopic: Integers, document: Integers, shape: tuple[int, int]
+    def estimate(
+        cls, words: TermCounts, query: Integers, subtopic: Integers, document: Integers, shape: tuple[int, int]
     ) -> Models:
-        """Models from rows that say: this document is relevant to that subtopic of that query.
+        """Models from rows of a query, a subtopic and a document that is relevant to it.
 
-        ``shape`` is how many queries there are, and how many subtopics the one with the most of them has.
+        ``shape`` is the number of queries, and the largest number of subtopics of a query.
         """
-        terms, (queries, many) = len(words.share), shape
+        terms, (queries, subtopics) = len(words.share), shape
         owner, row = words.rows(document)
-        key, place = np.unique(query[owner] * terms + words.term[row], return_inverse=True)
-        cells = place * many + subtopic[owner]
-        count = sums(cells, words.count[row], len(key) * many).reshape(-1, many)
-        own = query * many + subtopic
-        length = sums(own, words.length[document], queries * many).reshape(-1, many)
-        return cls(words, key, count, length, np.bincount(own, minlength=queries * many).reshape(-1, many))
+        key, row_of_key = np.unique(query[owner] * terms + words.term[row], return_inverse=True)
+        cell = row_of_key * subtopics + subtopic[owner]
+        count = group_sums(cell, words.count[row], len(key) * subtopics).reshape(-1, subtopics)
+        model = query * subtopics + subtopic
+        length = group_sums(model, words.length[document], queries * subtopics).reshape(-1, subtopics)
+        documents = np.bincount(model, minlength=queries * subtopics).reshape(-1, subtopics)
+        return cls(words, key, count, length, documents)
 
     @cached_property
-    def distances(self) -> dict[float, Floats]:
-        """What was asked of `divergence` before."""
+    def _divergences(self) -> dict[float, Floats]:
+        """Results of `divergence`, by mu."""
         return {}
 
     @cached_property
     def query(self) -> Integers:
-        """Whose each row is, (n,)."""
+        """The query of each row, (n,)."""
         return self.key // len(self.words.share)
 
     def at(self, query: Integers, term: Integers) -> Integers:
-        """The rows of these terms in these queries' models; -1 where no subtopic has the term."""
+        """The rows of these terms in the models of these queries; -1 if no subtopic has the term."""
         key = query * len(self.words.share) + term
-        place = np.searchsorted(self.key, key)
-        place[place == len(self.key)] = -1
-        return np.where(self.key[place] == key, place, -1) if len(self.key) else np.full_like(key, -1)
+        row = np.searchsorted(self.key, key)
+        row[row == len(self.key)] = -1
+        return np.where(self.key[row] == key, row, -1) if len(self.key) else np.full_like(key, -1)
 
     def divergence(self, mu: float) -> Floats:
-        """KLD(Θ_q‖Θ_D) of every subtopic, (q, s); NaN where there is no model, or one that says nothing.
+        """KLD(Θ_q‖Θ_D) of every subtopic, (q, s); NaN if there is no model, or if it equals the collection.
 
-        Σ P(v|Θ) log(P(v|Θ) / P(v|D)) over the terms of the model, and log(μ / (L + μ)) for all others together.
+        Σ P(v|Θ) log(P(v|Θ) / P(v|D)) over the terms of the model, plus log(μ / (L + μ)) for all other terms.
         """
-        if mu not in self.distances:
+        if mu not in self._divergences:
             base = mu * self.words.share[self.key % len(self.words.share)][:, None]
-            each = (self.count + base) * np.log1p(self.count / base)
-            total = np.stack([sums(self.query, column, len(self.length)) for column in each.T], axis=1)
-            found = total / (self.length + mu) - np.log1p(self.length / mu)
-            self.distances[mu] = np.where((self.documents > 0) & (found > NOTHING), found, np.nan)
-        return self.distances[mu]
+            by_term = (self.count + base) * np.log1p(self.count / base)
+            total = np.stack([group_sums(self.query, column, len(self.length)) for column in by_term.T], axis=1)
+            divergence = total / (self.length + mu) - np.log1p(self.length / mu)
+            self._divergences[mu] = np.where((self.documents > 0) & (divergence > MIN_DIVERGENCE), divergence, np.nan)
+        return self._divergences[mu]

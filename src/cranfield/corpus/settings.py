@@ -1,10 +1,10 @@
-"""How text becomes words, and words terms.
+"""How text becomes words, and words become terms.
 
-A word is a longest run of letters, digits and the marks that go with them, in any script; a script that puts no
-space between words is to be split beforehand, and read with ``split="space"``. A term is a word in lower case and
-in Unicode's composed form, unless it is a stop word; then its stem, where there is a stemmer.
+A word is a maximal sequence of letters, digits and combining marks, in any script. Text in a script without spaces
+between words must be split beforehand and read with ``split="space"``. A term is a word in lower case and in Unicode's
+composed form (NFC), stemmed if there is a stemmer; stop words are left out.
 
-Only the first step looks at every word of a collection. The others are done once for each different word.
+Splitting is done for every word of a collection, the other steps only once for each distinct word.
 """
 
 from __future__ import annotations
@@ -17,23 +17,49 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.corpus.english import ENGLISH
 from cranfield.data import Bytes
-from cranfield.errors import UsageError
-from cranfield.io.optional import optional
-from cranfield.io.streams import opened
+from cranfield.errors import UsageError, optional
+from cranfield.io.streams import open_stream
 
 Split = Literal["word", "space"]
 
 SEPARATES, BEGINS, CONTINUES = 0, 1, 2
-_JOINERS = (0x200C, 0x200D)  # invisible, and inside of words in Persian and in scripts of India
-_SURROGATES = (0xD800, 0xE000)  # no text of their own, but what stands for bytes that are no UTF-8
-_ASSIGNED = ((0, 0x32400), (0xE0100, 0xE01F0))  # beyond these Unicode has no letters, digits and marks yet
+_JOINERS = (0x200C, 0x200D)  # invisible; inside of words in Persian and in Indian scripts
+_SURROGATES = (0xD800, 0xE000)  # stand for bytes that are not UTF-8
+_ASSIGNED = ((0, 0x32400), (0xE0100, 0xE01F0))  # Unicode has no letters, digits and marks elsewhere
+
+
+# English function words.
+_ARTICLES = "a an the"
+_PRONOUNS = """
+i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her
+hers herself it its itself they them their theirs themselves one this that these those who whom whose which
+what
+"""
+_VERBS = """
+am is are was were be been being have has had having do does did doing done can could shall should will would
+may might must ought
+"""
+_PREPOSITIONS = """
+about above across after against along among around at before behind below beneath beside between beyond by
+down during for from in inside into near of off on onto out outside over past since through throughout till to
+toward towards under until up upon with within without
+"""
+_CONJUNCTIONS = "although and as because but if nor or so than though unless when where whereas whether while yet"
+_OTHERS = """
+again all also any both each either else ever every few here how however just more most much neither never no
+not now once only other own perhaps quite same some such then there therefore thus too very why
+"""
+_ENDINGS = "s t d m o y re ve ll don didn doesn isn aren wasn weren hasn haven hadn won wouldn shouldn couldn mustn"
+
+ENGLISH_STOP_WORDS = frozenset(
+    " ".join((_ARTICLES, _PRONOUNS, _VERBS, _PREPOSITIONS, _CONJUNCTIONS, _OTHERS, _ENDINGS)).split()
+)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is a word, and which words are the same. The defaults keep every word as it stands, in lower case."""
+    """What a word is, and which words are the same term. By default every word is kept, in lower case."""
 
     split: Split = "word"
     lower: bool = True
@@ -42,7 +68,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.split not in get_args(Split):
-            raise UsageError(f"unknown way to split `{self.split}`", hint=f"one of {', '.join(get_args(Split))}")
+            raise UsageError(f"unknown value of split: `{self.split}`", hint=f"use one of {', '.join(get_args(Split))}")
         if self.stemmer != "none":
             _stemmer(self.stemmer)
 
@@ -52,11 +78,11 @@ class Settings:
         >>> Settings(stop=frozenset(["the"])).terms(["The", "PIES"])
         ['', 'pies']
         """
-        # Lower-casing may take a composed letter apart, so composing comes after it.
-        found = [unicodedata.normalize("NFC", word.lower() if self.lower else word) for word in words]
+        # Lower-casing may decompose a letter, so composition comes after it.
+        terms = [unicodedata.normalize("NFC", word.lower() if self.lower else word) for word in words]
         if self.stop:
-            found = ["" if term.lower() in self.stop else term for term in found]
-        return found if self.stemmer == "none" else _stemmer(self.stemmer)(found)
+            terms = ["" if term.lower() in self.stop else term for term in terms]
+        return terms if self.stemmer == "none" else _stemmer(self.stemmer)(terms)
 
     def __str__(self) -> str:
         parts = [f"split={self.split}", f"stemmer={self.stemmer}"]
@@ -65,12 +91,12 @@ class Settings:
 
 
 def stop_words(source: str) -> frozenset[str]:
-    """``none``, ``english``, or the words in a file, apart by white space, in lower case."""
+    """``none``, ``english``, or the words in a file, separated by white space, in lower case."""
     if source == "none":
         return frozenset()
     if source == "english":
-        return ENGLISH
-    words = opened(source, "stop words").content().decode("utf-8", "surrogateescape").split()
+        return ENGLISH_STOP_WORDS
+    words = open_stream(source, "stop words").read().decode("utf-8", "surrogateescape").split()
     return frozenset(unicodedata.normalize("NFC", word.lower()) for word in words)
 
 
@@ -78,26 +104,26 @@ def stop_words(source: str) -> frozenset[str]:
 def _stemmer(name: str) -> Callable[[list[str]], list[str]]:
     package: Any = optional("Stemmer", "stemming", "stem")
     if name not in package.algorithms():
-        raise UsageError(f"unknown stemmer `{name}`", hint=f"none, {', '.join(package.algorithms())}")
+        raise UsageError(f"unknown stemmer `{name}`", hint=f"use none, {', '.join(package.algorithms())}")
     stem: Callable[[list[str]], list[str]] = package.Stemmer(name).stemWords
     return stem
 
 
 @cache
-def kinds(split: Split) -> Bytes:
-    """For each code point whether it separates words, may begin one, or can only continue one.
+def character_classes(split: Split) -> Bytes:
+    """For each code point: whether it separates words, can begin a word, or can only continue one.
 
-    >>> kinds("word")[[ord(c) for c in " a_é"]].tolist()
+    >>> character_classes("word")[[ord(c) for c in " a_é"]].tolist()
     [0, 1, 0, 1]
     """
     table = np.zeros(_ASSIGNED[-1][1], np.uint8)
     by_class = {"L": BEGINS, "N": BEGINS, "M": CONTINUES}
     for begin, end in _ASSIGNED:
-        signs = map(chr, range(begin, end))
+        characters = map(chr, range(begin, end))
         if split == "word":
-            table[begin:end] = [by_class.get(unicodedata.category(sign)[0], SEPARATES) for sign in signs]
+            table[begin:end] = [by_class.get(unicodedata.category(character)[0], SEPARATES) for character in characters]
         else:
-            table[begin:end] = [SEPARATES if sign.isspace() else BEGINS for sign in signs]
+            table[begin:end] = [SEPARATES if character.isspace() else BEGINS for character in characters]
     if split == "word":
         table[list(_JOINERS)] = CONTINUES
     table[slice(*_SURROGATES)] = SEPARATES

@@ -16,9 +16,8 @@ import numpy.typing as npt
 from cranfield.analysis.significance import Outcome, Settings, test_pairs
 from cranfield.data import Floats, Integers
 from cranfield.engines.totals import packed, texts
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, optional
 from cranfield.evaluation.policy import Undefined
-from cranfield.io.optional import optional
 
 
 @dataclass(frozen=True)

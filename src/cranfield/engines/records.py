@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cranfield.batch import Booleans
 from cranfield.data import Integers, Strings
-from cranfield.errors import CranfieldError, InputError
+from cranfield.errors import CranfieldError, InputError, optional
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.run_notes import (
     documents_read,
@@ -19,7 +19,6 @@ from cranfield.evaluation.run_notes import (
     unknown_tie_effect,
 )
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.io.optional import optional
 
 # The columns of records, by kind; see `_types`.
 RECORD = {
@@ -33,7 +32,7 @@ RECORD = {
     "error": "numbers",  # of sampled tie orders, where there are any
     "seen": "numbers",  # judged documents down to each depth
     "read": "numbers",  # by column that reads: `documents_read`
-    "learnt": "numbers",  # the same without a run: `Reading.learnt`
+    "learnt": "numbers",  # the same without a run: `Reading.coverage`
     "loose": "flags",  # by column: no bounds (lowest), or open to ties nobody knows how far (value); where any is
     "fault": "texts",
     "faults": "count",
@@ -100,10 +99,10 @@ def records(plan: Plan, name: str | None, run: RunScores, chosen: Integers) -> A
 
 
 def _learnt(run: RunScores, column: Column) -> Integers:
-    """`Reading.learnt` for what a column asks."""
+    """`Reading.coverage` for what a column asks."""
     reading, chosen = run.alignments[column.alignment].aligner.reading, column.measure.chosen
     assert reading is not None
-    return reading.learnt((chosen["rel"], chosen["whole"]), chosen["mu"])
+    return reading.coverage((chosen["rel"], chosen["whole"]), chosen["mu"])
 
 
 def fault(error: CranfieldError) -> Any:

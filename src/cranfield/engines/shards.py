@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from cranfield.alignment import AlignedRun
-from cranfield.corpus.corpus_file import AGAIN
+from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table
 from cranfield.engines.records import fault, records, texts_of
-from cranfield.errors import CranfieldError, InputError
+from cranfield.errors import CranfieldError, InputError, optional
 from cranfield.evaluation.columns import Plan
 from cranfield.evaluation.reader import RunReader
-from cranfield.io.faults import Place, shown
-from cranfield.io.optional import optional
+from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import ArrowFrame, qrels_table, run_table
 from cranfield.nil import with_nil
 
@@ -67,28 +66,28 @@ class Job:
         if name is None:
             raise _nameless(self, rows)
         scored_by = self.run_columns.get("score", self.run_columns.get("rank", ""))
-        place = Place(shown(name), "run", "entry", scored_by)
+        place = Location(quotable(name), "run", "entry", scored_by)
         if "row" in rows.schema.names:
             _in_order(self, place, rows)
         frame, told = _called(rows, RANKED if "rank" in rows.schema.names else ROLES, self.run_columns)
-        return Run(name, run_table(frame, told, place), place.name)
+        return Run(name, run_table(frame, told, place), place.source_name)
 
     def told(self, place: str, documents: Mapping[str, Iterable[str]]) -> None:
         """An error where the corpus was made without some of these documents, given by query."""
         if not self.corpus_from:
             return
-        lacking = {query: self.corpus.value.lacking(names) for query, names in documents.items()}
+        lacking = {query: self.corpus.value.not_requested(names) for query, names in documents.items()}
         faults = [
-            f"{place}: query `{shown(query)}`, document `{shown(name)}`: {self.corpus_from} was made without it"
+            f"{place}: query `{quotable(query)}`, document `{quotable(name)}`: {self.corpus_from} was made without it"
             for query, names in lacking.items()
             for name in sorted(names)
         ]
         if faults:
-            raise InputError(faults, hint=AGAIN.format(self.corpus_from))
+            raise InputError(faults, hint=REBUILD_HINT.format(self.corpus_from))
 
     def judgments(self, rows: Any) -> Judgments:
         """Judgments from rows of a shard."""
-        place = Place(self.name, "qrels", "entry", self.qrels_columns.get("grade", ""))
+        place = Location(self.name, "qrels", "entry", self.qrels_columns.get("grade", ""))
         if not rows.num_rows:
             nothing = Strings.of([])
             return Judgments(self.name, nothing, np.zeros(1, np.int64), nothing, np.zeros(0))
@@ -262,7 +261,7 @@ def _called(rows: Any, columns: Mapping[str, str], names: Mapping[str, str]) -> 
     return ArrowFrame(rows.select(list(columns.values())).rename_columns(list(told.values()))), told
 
 
-def _in_order(job: Job, place: Place, rows: Any) -> None:
+def _in_order(job: Job, place: Location, rows: Any) -> None:
     """An error where numbers that are to order documents do not: ``rows`` are sorted by them within a query."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     compute = optional("pyarrow.compute", "an engine", "arrow")
@@ -276,18 +275,18 @@ def _in_order(job: Job, place: Place, rows: Any) -> None:
     if not len(wrong):
         return
     first = rows.select(["query", "document", "row"]).take(pyarrow.array(wrong[: InputError.SHOWN])).to_pylist()
-    column = shown(job.run_columns.get("row", "row"))
+    column = quotable(job.run_columns.get("row", "row"))
     sentences = []
     for at, one in zip(wrong, first, strict=False):
-        where = ", ".join(f"{role} `{shown(one[role])}`" for role in ("query", "document") if one[role] is not None)
+        where = ", ".join(f"{role} `{quotable(one[role])}`" for role in ("query", "document") if one[role] is not None)
         what = "is no number" if void[at] else f"is {one['row']}, as that of another document"
-        sentences.append(f"{place.name}: {where}: the row in column `{column}` {what}")
+        sentences.append(f"{place.source_name}: {where}: the row in column `{column}` {what}")
     raise InputError(sentences, total=len(wrong), hint="it is to say in which order documents were given")
 
 
 def _nameless(job: Job, rows: Any) -> InputError:
     column = job.run_columns.get("run", "run")
     queries = rows.column("query").slice(0, InputError.SHOWN).to_pylist()
-    where = ("" if query is None else f"query `{shown(query)}`: " for query in queries)
-    sentences = [f"runs: {there}a run must have a name, found null in column `{shown(column)}`" for there in where]
+    where = ("" if query is None else f"query `{quotable(query)}`: " for query in queries)
+    sentences = [f"runs: {there}a run must have a name, found null in column `{quotable(column)}`" for there in where]
     return InputError(sentences, total=rows.num_rows)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.corpus.counting import Kept, Words
+from cranfield.corpus.counting import KeptDocuments, WordCounter
 from cranfield.corpus.settings import Settings
 from cranfield.data import Strings
-from cranfield.io.documents import Documents, joined
-from cranfield.io.faults import shown
-from cranfield.io.optional import optional
+from cranfield.errors import optional
+from cranfield.io.documents import Documents, join_text_columns
+from cranfield.io.faults import quotable
 from cranfield.io.tables import strings_of
 
 # A task tells what it has counted after so many bytes of text, or words of documents that matter: so what it holds
@@ -48,7 +48,7 @@ class Counting:
     texts: Sequence[str]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        words, kept, read = Words(self.settings), list[Kept](), 0
+        words, kept, read = WordCounter(self.settings), list[KeptDocuments](), 0
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -58,11 +58,11 @@ class Counting:
                 continue
             documents = _documents(batch)
             rows = np.flatnonzero(batch.column("kept").to_numpy(zero_copy_only=False))
-            kept.append(words.keep(documents, rows))
+            kept.append(words.count_rows(documents, rows))
             read += int(documents.offsets[-1] - documents.offsets[0])
             if read >= BYTES or sum(len(some.word) for some in kept) >= KEPT:
                 yield from _told(self.settings, words, kept)
-                words, kept, read = Words(self.settings), [], 0
+                words, kept, read = WordCounter(self.settings), [], 0
         yield from _told(self.settings, words, kept)
 
     def _faults(self, batch: Any) -> list[str]:
@@ -78,13 +78,13 @@ class Counting:
             begins = next((text for column in texts if (text := column[row].as_py())), b"")[:40]
             what = "null" if ids[row].as_py() is None else "nothing"
             found.append(
-                f"texts: a document must have an id, found {what} in column `{shown(self.id)}`; "
-                f"its text begins `{shown(begins.decode('utf-8', 'replace'))}`"
+                f"texts: a document must have an id, found {what} in column `{quotable(self.id)}`; "
+                f"its text begins `{quotable(begins.decode('utf-8', 'replace'))}`"
             )
         where = "column" if len(self.texts) == 1 else "columns"
-        columns = ", ".join(f"`{shown(name)}`" for name in self.texts)
+        columns = ", ".join(f"`{quotable(name)}`" for name in self.texts)
         for row in compute.indices_nonzero(compute.and_not(silent, nameless)).to_pylist():
-            name = shown(ids[row].as_py().decode("utf-8", "replace"))
+            name = quotable(ids[row].as_py().decode("utf-8", "replace"))
             found.append(f"texts: document `{name}`: there is no text, but null in {where} {columns}")
         return found
 
@@ -92,12 +92,12 @@ class Counting:
 def _documents(batch: Any) -> Documents:
     """The rows as documents that the native core counts in one call."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    texts = joined([batch.column(name) for name in batch.schema.names[2:]])
+    texts = join_text_columns([batch.column(name) for name in batch.schema.names[2:]])
     names: Any = strings_of(batch.column("id").cast(pyarrow.large_binary()))
     return Documents(range(batch.num_rows), names, texts.offsets, texts.data)
 
 
-def _told(settings: Settings, words: Words, kept: Sequence[Kept]) -> Iterator[Any]:
+def _told(settings: Settings, words: WordCounter, kept: Sequence[KeptDocuments]) -> Iterator[Any]:
     """What was counted so far, as records."""
     pair, counts = words.core.columns()
     spelled = settings.terms(Strings(*pair))

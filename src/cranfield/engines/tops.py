@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.corpus.wanted import top
+from cranfield.corpus.build import top_documents
 from cranfield.engines.records import fault
 from cranfield.engines.shards import Job, by_run, whole
-from cranfield.errors import CranfieldError
-from cranfield.io.optional import optional
+from cranfield.errors import CranfieldError, optional
 
 FAULT = ("fault", "faults", "hint", "kind")
 
@@ -26,7 +25,7 @@ class Firsts:
         for rows in whole(batches):
             for name, part in by_run(rows):
                 try:
-                    found = top(self.job.run(name, part), self.depth)
+                    found = top_documents(self.job.run(name, part), self.depth)
                 except CranfieldError as error:
                     yield _batch([(None, None)], fault(error))
                 else:

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats
+from cranfield.errors import optional
 from cranfield.evaluation.columns import Aggregate, Plan
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.run_notes import Figures, noted_depths
 from cranfield.evaluation.scores import SMALLEST, averaged
-from cranfield.io.optional import optional
 
 FIRST = 5  # names that notes give
 

@@ -1,21 +1,24 @@
-"""Files that appear whole or not at all: written beside their place, then renamed."""
+"""Files that appear complete or not at all: they are written under a temporary name, then renamed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
+
+from cranfield.errors import InputError
+from cranfield.io.compression import compressor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @contextmanager
-def draft(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A file to write to that takes its place only when all is written; nobody ever reads half of it.
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path beside ``path`` that replaces it at the end, unless there is an error.
 
-    A link stays one. A pipe or a device, which cannot be replaced, is written to as it is.
+    A symbolic link stays a link. A pipe or a device cannot be replaced; it is written directly.
     """
     from pathlib import Path
 
@@ -23,13 +26,25 @@ def draft(path: str | os.PathLike[str]) -> Iterator[Path]:
     if final.exists() and not final.is_file():
         yield final
         return
-    beside = final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
+    temporary = final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
     try:
-        yield beside
-        beside.replace(final)
+        yield temporary
+        temporary.replace(final)
     except OSError as error:
-        if error.filename == str(beside):
+        if error.filename == str(temporary):
             error.filename, error.filename2 = str(path), None
         raise
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
+
+
+def write_pieces(path: str, pieces: Iterator[bytes], compression: str = "") -> None:
+    """Write bytes to a file, complete or not at all; ``compression`` is a method such as "gzip", or "" for none."""
+    with atomic_write(path) as temporary:
+        try:
+            file = temporary.open("wb")
+        except OSError as error:
+            raise InputError([f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"]) from error
+        with file, compressor(compression, file) if compression else nullcontext(file) as stream:
+            for piece in pieces:
+                stream.write(piece)

@@ -1,4 +1,4 @@
-"""Compressed streams, known by their first bytes and not by their names."""
+"""Compressed streams, recognised by their first bytes and not by their names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import io
 import os
 from typing import Any
 
-from cranfield.errors import InputError
-from cranfield.io.optional import available, optional
+from cranfield.errors import InputError, available, optional
 
 CHUNK = 1 << 17
 
@@ -22,23 +21,23 @@ _BZIP2_MARKS = (b"1AY&SY", b"\x17rE8P\x90")
 EXTENSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 
 
-def kind_of(head: bytes) -> str:
-    """Which compression these first bytes are of; "" for none."""
+def detect_compression(head: bytes) -> str:
+    """The compression method that these first bytes show; "" for none."""
     if head.startswith(b"BZh") and head[4:10] in _BZIP2_MARKS:
         return "bzip2"
-    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+    return next((method for magic, method in _MAGIC.items() if head.startswith(magic)), "")
 
 
 class Decompressed(io.RawIOBase):
-    """What a compressed stream holds; a damaged one is an `InputError` that names the place."""
+    """The content of a compressed stream; damaged data are an `InputError` that names the source."""
 
-    def __init__(self, raw: Any, kind: str, place: str) -> None:
+    def __init__(self, raw: Any, method: str, source_name: str) -> None:
         super().__init__()
         self._raw = raw
-        self._kind = kind
-        self._place = place
+        self._method = method
+        self._source_name = source_name
         try:
-            self._stream = _OPENERS[kind](raw)
+            self._stream = _OPENERS[method](raw)
         except BaseException:
             raw.close()
             raise
@@ -54,19 +53,19 @@ class Decompressed(io.RawIOBase):
             data = self._stream.read(len(view))
         except EOFError as error:
             self._raw.close()
-            message = f"{self._place}: the {self._kind} data stop before their end"
-            raise InputError([message], hint="the file was cut short; fetch or write it again") from error
+            message = f"{self._source_name}: the {self._method} data end too early"
+            raise InputError([message], hint="the file is incomplete; download or write it again") from error
         except Exception as error:  # each library has its own exceptions for damaged data
             self._raw.close()
-            message = f"{self._place}: the {self._kind} data are damaged"
-            raise InputError([message], hint="fetch or write the file again") from error
+            message = f"{self._source_name}: the {self._method} data are damaged"
+            raise InputError([message], hint="download or write the file again") from error
         if not data:
-            self._raw.close()  # not every reader closes what it has read to the end
+            self._raw.close()  # not every reader closes its source at the end
         view[: len(data)] = data
         return len(data)
 
     def consumed(self) -> int:
-        """How many compressed bytes have been read; 0 where they come from a pipe, or are all read."""
+        """How many compressed bytes have been read; 0 for a pipe, and after the end."""
         return self._raw.tell() if not self._raw.closed and self._raw.seekable() else 0
 
     def close(self) -> None:
@@ -76,7 +75,7 @@ class Decompressed(io.RawIOBase):
 
 
 class _ZstandardFrames:
-    """Frames read through the zstandard package, whose own reader takes a cut stream for a whole one."""
+    """Frames read with the zstandard package, whose own reader does not notice that a stream is incomplete."""
 
     def __init__(self, raw: Any, package: Any) -> None:
         self._raw = raw
@@ -134,18 +133,18 @@ def _zstd(raw: Any) -> Any:
 _OPENERS = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
 
 
-def compressor(kind: str, raw: Any) -> Any:
+def compressor(method: str, raw: Any) -> Any:
     """A stream that compresses what is written to it; closing it leaves ``raw`` open."""
-    if kind == "gzip":
+    if method == "gzip":
         import gzip
 
-        # No name and no time inside: the same rows always give the same bytes.
+        # Without a name and a time, the same rows always give the same bytes.
         return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)
-    if kind == "bzip2":
+    if method == "bzip2":
         import bz2
 
         return bz2.BZ2File(raw, "wb")
-    if kind == "xz":
+    if method == "xz":
         import lzma
 
         return lzma.LZMAFile(raw, "wb")
@@ -155,6 +154,11 @@ def compressor(kind: str, raw: Any) -> Any:
     return package.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False)
 
 
-def by_name(path: str) -> str:
-    """Which compression a file name asks for; "" for none."""
+def compression_of_name(path: str) -> str:
+    """The compression method that a file name asks for; "" for none."""
     return EXTENSIONS.get(os.path.splitext(path)[1].lower(), "")
+
+
+def without_compression(path: str) -> str:
+    """A path without the extension of a compression method."""
+    return os.path.splitext(path)[0] if compression_of_name(path) else path

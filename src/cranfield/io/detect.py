@@ -1,51 +1,137 @@
-"""What a file is, told by how it begins."""
+"""Which format a source has: the records that describe formats, and the search among them.
+
+Every module in `cranfield.io.formats` reads and writes one format and describes it in ``FORMATS``. Nothing else lists
+the formats, so a new one is a new module in that folder.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
-from cranfield.errors import UsageError
-from cranfield.io.faults import What
-from cranfield.io.streams import Opened
+from cranfield.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from cranfield.data import Judgments, Run
+    from cranfield.io.documents import DocumentReader, FieldChoice
+    from cranfield.io.streams import Stream
 
 BOM = b"\xef\xbb\xbf"
 
-# A query id may begin with a bracket; only what can follow one in JSON makes it JSON.
-_JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
-_WIDTH = {"run": 6, "qrels": 4}
+ContentKind = Literal["run", "qrels", "documents"]
+Columns = Mapping[str, str] | None  # which column of a table has which role, where its name does not say it
+Row = tuple[Any, ...]
 
 
-def begins_as(head: bytes) -> str:
-    """Which format these first bytes are of: "parquet", "json" or "" for text."""
-    if head.startswith(b"PAR1") and b"\0" in head:
-        return "parquet"
-    return "json" if _JSON.match(head.removeprefix(BOM)) else ""
+@dataclass(frozen=True)
+class WritableTable:
+    """A run or judgments in every shape that a writer may need; each call of a function starts again."""
+
+    path: str
+    kind: Literal["run", "qrels"]
+    columns: Mapping[str, Any]  # `Strings` or arrays, by name
+    rows: Callable[[], Iterator[Row]]  # the columns row by row
+    trec_rows: Callable[[], Iterator[Row]]  # the fields of TREC lines
+    nested: Callable[[], Mapping[str, Any]]  # {query: {document: number}}
 
 
-def delimiter_of(place: str) -> str:
-    """The delimiter that a file name stands for, compressed or not; "" for names of other files."""
-    parts = place.lower().rsplit(".", 2)[1:]
-    return next((mark for part in parts for suffix, mark in (("csv", ","), ("tsv", "\t")) if part == suffix), "")
+@dataclass(frozen=True)
+class FileFormat:
+    """A format of one file. Formats with a low ``priority`` are tried first.
+
+    ``recognises`` sees the name and the first bytes of a stream, and what it should hold.
+    """
+
+    name: str
+    priority: int
+    recognises: Callable[[Stream, ContentKind, Columns], bool]
+    read_run: Callable[[Stream, str, Columns], Run] | None = None
+    read_qrels: Callable[[Stream, str, Columns], Judgments] | None = None
+    read_documents: Callable[[Stream, FieldChoice], DocumentReader] | None = None
+    writers: Mapping[str, Callable[[WritableTable], Iterator[bytes]]] = field(default_factory=dict)  # by extension
+    extensions: tuple[str, ...] = ()  # not part of the name of a run
+    document_extensions: tuple[str, ...] = ()  # of files in a folder that hold many documents each
+    document_name: str = ""  # what a file with documents is called, if not ``name``
 
 
-def no_columns(columns: Mapping[str, str] | None) -> None:
-    """Refuses names of columns for what has none."""
+@dataclass(frozen=True)
+class SourceFormat:
+    """A format that the path itself shows: a folder with certain files, or the id of a data set.
+
+    A folder gives the ``document_files`` that hold its documents; other sources give a reader.
+    """
+
+    name: str
+    recognises: Callable[[str], bool]
+    read_run: Callable[[str, str | None], Run] | None = None
+    read_qrels: Callable[[str, str | None], Judgments] | None = None
+    read_documents: Callable[[str], DocumentReader] | None = None
+    document_files: Callable[[str], list[str]] | None = None
+
+
+@cache
+def formats() -> tuple[FileFormat | SourceFormat, ...]:
+    """All formats, from all modules in the folder ``formats``."""
+    import pkgutil
+    from importlib import import_module
+
+    package = import_module("cranfield.io.formats")
+    modules = (import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
+    return tuple(record for module in modules for record in module.FORMATS)
+
+
+@cache
+def file_formats() -> tuple[FileFormat, ...]:
+    """The formats of single files, in the order in which they are tried."""
+    found = [record for record in formats() if isinstance(record, FileFormat)]
+    return tuple(sorted(found, key=lambda record: record.priority))
+
+
+def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> FileFormat:
+    """The first format that recognises a stream."""
+    for record in file_formats():
+        if record.recognises(stream, kind, columns) and getattr(record, f"read_{kind}") is not None:
+            return record
+    what = "a collection of documents" if kind == "documents" else f"a {kind} file"
+    raise InputError([f"{stream.source_name}: this is not {what}"], hint=supported_formats(kind))
+
+
+def detect_source(path: str) -> SourceFormat | None:
+    """The format that a path itself shows, if any."""
+    records = (record for record in formats() if isinstance(record, SourceFormat))
+    return next((record for record in records if record.recognises(path)), None)
+
+
+def writer(extension: str) -> Callable[[WritableTable], Iterator[bytes]]:
+    """The writer for a file extension. Files with an unknown extension are TREC text."""
+    writers = {ending: write for record in file_formats() for ending, write in record.writers.items()}
+    return writers.get(extension) or writers[""]
+
+
+@cache
+def file_extensions() -> frozenset[str]:
+    """Extensions that say how a run or judgments are written."""
+    return frozenset(extension for record in file_formats() for extension in record.extensions)
+
+
+@cache
+def document_extensions() -> tuple[str, ...]:
+    """Extensions of files that hold many documents each."""
+    return tuple(extension for record in file_formats() for extension in record.document_extensions)
+
+
+def supported_formats(kind: ContentKind) -> str:
+    """A hint that lists the formats of runs and judgments, or of documents."""
+    records = [record for record in file_formats() if getattr(record, f"read_{kind}") is not None]
+    names = [record.document_name or record.name if kind == "documents" else record.name for record in records]
+    if kind == "documents":
+        names += ["a folder of text files", "irds:DATASET"]
+    return f"supported formats: {', '.join(names)}; plain or compressed with gzip, bzip2, xz or zstd"
+
+
+def reject_columns(columns: Columns) -> None:
+    """Raise if columns were named for a source that has none."""
     if columns:
-        raise UsageError("columns= is for tables, and this source has no named columns")
-
-
-def kind_of(stream: Opened, what: What, columns: Mapping[str, str] | None) -> str:
-    """The format of a stream: "parquet", "json", "csv" or "trec"."""
-    if kind := begins_as(stream.head):
-        return kind
-    delimiter = delimiter_of(stream.place)
-    if not delimiter:
-        return "trec"
-    from cranfield.io.tables import GUESSES
-
-    # TREC lines are often called .tsv: no header, and as many columns as there should be.
-    first = stream.head.removeprefix(BOM).partition(b"\n")[0].decode("utf-8", "replace")
-    names = {name.strip().strip('"').lower().replace("-", "_").replace(" ", "_") for name in first.split(delimiter)}
-    headed = bool(columns) or not names.isdisjoint(GUESSES["query"])
-    return "trec" if not headed and len(first.split()) == _WIDTH[what] else "csv"
+        raise UsageError("columns= is for tables; this source has no named columns")

@@ -1,4 +1,4 @@
-"""Runs of any kind meet the judged ids, or come into memory whole."""
+"""Runs joined to the judged ids, or loaded into memory."""
 
 from __future__ import annotations
 
@@ -8,103 +8,100 @@ from typing import Any
 import numpy as np
 
 from cranfield import core
-from cranfield.data import Run, Strings, Table
+from cranfield.data import Integers, Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.duplicates import first_rows
-from cranfield.io.faults import Fault, Place, input_error
-from cranfield.io.nested import document_at
+from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
+from cranfield.io.objects import document_at
 
 
 def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> dict[str, Any]:
-    """Where the judged documents of an index, and the first ones, stand in a run: the dict that `core` describes."""
+    """Positions of the judged documents of an index, and of the top documents, in a run, as `core` describes them."""
     core.admit()
     source = run.source
     if isinstance(source, Table):
         query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
         result = core.join_table(query, document, source.score, source.rank, index, keys, by_id, top)
-        place = Place(run.place, "run", "row" if source.numbered else "entry", source.score_from)
-        return _sound(result, place, lambda row: source.document[row - 1])
+        location = Location(run.place, "run", "row" if source.numbered else "entry", source.score_column)
+        return raise_faults(result, location, lambda row: source.document[row - 1])
     if isinstance(source, Mapping):
         result = core.join_dict(source, index, keys, by_id, top)
-        return _sound(result, Place(run.place, "run", "entry"), lambda entry: document_at(source, entry))
-    result = _sound(core.join_text(source, index, keys, by_id, top), Place(run.place, "run"))
+        return raise_faults(result, Location(run.place, "run", "entry"), lambda entry: document_at(source, entry))
+    result = raise_faults(core.join_text(source, index, keys, by_id, top), Location(run.place, "run"))
     if result["lines"] == 0:
-        raise _rowless(run.place)
+        raise no_rows_error(run.place)
     return result
 
 
-def _sound(result: dict[str, Any], place: Place, documents: Callable[[int], str] = lambda line: "") -> dict[str, Any]:
+def raise_faults(
+    result: dict[str, Any], location: Location, document_at: Callable[[int], str] = lambda line: ""
+) -> dict[str, Any]:
+    """The result of a scan or a join, or an error with its faults."""
     if result["faults_total"]:
-        raise input_error(result["faults"], result["faults_total"], place, documents)
+        raise input_error(result["faults"], result["faults_total"], location, document_at)
     return result
 
 
-def _rowless(place: str) -> InputError:
-    return InputError([f"{place}: there are only blank lines and comments in this file"])
-
-
-def scan_qrels(opener: Any, place: str) -> dict[str, Any]:
-    """All lines of a TREC judgments file, as `core` gives them, without faults."""
-    result = _sound(core.scan_qrels(opener), Place(place, "qrels"))
-    if len(result["line"]) == 0:
-        raise _rowless(place)
-    return result
+def no_rows_error(source_name: str) -> InputError:
+    """The error for a text file without data."""
+    return InputError([f"{source_name}: the file has only blank lines and comments"])
 
 
 def load(run: Run) -> Table:
-    """All of a run in memory, checked as a join would check it."""
+    """All rows of a run in memory, checked as a join checks them."""
     source = run.source
     if isinstance(source, Table):
-        _check(source, np.arange(1, len(source.score) + 1), Place(run.place, "run", "row"))
+        _check_rows(source, np.arange(1, len(source.score) + 1), Location(run.place, "run", "row"))
         return source
     if isinstance(source, Mapping):
-        join(run, nothing(), ["score"], by_id=False)
+        join(run, empty_index(), ["score"], by_id=False)
         return Table(
             Strings.of(query for query, ranking in source.items() for _ in ranking),
             Strings.of(document for ranking in source.values() for document in ranking),
             np.array([float(score) for ranking in source.values() for score in ranking.values()], np.float64),
         )
-    place = Place(run.place, "run")
-    result = _sound(core.scan_run(source), place)
+    location = Location(run.place, "run")
+    result = raise_faults(core.scan_run(source), location)
     if len(result["line"]) == 0:
-        raise _rowless(run.place)
+        raise no_rows_error(run.place)
     table = Table(
         Strings(*result["query"]).take(result["query_of"]),
         Strings(*result["document"]),
         result["score"],
         None if np.isnan(result["rank"]).any() else result["rank"],
     )
-    _check(table, result["line"], place, result["query_of"])
+    _check_rows(table, result["line"], location, result["query_of"])
     return table
 
 
-def _check(table: Table, line: Any, place: Place, query_of: Any = None) -> None:
+def _check_rows(table: Table, line: Integers, location: Location, query_of: Integers | None = None) -> None:
+    """Raise if a score is NaN, or a document appears twice for a query."""
     if query_of is None:
         query_of = first_rows(np.zeros(len(table.score), np.int64), table.query)
     first = first_rows(query_of, table.document)
     nan = np.isnan(table.score)
-    bad = np.flatnonzero(nan | (first != np.arange(len(first))))
+    faulty = np.flatnonzero(nan | (first != np.arange(len(first))))
     faults: list[Fault] = []
-    for row in bad[:20].tolist():
+    for row in faulty[:MAX_FAULTS].tolist():
         query, document = (column[row].encode("utf-8", "surrogateescape") for column in (table.query, table.document))
         if nan[row]:
-            faults.append((int(line[row]), "nan", query, b"nan", 0))
+            faults.append(Fault(int(line[row]), "nan", query, b"nan", 0))
         else:
-            faults.append((int(line[row]), "duplicate", query, document, int(line[first[row]])))
+            faults.append(Fault(int(line[row]), "duplicate", query, document, int(line[first[row]])))
     if faults:
-        raise input_error(faults, len(bad), place)
+        raise input_error(faults, len(faulty), location)
 
 
-def nothing() -> Any:
-    """An index without judgments, for runs that meet none."""
+def empty_index() -> Any:
+    """An index without judgments, to read a run alone."""
     empty = (np.zeros(1, np.int64), np.empty(0, np.uint8))
     return core.Index(empty, np.zeros(1, np.int64), empty)
 
 
 def check(run: Run) -> InputError | None:
-    """Every fault of a run, or None."""
+    """All faults of a run, or None."""
     try:
-        join(run, nothing(), ["score"], by_id=False)
+        join(run, empty_index(), ["score"], by_id=False)
     except InputError as error:
         return error
     return None

@@ -1,4 +1,4 @@
-"""Paths, standard input and file objects, each as something that can be opened again and again."""
+"""Paths, standard input and file objects as streams that can be opened any number of times, decompressed."""
 
 from __future__ import annotations
 
@@ -12,40 +12,25 @@ from typing import Any, Protocol
 from cranfield.data import Opener
 from cranfield.errors import InputError
 from cranfield.io import compression
+from cranfield.io.detect import BOM, file_extensions
 
 HEAD = 4096
-KEPT_IN_MEMORY = 1 << 20
-MOST_HELD = 128  # files that stay open between a look at their beginning and their reading
-
-FORMATS = (
-    ".run",
-    ".txt",
-    ".trec",
-    ".res",
-    ".results",
-    ".qrels",
-    ".qrel",
-    ".json",
-    ".jsonl",
-    ".csv",
-    ".tsv",
-    ".parquet",
-)
-STRIPPED = frozenset((*compression.EXTENSIONS, *FORMATS))
+SPOOL_IN_MEMORY = 1 << 20
+MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
-    """A stream whose first bytes are known; ``opener`` starts it anew each time it is called."""
+class Stream:
+    """A source of bytes and its first bytes; each call of ``opener`` starts from the beginning."""
 
-    place: str
-    name: str
+    source_name: str  # what error messages call it
+    name: str  # what results call it
     head: bytes
     opener: Opener
-    path: str = ""  # where a plain regular file is; "" for everything else
+    path: str = ""  # of an uncompressed regular file; "" for everything else
 
-    def content(self) -> bytes:
-        """All of it, for the formats that cannot be read in passing."""
+    def read(self) -> bytes:
+        """All bytes, for formats that cannot be read piece by piece."""
         source = self.opener()
         if isinstance(source, int):
             with open(source, "rb") as file:
@@ -53,13 +38,22 @@ class Opened:
         with source:
             return bytes(source.read())
 
+    def read_text(self) -> str:
+        """All of it as text, without a byte order mark; bytes that are not UTF-8 become surrogates."""
+        return self.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
+
+    @property
+    def first_line(self) -> bytes:
+        """The first line, as far as it is in the first bytes."""
+        return self.head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")
+
 
 class _Store(Protocol):
     def read_at(self, position: int, view: memoryview) -> int: ...
 
 
-class _Seekable:
-    """A file object of somebody else's, read from where it stood and never closed."""
+class _SeekableStore:
+    """A file object of the caller, read from its current position and never closed."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -67,40 +61,40 @@ class _Seekable:
 
     def read_at(self, position: int, view: memoryview) -> int:
         self._file.seek(self._origin + position)
-        return _read_some(self._file, view)
+        return _read_into(self._file, view)
 
 
-class _Kept:
-    """A stream that passes once, kept as it passes so that it can be read again."""
+class _SpooledStore:
+    """A pipe or another stream that can be read once, copied while it is read so that it can be read again."""
 
     def __init__(self, file: Any, *, owned: bool) -> None:
         import tempfile
 
         self._file = file
         self._owned = owned
-        self._kept = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115 - lives as long as this does
+        self._copy = tempfile.SpooledTemporaryFile(SPOOL_IN_MEMORY)  # noqa: SIM115 - closed by __del__
         self._length = 0
 
     def read_at(self, position: int, view: memoryview) -> int:
         if position < self._length:
-            self._kept.seek(position)
-            data = self._kept.read(len(view))
+            self._copy.seek(position)
+            data = self._copy.read(len(view))
             view[: len(data)] = data
             return len(data)
-        count = _read_some(self._file, view)
-        self._kept.seek(self._length)
-        self._kept.write(view[:count])
+        count = _read_into(self._file, view)
+        self._copy.seek(self._length)
+        self._copy.write(view[:count])
         self._length += count
         return count
 
     def __del__(self) -> None:
-        self._kept.close()
+        self._copy.close()
         if self._owned:
             self._file.close()
 
 
-class _Reader(io.RawIOBase):
-    """One passage through a store, from its beginning."""
+class _StoreReader(io.RawIOBase):
+    """One pass through a store, from its beginning."""
 
     def __init__(self, store: _Store) -> None:
         super().__init__()
@@ -116,8 +110,8 @@ class _Reader(io.RawIOBase):
         return count
 
 
-def _read_some(file: Any, view: memoryview) -> int:
-    """Fill what can be filled; not every file object has ``readinto``."""
+def _read_into(file: Any, view: memoryview) -> int:
+    """Read up to the length of the view; some file objects have no ``readinto``."""
     if hasattr(file, "readinto"):
         return file.readinto(view) or 0
     data = file.read(len(view))
@@ -126,33 +120,37 @@ def _read_some(file: Any, view: memoryview) -> int:
 
 
 def is_stream(source: object) -> bool:
-    """Whether this is a path or something with bytes to read."""
+    """Whether the source is a path or an object with ``read``."""
     return isinstance(source, str | os.PathLike) or hasattr(source, "read")
 
 
-def opened(source: Any, fallback: str) -> Opened:
-    """A path, "-" or a file object, decompressed where it is compressed; ``fallback`` names the nameless."""
+def open_stream(source: Any, default_name: str) -> Stream:
+    """Open a path, "-" or a file object; ``default_name`` names a file object that has no name."""
     if isinstance(source, str) and source == "-":
-        return _of_object(sys.stdin, "<stdin>", "stdin")
+        return _open_object(sys.stdin, "<stdin>", "stdin")
     if isinstance(source, str | os.PathLike):
-        return _of_path(os.fsdecode(source))
-    place = getattr(source, "name", None)
-    if isinstance(place, str) and not place.startswith("<"):
-        return _of_object(source, place, name_of(place))
-    return _of_object(source, f"<{fallback}>", fallback)
+        return _open_path(os.fsdecode(source))
+    source_name = getattr(source, "name", None)
+    if isinstance(source_name, str) and not source_name.startswith("<"):
+        return _open_object(source, source_name, short_name(source_name))
+    return _open_object(source, f"<{default_name}>", default_name)
 
 
-def name_of(path: str) -> str:
-    """A file name without its directory and without the extensions that say only how it is written."""
+def short_name(path: str) -> str:
+    """A file name without its folder and without extensions for formats and compression.
+
+    >>> short_name("runs/bm25.v2.run.gz")
+    'bm25.v2'
+    """
     name = os.path.basename(path)
     while True:
         stem, extension = os.path.splitext(name)
-        if extension.lower() not in STRIPPED or not stem:
+        if not stem or extension.lower() not in file_extensions() | compression.EXTENSIONS.keys():
             return name
         name = stem
 
 
-def _of_path(path: str) -> Opened:
+def _open_path(path: str) -> Stream:
     def open_file() -> int:
         try:
             return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -163,7 +161,7 @@ def _of_path(path: str) -> Opened:
         except OSError as error:
             raise InputError([f"{path}: {(error.strerror or 'cannot be opened').lower()}"]) from error
         except ValueError as error:  # a NUL in the path
-            raise InputError([f"{path!r}: this cannot be the name of a file"]) from error
+            raise InputError([f"{path!r}: this is not a valid file name"]) from error
 
     descriptor = open_file()
     mode = os.fstat(descriptor).st_mode
@@ -171,45 +169,46 @@ def _of_path(path: str) -> Opened:
         os.close(descriptor)
         raise InputError([f"{path}: this is a directory, not a file"])
     if not stat.S_ISREG(mode):
-        return _settled(path, name_of(path), _replayed(_Kept(open(descriptor, "rb", buffering=0), owned=True)))
+        store = _SpooledStore(open(descriptor, "rb", buffering=0), owned=True)  # noqa: SIM115 - closed by the store
+        return _decompressed(path, short_name(path), _store_opener(store))
     head = os.read(descriptor, HEAD)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    kind = compression.kind_of(head)
-    if not kind:
-        return _checked(Opened(path, name_of(path), head, _FirstPassage(descriptor, open_file), path))
+    method = compression.detect_compression(head)
+    if not method:
+        return _not_empty(Stream(path, short_name(path), head, _KeptOpen(descriptor, open_file), path))
 
-    def decompressed(descriptor: int) -> Any:
-        # The buffer is for the libraries that read a few bytes at a time.
-        raw = io.BufferedReader(open(descriptor, "rb", buffering=0))  # noqa: SIM115 - closed by what reads it
-        return compression.Decompressed(raw, kind, path)
+    def decompress(descriptor: int) -> Any:
+        # The buffer is for libraries that read a few bytes at a time.
+        raw = io.BufferedReader(open(descriptor, "rb", buffering=0))  # noqa: SIM115 - closed with the stream
+        return compression.Decompressed(raw, method, path)
 
-    stream = decompressed(descriptor)
-    head = _first_bytes(stream)
-    opener = _FirstPassage(_Continued(head, stream), lambda: decompressed(open_file()))
-    return _checked(Opened(path, name_of(path), head, opener))
+    stream = decompress(descriptor)
+    head = _read_head(stream)
+    opener = _KeptOpen(_Continued(head, stream), lambda: decompress(open_file()))
+    return _not_empty(Stream(path, short_name(path), head, opener))
 
 
-class _FirstPassage:
-    """An opener that first hands over what was opened to look at the beginning, so that a file is opened once."""
+class _KeptOpen:
+    """An opener whose first call returns the file that format detection opened, so that a file is opened once."""
 
-    held = 0  # by all of them together: a process may not have many files open
+    count = 0  # of all instances together: a process may not have many files open
 
-    def __init__(self, first: Any, again: Opener) -> None:
-        self._first, self._again = None, again
-        if _FirstPassage.held < MOST_HELD:
+    def __init__(self, first: Any, reopen: Opener) -> None:
+        self._first, self._reopen = None, reopen
+        if _KeptOpen.count < MAX_OPEN_FILES:
             self._first = first
-            _FirstPassage.held += 1
+            _KeptOpen.count += 1
         else:
             _close(first)
 
     def __call__(self) -> Any:
         first = self._release()
-        return self._again() if first is None else first
+        return self._reopen() if first is None else first
 
     def _release(self) -> Any:
         first, self._first = self._first, None
         if first is not None:
-            _FirstPassage.held -= 1
+            _KeptOpen.count -= 1
         return first
 
     def __del__(self) -> None:
@@ -251,7 +250,7 @@ class _Continued(io.RawIOBase):
         super().close()
 
 
-def _of_object(file: Any, place: str, name: str) -> Opened:
+def _open_object(file: Any, source_name: str, name: str) -> Stream:
     if isinstance(file, io.StringIO):
         file = io.BytesIO(file.read().encode("utf-8", "surrogateescape"))
     file = getattr(file, "buffer", file)
@@ -259,40 +258,41 @@ def _of_object(file: Any, place: str, name: str) -> Opened:
         seekable = bool(file.seekable())
     except AttributeError:
         seekable = False
-    return _settled(place, name, _replayed(_Seekable(file) if seekable else _Kept(file, owned=False)))
+    store = _SeekableStore(file) if seekable else _SpooledStore(file, owned=False)
+    return _decompressed(source_name, name, _store_opener(store))
 
 
-def _replayed(store: _Store) -> Opener:
-    return lambda: _Reader(store)
+def _store_opener(store: _Store) -> Opener:
+    return lambda: _StoreReader(store)
 
 
-def _settled(place: str, name: str, opener: Opener) -> Opened:
-    """The stream after decompression, if it needs any, with its first bytes."""
-    if kind := compression.kind_of(_head(opener)):
-        packed = opener
-        # The buffer is for the libraries that read a few bytes at a time.
-        return _settled_once(place, name, lambda: compression.Decompressed(io.BufferedReader(packed()), kind, place))
-    return _settled_once(place, name, opener)
+def _decompressed(source_name: str, name: str, opener: Opener) -> Stream:
+    """The stream with its first bytes, after decompression if it is compressed."""
+    method = compression.detect_compression(_head(opener))
+    if not method:
+        return _not_empty(Stream(source_name, name, _head(opener), opener))
 
+    def decompress() -> Any:
+        # The buffer is for libraries that read a few bytes at a time.
+        return compression.Decompressed(io.BufferedReader(opener()), method, source_name)
 
-def _settled_once(place: str, name: str, opener: Opener) -> Opened:
-    return _checked(Opened(place, name, _head(opener), opener))
+    return _not_empty(Stream(source_name, name, _head(decompress), decompress))
 
 
 def _head(opener: Opener) -> bytes:
     with opener() as stream:
-        return _first_bytes(stream)
+        return _read_head(stream)
 
 
-def _first_bytes(stream: Any) -> bytes:
-    """The first bytes; a pipe may hand them over in pieces."""
+def _read_head(stream: Any) -> bytes:
+    """The first bytes; a pipe may give them in pieces."""
     head = b""
     while len(head) < HEAD and (piece := stream.read(HEAD - len(head))):
         head += piece
     return head
 
 
-def _checked(stream: Opened) -> Opened:
+def _not_empty(stream: Stream) -> Stream:
     if not stream.head:
-        raise InputError([f"{stream.place}: the file is empty"])
+        raise InputError([f"{stream.source_name}: the file is empty"])
     return stream

@@ -15,8 +15,8 @@ import numpy as np
 from cranfield.alignment import AlignedRun, Aligner, Alignment, TopDocuments
 from cranfield.batch import Booleans, Key
 from cranfield.corpus import Corpus
+from cranfield.corpus.build import WHOLE_RANKING
 from cranfield.corpus.judged import Reading
-from cranfield.corpus.wanted import WHOLE_RANKING
 from cranfield.data import Floats, Judgments, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures import Measure

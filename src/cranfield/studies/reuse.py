@@ -15,7 +15,7 @@ import numpy as np
 from cranfield import io
 from cranfield.arguments import whole
 from cranfield.batch import Booleans
-from cranfield.corpus import Corpus, wanted
+from cranfield.corpus import Corpus, needed_documents
 from cranfield.data import Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
@@ -192,7 +192,7 @@ def _opened(corpus: Any, judgments: Judgments, runs: Sequence[Run], rivals: Riva
     if corpus is None or not rivals.readers:
         return corpus
     depth = max(last_rank_read(column.measure) for column in rivals.columns)
-    return Corpus.open(corpus, wanted=wanted(judgments, runs, depth))
+    return Corpus.open(corpus, wanted=needed_documents(judgments, runs, depth))
 
 
 def _within(run: Run, name: str, inside: Booleans | None) -> Run:

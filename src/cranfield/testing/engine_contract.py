@@ -297,7 +297,7 @@ class EngineContract:
             [runs], {**qrels, "document": [None, *qrels["document"][1:]]}, query, "document", "id must be text"
         )
         again = joined(qrels, {**{name: of[:1] for name, of in qrels.items()}, "grade": [qrels["grade"][0] + 1]})
-        self.refused([runs], again, query, "with another grade")
+        self.refused([runs], again, query, "already has another grade")
 
     def test_a_missing_column(self) -> None:
         runs, qrels = collection(1, queries=2)

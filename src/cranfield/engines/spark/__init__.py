@@ -1,6 +1,6 @@
 """Evaluation on Apache Spark: DataFrames in, a DataFrame out, the numbers of `cranfield.evaluate`."""
 
-from cranfield.io.optional import optional
+from cranfield.errors import optional
 
 optional("pyspark", "evaluation on Spark", "spark")
 

@@ -11,22 +11,20 @@ from pyspark.sql import functions as sql
 from pyspark.sql import types
 
 from cranfield.corpus import Corpus, Settings
-from cranfield.corpus.build import nothing_asked, strangers
-from cranfield.corpus.counting import in_order, vectors
-from cranfield.corpus.origin import Origin
-from cranfield.corpus.wanted import DEPTH
+from cranfield.corpus.build import DEPTH, no_overlap_error, nothing_needed_error
+from cranfield.corpus.corpus_file import Origin
+from cranfield.corpus.counting import document_vectors, sort_by_bytes
 from cranfield.data import Integers, Strings
 from cranfield.engines.shards import Job
 from cranfield.engines.spark import frames
 from cranfield.engines.spark.evaluating import faulty
 from cranfield.engines.texts import RECORD, Counting
 from cranfield.engines.tops import Firsts
-from cranfield.errors import InputError
+from cranfield.errors import InputError, optional
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.policy import Policy
-from cranfield.io.documents import Choice, Fields
-from cranfield.io.faults import shown
-from cranfield.io.optional import optional
+from cranfield.io.documents import FieldChoice, Fields
+from cranfield.io.faults import quotable
 from cranfield.io.tables import strings_of
 
 _RECORDS = frames.schema(RECORD)
@@ -56,9 +54,9 @@ def corpus(
     Texts are read once, and stay where they are. Here come the words of documents that are kept: what is in the file.
     """
     if qrels is None and runs is None:
-        raise nothing_asked()
+        raise nothing_needed_error()
     settings = settings or Settings()
-    fields = Choice(id, tuple(text) if text else None).of(texts.columns, "texts")
+    fields = FieldChoice(id, tuple(text) if text else None).resolve(texts.columns, "texts")
     rows = _texts(texts, fields)
     with ExitStack() as held:
 
@@ -88,7 +86,7 @@ def _texts(frame: Any, fields: Fields) -> Any:
         if role == "text" and isinstance(kind, types.ArrayType) and isinstance(kind.elementType, types.StringType):
             column = sql.array_join(column, "\n")
         elif not textual and not (role == "id" and isinstance(kind, types.IntegralType)):
-            faults.append(f"texts: column `{shown(name)}` is {kind.simpleString()}; the {role} must be text")
+            faults.append(f"texts: column `{quotable(name)}` is {kind.simpleString()}; the {role} must be text")
         cells.append(column.cast("string").cast("binary").alias("id" if role == "id" else f"text{len(cells)}"))
     if faults:
         raise InputError(faults, hint="cast the column before")
@@ -102,7 +100,7 @@ def _judged(qrels: Any, columns: Mapping[str, str] | None) -> Any:
     rows = frames.judgments(qrels, named).select(*ids, sql.lit(True).alias("judged"))
     first = rows.where("document is null").limit(InputError.SHOWN).collect()
     if first:
-        where = f"a document's id must be text, found null in column `{shown(named['document'])}`"
+        where = f"a document's id must be text, found null in column `{quotable(named['document'])}`"
         raise InputError([f"qrels: query `{_shown(row['query'] or b'')}`: {where}" for row in first])
     if rows.isEmpty():
         raise InputError(["qrels: there is no judgment in it"])
@@ -157,7 +155,7 @@ def _gathered(records: Any, wanted: Any) -> dict[str, Any]:
         "terms": _strings(vocabulary.column("term")),
         "frequency": vocabulary.column("count").to_numpy(),
         "total": facts["count"],
-        **vectors(names, *_rows(documents, vocabulary.column("term")), len(vocabulary)),
+        **document_vectors(names, *_rows(documents, vocabulary.column("term")), len(vocabulary)),
         "size": facts["size"],
         "empty": facts["empty"],
         "missing": Strings.of(missing),
@@ -171,7 +169,9 @@ def _unlike(documents: Any) -> None:
     twice = documents.filter(compute.not_equal(documents.column("digest"), documents.column("other")))
     if len(twice):
         rows = zip(_names(twice.column("document")), twice.column("copies").to_pylist(), strict=True)
-        faults = [f"texts: document `{shown(name)}` is there {many} times, with different texts" for name, many in rows]
+        faults = [
+            f"texts: document `{quotable(name)}` is there {many} times, with different texts" for name, many in rows
+        ]
         raise InputError(sorted(faults), hint="an id is to stand for one document; keep one of its texts")
 
 
@@ -180,10 +180,10 @@ def _missing(wanted: Any, names: Sequence[str]) -> list[str]:
     asked, found = _names(wanted.column("document")), set(names)
     judged = sorted(name for name, said in zip(asked, wanted.column("judged").to_pylist(), strict=True) if said)
     if judged and found.isdisjoint(judged):
-        raise strangers(len(judged), judged[0])
+        raise no_overlap_error(len(judged), judged[0])
     if not found:
-        raise strangers()
-    return in_order(set(asked) - found)
+        raise no_overlap_error()
+    return sort_by_bytes(set(asked) - found)
 
 
 def _rows(documents: Any, terms: Any) -> tuple[Integers, Integers, Integers]:
@@ -207,4 +207,4 @@ def _names(column: Any) -> list[str]:
 
 
 def _shown(name: bytes) -> str:
-    return shown(name.decode("utf-8", "replace"))
+    return quotable(name.decode("utf-8", "replace"))

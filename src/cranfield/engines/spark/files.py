@@ -14,18 +14,18 @@ from cranfield.engines.spark.session import FAILURES
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import unique_names
 from cranfield.io import check_qrels, check_run
-from cranfield.io.faults import Fault, Place, What, input_error
-from cranfield.io.streams import name_of
-from cranfield.io.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, chosen
+from cranfield.io.faults import Fault, Location, TableKind, input_error
+from cranfield.io.streams import short_name
+from cranfield.io.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, choose_columns
 
 # What a line of TREC text holds, what of it must be a number, and what says nothing.
-LINES: dict[What, tuple[str, ...]] = {
+LINES: dict[TableKind, tuple[str, ...]] = {
     "run": ("query", "iteration", "document", "rank", "score", "tag"),
     "qrels": ("query", "iteration", "document", "grade"),
 }
-COLUMNS: dict[What, tuple[str, ...]] = {"run": (*RUN_COLUMNS, "run"), "qrels": QRELS_COLUMNS}
-NUMBERS: dict[What, str] = {"run": "score", "qrels": "grade"}
-UNUSED: dict[What, tuple[str, ...]] = {"run": ("iteration", "tag"), "qrels": ()}
+COLUMNS: dict[TableKind, tuple[str, ...]] = {"run": (*RUN_COLUMNS, "run"), "qrels": QRELS_COLUMNS}
+NUMBERS: dict[TableKind, str] = {"run": "score", "qrels": "grade"}
+UNUSED: dict[TableKind, tuple[str, ...]] = {"run": ("iteration", "tag"), "qrels": ()}
 BLANK = "".join(map(chr, range(1, 33)))
 ROW = "row of the file"  # the column with the order of rows
 READERS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json"}
@@ -37,7 +37,7 @@ def read_runs(spark: Any, paths: Sequence[str]) -> tuple[Any, dict[str, str]]:
 
     With it come the names, by path, of those that are a run each.
     """
-    names = unique_names([name_of(path.removesuffix("/")) for path in paths], paths)
+    names = unique_names([short_name(path.removesuffix("/")) for path in paths], paths)
     frame, called = None, dict[str, str]()
     for path, name in zip(paths, names, strict=True):
         rows = _read(spark, path, "run")
@@ -77,7 +77,7 @@ def explained(spark: Any, qrels: str | None, runs: Sequence[str]) -> InputError 
     """
     faults: list[str] = []
     hints, total = set(), 0
-    sources: list[tuple[str, What]] = [] if qrels is None else [(qrels, "qrels")]
+    sources: list[tuple[str, TableKind]] = [] if qrels is None else [(qrels, "qrels")]
     sources += [(path, "run") for path in dict.fromkeys(runs)]
     for path, what in sources:
         if _kind(path) != "text":
@@ -91,7 +91,7 @@ def explained(spark: Any, qrels: str | None, runs: Sequence[str]) -> InputError 
     return InputError(faults, total=total, hint=hints.pop() if len(hints) == 1 else "") if faults else None
 
 
-def _faults(place: str, what: What, texts: Sequence[str]) -> InputError:
+def _faults(place: str, what: TableKind, texts: Sequence[str]) -> InputError:
     """What is wrong with a file that has these lines."""
     address = urlsplit(place)
     path = unquote(address.path)
@@ -106,8 +106,8 @@ def _faults(place: str, what: What, texts: Sequence[str]) -> InputError:
         if len(parts) == len(LINES[what]):
             value = parts[LINES[what].index(NUMBERS[what])]
             kind = "nan" if what == "run" and "nan" in value.lower() else NUMBERS[what]
-        faults.append((0, kind, b"", value.encode("utf-8", "surrogateescape"), many))
-    return input_error(faults, len(faults), Place(place, what))
+        faults.append(Fault(0, kind, b"", value.encode("utf-8", "surrogateescape"), many))
+    return input_error(faults, len(faults), Location(place, what))
 
 
 def _kind(path: str) -> str:
@@ -122,12 +122,12 @@ def _plain(path: str) -> str:
     return path
 
 
-def _read(spark: Any, path: str, what: What) -> Any:
+def _read(spark: Any, path: str, what: TableKind) -> Any:
     """Columns by role: those that there are."""
     if _kind(path) == "text":
         return _lines(spark, path, what).drop("value", "sound")
     rows = _loaded(spark, path)
-    found = chosen(rows.columns, COLUMNS[what], None, Place(path, what, "row"))
+    found = choose_columns(rows.columns, COLUMNS[what], None, path)
     plain = _kind(path) == "csv"
     cells = {role: _cell(rows[f"`{name}`"], role, plain=plain) for role, name in found.items()}
     if what == "run" and "score" not in cells:
@@ -173,7 +173,7 @@ def _place() -> Any:
     return sql.struct(sql.col("_metadata.file_path").alias("file"), start.alias("start"), number.alias("number"))
 
 
-def _lines(spark: Any, path: str, what: What) -> Any:
+def _lines(spark: Any, path: str, what: TableKind) -> Any:
     """TREC text as columns, and whether a line is ``sound``; what is not has nulls, which the evaluation refuses."""
     text = sql.btrim(sql.regexp_replace("value", "^\ufeff", ""), sql.lit(BLANK))
     names, number = LINES[what], NUMBERS[what]

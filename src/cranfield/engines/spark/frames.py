@@ -11,8 +11,8 @@ from pyspark.sql import types
 from cranfield.engines.shards import RUN_BITS, RUN_MASK
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Plan
-from cranfield.io.faults import Place, shown
-from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, chosen
+from cranfield.io.faults import Location, quotable
+from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
 
 ALONE = "run"  # what the only run is called where there is no column of runs
 
@@ -37,7 +37,7 @@ def schema(record: Mapping[str, str]) -> str:
 
 def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> dict[str, str]:
     """Which column of a frame of runs has what, for those columns that the plan needs."""
-    found = _columns(frame, (*RUN_COLUMNS, "run", "row"), columns, Place("runs", "run", "row"))
+    found = _columns(frame, (*RUN_COLUMNS, "run", "row"), columns, Location("runs", "run", "row"))
     rules = [column.measure.views.rule for column in plan.columns]
     ranked = any(rule.key == "rank" for rule in rules)
     given = any(rule.position == "by_input" and rule.key != "rank" for rule in rules)
@@ -57,18 +57,18 @@ def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> di
 
 def qrels_columns(frame: Any, columns: Mapping[str, str] | None) -> dict[str, str]:
     """Which column of a frame of judgments has what."""
-    found = _columns(frame, QRELS_COLUMNS, columns, Place("qrels", "qrels", "row"))
+    found = _columns(frame, QRELS_COLUMNS, columns, Location("qrels", "qrels", "row"))
     _typed(frame, found, "qrels")
     return found
 
 
-def _columns(frame: Any, wanted: Sequence[str], columns: Mapping[str, str] | None, place: Place) -> dict[str, str]:
+def _columns(frame: Any, wanted: Sequence[str], columns: Mapping[str, str] | None, place: Location) -> dict[str, str]:
     """Which column of a frame has what, where there is one such column."""
     if not hasattr(frame, "sparkSession"):
-        raise UsageError(f"{place.name} must be a Spark DataFrame, not {type(frame).__name__}")
-    found = chosen(frame.columns, wanted, columns, place)
+        raise UsageError(f"{place.source_name} must be a Spark DataFrame, not {type(frame).__name__}")
+    found = choose_columns(frame.columns, wanted, columns, place.source_name)
     many = [
-        f"{place.name}: there are several columns called `{shown(name)}`"
+        f"{place.source_name}: there are several columns called `{quotable(name)}`"
         for name in dict.fromkeys(found.values())
         if frame.columns.count(name) > 1
     ]
@@ -85,9 +85,9 @@ def _typed(frame: Any, columns: Mapping[str, str], name: str) -> None:
         kind = frame.schema.fields[frame.columns.index(column)].dataType
         if role in ("query", "document", "iteration", "run"):
             if not isinstance(kind, texts):
-                faults.append(f"{name}: column `{shown(column)}` is {kind.simpleString()}; an id must be text")
+                faults.append(f"{name}: column `{quotable(column)}` is {kind.simpleString()}; an id must be text")
         elif not isinstance(kind, types.NumericType) and not (role == "row" and isinstance(kind, types.StructType)):
-            faults.append(f"{name}: column `{shown(column)}` is {kind.simpleString()}; the {role} must be a number")
+            faults.append(f"{name}: column `{quotable(column)}` is {kind.simpleString()}; the {role} must be a number")
     if faults:
         raise InputError(faults, hint="cast the column before")
 

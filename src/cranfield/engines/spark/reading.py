@@ -37,7 +37,7 @@ def with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
 
 
 def learnt(plan: Plan, records: Any) -> Integers:
-    """`Reading.learnt` of all queries together, (column that reads, 4)."""
+    """`Reading.coverage` of all queries together, (column that reads, 4)."""
     found = np.zeros(4 * len(plan.content_columns), np.int64)
     if plan.content_columns:
         rows = records.where("run is null").select(sql.posexplode("learnt")).groupBy("pos").agg(sql.sum("col"))

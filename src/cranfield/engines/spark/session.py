@@ -16,8 +16,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cranfield.errors import CranfieldError
-from cranfield.io.optional import available
+from cranfield.errors import CranfieldError, available
 
 FAILURES = (PySparkException, Py4JError)  # what Spark raises when it gives up
 JAVA = 17  # what Spark 4 asks for at least

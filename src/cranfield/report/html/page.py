@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from cranfield import __version__
+from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.io.optional import optional
 from cranfield.report.html.contents import contents
 
 
