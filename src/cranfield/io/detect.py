@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from cranfield.errors import InputError, UsageError
+from cranfield.io.compression import EXTENSIONS
 
 if TYPE_CHECKING:
     from cranfield.data import Judgments, Run
@@ -98,10 +99,15 @@ def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> F
     raise InputError([f"{stream.source_name}: this is not {what}"], hint=supported_formats(kind))
 
 
+@cache
+def source_formats() -> tuple[SourceFormat, ...]:
+    """The formats of folders and data sets."""
+    return tuple(record for record in formats() if isinstance(record, SourceFormat))
+
+
 def detect_source(path: str) -> SourceFormat | None:
     """The format that a path itself shows, if any."""
-    records = (record for record in formats() if isinstance(record, SourceFormat))
-    return next((record for record in records if record.recognises(path)), None)
+    return next((record for record in source_formats() if record.recognises(path)), None)
 
 
 def writer(extension: str) -> Callable[[WritableTable], Iterator[bytes]]:
@@ -112,8 +118,9 @@ def writer(extension: str) -> Callable[[WritableTable], Iterator[bytes]]:
 
 @cache
 def file_extensions() -> frozenset[str]:
-    """Extensions that say how a run or judgments are written."""
-    return frozenset(extension for record in file_formats() for extension in record.extensions)
+    """Extensions that say how a run or judgments are written and compressed."""
+    formats = frozenset(extension for record in file_formats() for extension in record.extensions)
+    return formats | EXTENSIONS.keys()
 
 
 @cache

@@ -145,7 +145,7 @@ def short_name(path: str) -> str:
     name = os.path.basename(path)
     while True:
         stem, extension = os.path.splitext(name)
-        if not stem or extension.lower() not in file_extensions() | compression.EXTENSIONS.keys():
+        if not stem or extension.lower() not in file_extensions():
             return name
         name = stem
 
