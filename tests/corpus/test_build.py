@@ -73,7 +73,11 @@ def test_settings_by_the_command(files: Path) -> None:
     ("args", "code", "said"),
     [
         (("c.jsonl",), 2, "a corpus needs judgments or runs: they say which documents to keep"),
-        (("c.jsonl", "--qrels", "other.txt"), 1, "none of the 1 judged documents is in the collection (first document: `z`)"),
+        (
+            ("c.jsonl", "--qrels", "other.txt"),
+            1,
+            "none of the 1 judged documents is in the collection (first document: `z`)",
+        ),
         (("c.jsonl", "--run", "other.run"), 1, "none of the retrieved documents is in the collection"),
         (("c.jsonl", "--qrels", "q.txt", "--stemmer", "none such"), 2, "unknown stemmer `none such`"),
         (("c.jsonl", "--qrels", "q.txt", "--stop", "gone.txt"), 1, "gone.txt: there is no such file"),

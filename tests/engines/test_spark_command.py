@@ -186,7 +186,7 @@ def test_files_that_are_none(call: Call, files: list[str], tmp_path: Path) -> No
     (tmp_path / "empty.run").write_text("# nothing\n")
     found = call("eval", *files, tmp_path / "empty.run", *on_spark)
     assert found.exit_code == 1
-    assert "empty: there is no row in it" in found.stderr
+    assert "empty: the run has no rows" in found.stderr
     (tmp_path / "nested.json").write_text('{"q0001":\n{"d1": 1.0}}\n')
     found = call("eval", files[0], tmp_path / "nested.json", *on_spark)
     assert found.exit_code == 1

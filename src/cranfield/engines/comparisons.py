@@ -1,6 +1,6 @@
-"""Comparisons where the data are: all values of one measure in, what tests find of its pairs of runs out.
+"""Significance tests in tasks: all values of a measure in, the outcomes of its pairs of runs out.
 
-A measure is one task's, which calls what `cranfield.compare` calls. Only what it finds leaves the task.
+Each measure is one task, which uses the functions of `cranfield.compare`. Only the outcomes leave the task.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from cranfield.analysis.significance import Outcome, Settings, test_pairs
 from cranfield.data import Floats, Integers
-from cranfield.engines.totals import packed, texts
+from cranfield.engines.totals import id_list, pack
 from cranfield.errors import CranfieldError, optional
 from cranfield.evaluation.policy import Undefined
 
 
 @dataclass(frozen=True)
-class Match:
-    """What every task of a comparison is told."""
+class PairTests:
+    """The settings of a comparison, for every task."""
 
     settings: Settings
     runs: tuple[str, ...]
@@ -31,11 +31,11 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is found of one measure. ``used``: which of the queries, by id, it was compared on, as packed bits.
+class MeasureOutcome:
+    """The outcome for one measure. ``used``: the queries that were compared, as packed bits in the order of ids.
 
-    ``queries`` has their ids, of the first measure alone: others have the same. There is an outcome where two queries
-    or more have a value in every run, unless it is an error.
+    ``queries`` has the ids, for the first measure only: they are the same for all. The outcome is None if fewer than
+    two queries have a value in every run.
     """
 
     outcome: Outcome | CranfieldError | None
@@ -44,28 +44,28 @@ class Verdict:
     queries: Sequence[str]
 
 
-def verdicts(match: Match, batches: Iterable[Any]) -> Iterator[Any]:
-    """Rows of measure (a number), query, run and value, sorted by the first two, in; packed verdicts out."""
+def measure_outcomes(tests: PairTests, batches: Iterable[Any]) -> Iterator[Any]:
+    """Rows of measure (a number), query, run and value, sorted by the first two, in; packed outcomes out."""
     for measure, rows in _by_measure(batches):
-        names, values, counted = _table(match.runs, rows)
-        if match.undefined in ("zero", "one"):
-            values = np.where(np.isnan(values), float(match.undefined == "one"), values)
+        names, values, counted = _table(tests.runs, rows)
+        if tests.undefined in ("zero", "one"):
+            values = np.where(np.isnan(values), float(tests.undefined == "one"), values)
         used = counted & ~np.isnan(values).any(axis=0)
-        yield packed({str(measure): _verdict(match, values[:, used], used, names if measure == 0 else ())})
+        yield pack({str(measure): _outcome(tests, values[:, used], used, names if measure == 0 else ())})
 
 
-def _verdict(match: Match, x: Floats, used: npt.NDArray[np.bool_], queries: Sequence[str]) -> Verdict:
+def _outcome(tests: PairTests, values: Floats, used: npt.NDArray[np.bool_], queries: Sequence[str]) -> MeasureOutcome:
     outcome: Outcome | CranfieldError | None = None
     try:
-        if x.shape[1] > 1:
-            outcome = test_pairs(x, match.pairs, match.settings)
+        if values.shape[1] > 1:
+            outcome = test_pairs(values, tests.pairs, tests.settings)
     except CranfieldError as error:
         outcome = error
-    return Verdict(outcome, np.packbits(used), len(used), queries)
+    return MeasureOutcome(outcome, np.packbits(used), len(used), queries)
 
 
 def _by_measure(batches: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """The rows of each measure, as they come."""
+    """The rows of each measure, in input order."""
     held: list[Any] = []
     last = -1
     for batch in batches:
@@ -84,7 +84,7 @@ def _by_measure(batches: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _table(runs: Sequence[str], rows: list[Any]) -> tuple[list[str], Floats, npt.NDArray[np.bool_]]:
-    """Queries in their order, values by (run, query), and whether a query counts for every run."""
+    """The queries in order, the values (run, query), and whether every run has the query."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     compute = optional("pyarrow.compute", "an engine", "arrow")
     table = pyarrow.Table.from_batches(rows)
@@ -92,9 +92,9 @@ def _table(runs: Sequence[str], rows: list[Any]) -> tuple[list[str], Floats, npt
     new = np.ones(len(query), bool)
     new[1:] = compute.not_equal(query.slice(1), query.slice(0, len(query) - 1)).to_numpy(zero_copy_only=False)
     of_query = np.cumsum(new) - 1
-    names = texts(query.filter(pyarrow.array(new)))
-    known = pyarrow.array(runs, pyarrow.string())
-    of_run = compute.index_in(table.column("run"), value_set=known).to_numpy()
+    names = id_list(query.filter(pyarrow.array(new)))
+    names_of_runs = pyarrow.array(runs, pyarrow.string())
+    of_run = compute.index_in(table.column("run"), value_set=names_of_runs).to_numpy()
     values = np.full((len(runs), len(names)), np.nan)
     values[of_run, of_query] = table.column("value").to_numpy()
     return names, values, np.bincount(of_query) == len(runs)
