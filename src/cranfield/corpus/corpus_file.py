@@ -20,6 +20,7 @@ from cranfield.io.tables import arrow_binary, strings_of
 
 VERSION = 1
 KEY = b"cranfield.corpus"
+PATH_KEY = "place"  # of an origin in the file
 TEXT_COLUMNS = ("terms", "documents", "missing")
 NUMBER_COLUMNS = ("frequency", "begin", "term", "count")
 COUNTS = ("total", "size", "empty", "repeated")
@@ -30,7 +31,7 @@ REBUILD_HINT = "build it again: cranfield corpus SOURCE --qrels QRELS --run RUN 
 class Origin:
     """A source of a corpus at the time of reading: its files, and a digest of their names, sizes and times."""
 
-    place: str
+    path: str
     files: int = 0  # 0 if the source was not a file, so that changes cannot be detected
     bytes: int = 0
     digest: str = ""
@@ -52,7 +53,7 @@ class Origin:
 
     def changed(self) -> bool:
         """Whether the source still exists and is different now."""
-        return self.files > 0 and os.path.exists(self.place) and Origin.of(self.place) != self
+        return self.files > 0 and os.path.exists(self.path) and Origin.of(self.path) != self
 
 
 def save(columns: dict[str, Any], settings: Settings, origins: Collection[Origin], path: str) -> None:
@@ -71,7 +72,7 @@ def save(columns: dict[str, Any], settings: Settings, origins: Collection[Origin
     metadata = {
         "version": VERSION,
         "settings": asdict(settings) | {"stop": sorted(settings.stop)},
-        "sources": [asdict(origin) for origin in origins],
+        "sources": [{PATH_KEY if key == "path" else key: value for key, value in asdict(o).items()} for o in origins],
         **{name: columns[name] for name in COUNTS},
     }
     sink = io.BytesIO()
@@ -104,7 +105,7 @@ def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str
     try:
         fields = metadata["settings"]
         saved = Settings(fields["split"], fields["lower"], frozenset(fields["stop"]), fields["stemmer"])
-        origins = tuple(Origin(**origin) for origin in metadata["sources"])
+        origins = tuple(Origin(source.pop(PATH_KEY), **source) for source in metadata["sources"])
         columns = _columns(path) | {name: int(metadata[name]) for name in COUNTS}
         _check_consistency(columns)
     except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
@@ -113,7 +114,7 @@ def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str
     if settings is not None and settings != saved:
         message = f"{path}: the corpus was built with {saved}, but the settings are {settings}"
         raise InputError([message], hint=REBUILD_HINT.format(path))
-    changed = [] if trust else [origin.place for origin in origins if origin.changed()]
+    changed = [] if trust else [origin.path for origin in origins if origin.changed()]
     if changed:
         message = f"{path}: {', '.join(changed)} has changed since the corpus was built"
         raise InputError([message], hint=REBUILD_HINT.format(path))

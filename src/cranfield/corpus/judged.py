@@ -98,8 +98,8 @@ class Reading:
 
 def _relevant(judgments: Judgments, view: View) -> Relevant:
     queries = len(judgments.queries)
-    rel, whole = view
-    if whole or judgments.labels is None:
+    rel, whole_query = view
+    if whole_query or judgments.labels is None:
         row = np.flatnonzero(judgments.grade >= rel)
         query = _queries(judgments, row)
         counts = np.bincount(query, minlength=queries)

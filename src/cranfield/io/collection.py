@@ -75,7 +75,7 @@ def _folder_readers(path: str, choice: FieldChoice) -> Iterator[DocumentReader]:
         if texts and DOC_TAG.match(_head(texts[0]).lstrip()):
             collections, texts = files, []
     if collections and texts:
-        collection, text = (quotable(os.path.relpath(some[0], path)) for some in (collections, texts))
+        collection, text = (quotable(os.path.relpath(files[0], path)) for files in (collections, texts))
         raise InputError(
             [f"{path}: the folder mixes collections, such as `{collection}`, with other files, such as `{text}`"],
             hint="give the files with the documents, not the folder",

@@ -86,8 +86,8 @@ def formats() -> tuple[FileFormat | SourceFormat, ...]:
 @cache
 def file_formats() -> tuple[FileFormat, ...]:
     """The formats of single files, in the order in which they are tried."""
-    found = [record for record in formats() if isinstance(record, FileFormat)]
-    return tuple(sorted(found, key=lambda record: record.priority))
+    records = [record for record in formats() if isinstance(record, FileFormat)]
+    return tuple(sorted(records, key=lambda record: record.priority))
 
 
 def detect_file(stream: Stream, kind: ContentKind, columns: Columns = None) -> FileFormat:
