@@ -388,7 +388,7 @@ WRONG = {
         "W:1: the weight must be 0 or between 1e-100 and 1e100: 1e+308",
         "W:2: the weight must be 0 or between 1e-100 and 1e100: 9.99989e-321",
     ],
-    "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` has a weight already, from W:1"],
+    "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` already has a weight, from W:1"],
     "q 1 1\nq 7 1\nr 2 1\n": [
         "W:2: nobody judged a document for subtopic `7` of query `q`",
         "W:3: nobody judged a document for subtopic `2` of query `r`",

@@ -124,7 +124,7 @@ def test_files_of_groups(tmp_path: Path) -> None:
         read_groups(path)
     assert str(caught.value) == (
         f"{path}:2: expected 2 columns (run group), found 1: `dense`\n"
-        f"{path}:3: run `bm25` has another group already, from line 1"
+        f"{path}:3: run `bm25` already has another group, in line 1"
     )
 
 

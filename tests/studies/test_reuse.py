@@ -125,7 +125,7 @@ def test_wrong_input(lab: Simulation, tmp_path: Path) -> None:
     with pytest.raises(cf.CranfieldError) as error:
         reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
     assert "parts.txt:2: expected 2 columns (document part), found 1: `d2`" in str(error.value)
-    assert "parts.txt:3: document `d1` has another part already, from line 1" in str(error.value)
+    assert "parts.txt:3: document `d1` already has another part, in line 1" in str(error.value)
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
