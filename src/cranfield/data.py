@@ -121,4 +121,4 @@ class Run:
 
     name: str
     source: Mapping[str, Mapping[str, float]] | Table | Opener
-    place: str = ""  # what error messages call it: the file name
+    source_name: str = ""  # what error messages call it, usually the path of the file

@@ -109,7 +109,7 @@ def test_files(pack: Any, tmp_path: Path) -> None:
     with path.open("rb") as file:
         for source in (path, str(path), file):
             run = io.read_run(source)
-            assert (run.name, run.place) == ("my.run.dat", str(path))
+            assert (run.name, run.source_name) == ("my.run.dat", str(path))
             assert rows(run) == rows(run) == ROWS
         assert not file.closed
     path.write_bytes(pack(QRELS.encode()))
@@ -120,7 +120,7 @@ def test_files(pack: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [Unseekable, OnlyRead, BytesIO])
 def test_streams(pack: Any, kind: Any) -> None:
     run = io.read_run(kind(pack(RUN.encode())))
-    assert (run.name, run.place) == ("run", "<run>")
+    assert (run.name, run.source_name) == ("run", "<run>")
     assert rows(run) == rows(run) == ROWS
     assert judged(io.read_qrels(kind(pack(QRELS.encode())))) == GRADES
 
@@ -153,7 +153,7 @@ def test_standard_input(seekable: bool, monkeypatch: pytest.MonkeyPatch) -> None
     raw = BytesIO(RUN.encode()) if seekable else BufferedReader(Unseekable(RUN.encode()))
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(raw))
     run = io.read_run("-")
-    assert (run.name, run.place) == ("stdin", "<stdin>")
+    assert (run.name, run.source_name) == ("stdin", "<stdin>")
     assert rows(run) == rows(run) == ROWS
 
 
@@ -347,7 +347,7 @@ def test_names_of_runs(run_path: Path, qrels_path: Path) -> None:
     assert run.name == "bm25"
     assert io.read_run(run_path, name="x").name == "x"
     assert io.read_run(run) is run
-    assert io.read_run(run, name="y") == Run("y", run.source, run.place) or io.read_run(run, name="y").name == "y"
+    assert io.read_run(run, name="y") == Run("y", run.source, run.source_name) or io.read_run(run, name="y").name == "y"
     assert io.read_run(SCORES).name == io.read_run(FRAME).name == "run"
     qrels = io.read_qrels(qrels_path)
     assert qrels.name == "robust"

@@ -140,7 +140,7 @@ def explain(
     alignment = scores.alignments[column.alignment]
     name = judgments.queries[wanted]
     if alignment.length[wanted] < 0:
-        raise InputError([f"{read.place or read.name}: there is no query `{name}` in it"])
+        raise InputError([f"{read.source_name or read.name}: there is no query `{name}` in it"])
     rows, batch = next((rows, batch) for rows, batch in alignment.batches if wanted in rows)
     seen = settled(asked.ordered(batch.rows(np.flatnonzero(rows == wanted))), asked.views)
     return _explained(read, alignment.aligner, asked, seen, name)

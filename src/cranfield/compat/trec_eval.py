@@ -220,8 +220,9 @@ class _Report:
         if options.query_eval_wanted:
             yield from self._queries(counted[:stop] if options.generation == 10 else answered, table)
         if stop < len(counted):
+            source_name = self.run.source_name or self.run.name
             raise TrecEvalError(
-                f"{self.run.place or self.run.name}: there are no results for query `{self._name(counted[stop])}`",
+                f"{source_name}: there are no results for query `{self._name(counted[stop])}`",
                 UNCOMPUTABLE,
                 hint="-c counts such queries as 0; trec_eval 9 (--compat 9) leaves them out",
             )

@@ -204,7 +204,7 @@ def ranking_records(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
             run = job.run(name, part)
             reader = reader or job.reader(judgments)
             aligned = reader.read(run)
-            job.check_documents(run.place, reader.documents_read(aligned) if job.plan.content_columns else {})
+            job.check_documents(run.source_name, reader.documents_read(aligned) if job.plan.content_columns else {})
             results.append((name, aligned))
         except CranfieldError as error:
             results.append((name, error))

@@ -301,7 +301,7 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
     if names is not None and len(names) != len(given):
         raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
     runs = [io.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
-    unique = unique_names([one.name for one in runs], [one.place for one in runs])
+    unique = unique_names([one.name for one in runs], [one.source_name for one in runs])
     return [one if one.name == name else replace(one, name=name) for one, name in zip(runs, unique, strict=True)]
 
 

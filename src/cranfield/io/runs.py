@@ -22,14 +22,14 @@ def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -
     if isinstance(source, Table):
         query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
         result = core.join_table(query, document, source.score, source.rank, index, keys, by_id, top)
-        location = Location(run.place, "run", "row" if source.numbered else "entry", source.score_column)
+        location = Location(run.source_name, "run", "row" if source.numbered else "entry", source.score_column)
         return raise_faults(result, location, lambda row: source.document[row - 1])
     if isinstance(source, Mapping):
         result = core.join_dict(source, index, keys, by_id, top)
-        return raise_faults(result, Location(run.place, "run", "entry"), lambda entry: document_at(source, entry))
-    result = raise_faults(core.join_text(source, index, keys, by_id, top), Location(run.place, "run"))
+        return raise_faults(result, Location(run.source_name, "run", "entry"), lambda entry: document_at(source, entry))
+    result = raise_faults(core.join_text(source, index, keys, by_id, top), Location(run.source_name, "run"))
     if result["lines"] == 0:
-        raise no_rows_error(run.place)
+        raise no_rows_error(run.source_name)
     return result
 
 
@@ -51,7 +51,7 @@ def load(run: Run) -> Table:
     """All rows of a run in memory, checked as a join checks them."""
     source = run.source
     if isinstance(source, Table):
-        _check_rows(source, np.arange(1, len(source.score) + 1), Location(run.place, "run", "row"))
+        _check_rows(source, np.arange(1, len(source.score) + 1), Location(run.source_name, "run", "row"))
         return source
     if isinstance(source, Mapping):
         join(run, empty_index(), ["score"], by_id=False)
@@ -60,10 +60,10 @@ def load(run: Run) -> Table:
             Strings.of(document for ranking in source.values() for document in ranking),
             np.array([float(score) for ranking in source.values() for score in ranking.values()], np.float64),
         )
-    location = Location(run.place, "run")
+    location = Location(run.source_name, "run")
     result = raise_faults(core.scan_run(source), location)
     if len(result["line"]) == 0:
-        raise no_rows_error(run.place)
+        raise no_rows_error(run.source_name)
     table = Table(
         Strings(*result["query"]).take(result["query_of"]),
         Strings(*result["document"]),
