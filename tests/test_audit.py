@@ -209,7 +209,8 @@ def test_nothing() -> None:
 
 
 def test_what_was_only_tried_is_not_called_impossible() -> None:
-    runs, qrels = [{"q": {"a": 3.0, "b": 2.0}}, {"q": {"b": 3.0, "a": 2.0}}], {"q": {"a": 2, "b": 1}}
+    runs = [{"q": {"a": 3.0, "b": 2.0}}, {"q": {"b": 3.0, "a": 2.0, "unjudged": 1.0}}]
+    qrels = {"q": {"a": 2, "b": 1}}
     text = report.write(cf.audit(qrels, runs, ["RR(rel=2)", "nDCG"], names=["one", "two"]), width=100)
     assert "Nothing can" in text
     assert "For nDCG that is so for the judgments tried, and no proof." in text

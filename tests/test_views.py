@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.batch import from_ranking
+from cranfield.ranking.rankings import from_ranking
 from cranfield.views import Gains, condense, truncate
 from every_measure import NAMES, missed, orders, rankings, same
 
@@ -77,7 +77,7 @@ def test_terminal(name: str, cut: bool, condensed: bool, ranking: list, missed: 
     views = {"depth": depth if cut else None, "condensed": condensed, "terminal": True}
     missed = [*missed, -1]
     groups = [tuple(group) for group in ranking]
-    batch_top = from_ranking(groups, missed).top
+    batch_top = from_ranking(groups, missed).judged.top
     if "max" not in name and "rel" not in name and name != "AP" and name != "RR" and batch_top != TOP:
         return
     assert same(cf.parse(written(name, **views))(groups, missed), expected(name, ranking, missed, **views))
@@ -97,7 +97,7 @@ def test_depth(name: str, condensed: bool, ranking: list, missed: list, depth: i
 @settings(max_examples=100, deadline=None)
 @given(rankings, missed, st.integers(1, 6))
 def test_condensing_and_cutting_twice_is_once(ranking: list, missed: list, depth: int) -> None:
-    batch = Gains()(from_ranking([tuple(group) for group in ranking], missed))
+    batch = from_ranking([tuple(group) for group in ranking], missed).batch(Gains(), None)
     for view in (condense, lambda b: truncate(b, depth)):
         once, twice = view(batch), view(view(batch))
         for field in ("grade", "gain", "start", "size", "length"):

@@ -31,9 +31,7 @@ def test_a_table_of_all_runs(call: Call) -> None:
 def test_notes_are_talk(call: Call) -> None:
     result = call("eval", QRELS, LLM, "-m", "AP")
     assert "note" not in result.stdout
-    assert result.stderr.splitlines() == [
-        f"note: {note}" for note in sentences(sentences(cf.evaluate(QRELS, LLM, ["AP"]).notes))
-    ]
+    assert result.stderr.splitlines() == [f"note: {note}" for note in sentences(cf.evaluate(QRELS, LLM, ["AP"]).notes)]
     assert result.stderr
 
 

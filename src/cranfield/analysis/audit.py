@@ -345,12 +345,12 @@ class Auditor:
         size = len(run.length) + len(run.unjudged_queries)
         seen, there = np.zeros((2, size))
         without_answer, silent = np.zeros((2, size), bool)
-        for queries, batch in run.batches(column.alignment):
-            ranking = measure.ordered(batch)
+        for queries, rankings in run.rankings(column.alignment):
+            ranking = measure.ordered(rankings)
             seen[queries] = summed(ranking.judged * ranking.mean_over(count, k))
             there[queries] = ranking.length if k is None else np.minimum(ranking.length, k)
-            without_answer[queries] = (ranking.R == 0) | (batch.nil_grade > 0)
-            silent[queries] = batch.length == batch.nil.sum(axis=1)
+            without_answer[queries] = (ranking.R == 0) | (rankings.nil_grade > 0)
+            silent[queries] = rankings.length == rankings.count(rankings.nil)
         return seen, there, without_answer, silent
 
 

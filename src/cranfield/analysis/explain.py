@@ -141,8 +141,8 @@ def explain(
     name = judgments.queries[wanted]
     if alignment.length[wanted] < 0:
         raise InputError([f"{read.source_name or read.name}: there is no query `{name}` in it"])
-    rows, batch = next((rows, batch) for rows, batch in alignment.batches if wanted in rows)
-    seen = settled(asked.ordered(batch.rows(np.flatnonzero(rows == wanted))), asked.views)
+    rankings = next(rankings for rankings in alignment.rankings if wanted in rankings.query)
+    seen = settled(asked.ordered(rankings.rankings(np.flatnonzero(rankings.query == wanted))), asked.views)
     return _explained(read, alignment.aligner, asked, seen, name)
 
 

@@ -302,7 +302,7 @@ class _Report:
 
     def _grade_strings(self, line: Line) -> Strings:
         """The grades of the first documents of each query, a sign for each."""
-        batches = [(rows, settled(ordered(b, Gains(), self.views), self.views)) for rows, b in self.alignment.batches]
+        batches = [(r.query, settled(ordered(r, Gains(), self.views), self.views)) for r in self.alignment.rankings]
         length = np.zeros(len(self.ids), np.int64)
         for rows, batch in batches:
             length[rows] = np.clip(line.numbers[0], 0, batch.length)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, count, islice
+from itertools import chain, count, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -224,18 +224,17 @@ class Evaluator:
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The value of each query that counts and each measure of one run; NaN where it is undefined."""
         scores = self._single(run)
-        values = np.array([scores[column].value for column in self.columns])
-        counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+        values = [scores[column].value for column in self.columns]
         labels = [column.label for column in self.columns]
         names: Sequence[str] = self._queries
-        if len(counted) > len(names):
+        if self.policy.queries != "judged" or len(scores.unjudged_queries):
+            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
             names = [*names, *scores.unjudged_queries]
-        if not counted.all():
             rows = np.flatnonzero(counted)
-            values, names = values[:, rows], [names[q] for q in rows.tolist()]
-        return {
-            query: dict(zip(labels, row, strict=True)) for query, row in zip(names, values.T.tolist(), strict=False)
-        }
+            values, names = [column[rows] for column in values], [names[q] for q in rows.tolist()]
+        # Thousands of small dicts: without a loop in Python they take two thirds of the time.
+        rows_of_values = zip(*(column.tolist() for column in values), strict=True)
+        return dict(zip(names, map(dict, map(zip, repeat(labels), rows_of_values)), strict=True))
 
     def values(self, run: Any) -> Floats:
         """The values of all judged queries of one run as an array, (column, query), in the judgments' order."""

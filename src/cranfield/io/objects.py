@@ -54,7 +54,7 @@ def _frame(source: Any, kind: TableKind) -> Any:
 
 def _rankings(source: Mapping[Any, Any], location: Location) -> dict[str, dict[str, float]]:
     """The dict itself if it has the right shape; ids and scores are checked when they are used."""
-    if type(source) is dict and all(type(ranking) is dict for ranking in source.values()):
+    if type(source) is dict and set(map(type, source.values())) <= {dict}:
         return source
     _check_shape(source, location)
     return {query: dict(ranking) for query, ranking in source.items()}

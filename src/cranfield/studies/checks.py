@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans
+from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.measures import Measure
+from cranfield.ranking.rankings import Rankings
 from cranfield.statistics.correlation import SAME
 from cranfield.studies import saving, worlds
 from cranfield.studies.worlds import UNJUDGED, Kind, Worlds
@@ -149,8 +150,8 @@ class Checks:
             cutoff = k
         if length is not None:
             views = replace(views, depth=length if views.depth is None else min(length, views.depth))
-        batch = replace(some.batch)  # without what was made of it before: there are many cut-offs
-        return valued(replace(measure, cutoff=cutoff, views=views), batch)
+        rankings = replace(some.rankings, memo={})  # without what was made of it before: there are many cut-offs
+        return valued(replace(measure, cutoff=cutoff, views=views), rankings)
 
     def first(self, against: Booleans) -> tuple[int, int] | None:
         """The smallest world and k among those marked: fewest documents, then least k, then the first written."""
@@ -366,22 +367,22 @@ def _verdict(tested: Booleans, case: Case | None) -> Verdict:
     return Verdict(True if tested.any() else None)
 
 
-def valued(measure: Measure, batch: Batch) -> Floats:
+def valued(measure: Measure, rankings: Rankings) -> Floats:
     """A measure's scores; what goes wrong in a function that is not ours is told as an error of its file."""
     function = measure.definition.function
     if function.__module__.startswith("cranfield."):
-        return measure.values(batch).value
+        return measure.values(rankings).value
     place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
     try:
         with np.errstate(all="ignore"):
-            found = np.asarray(measure.values(batch).value, np.float64)
+            found = np.asarray(measure.values(rankings).value, np.float64)
     except CranfieldError:
         raise
     except Exception as error:
         raise InputError([f"{place}: {measure.symbol} fails: {type(error).__name__}: {error}"]) from error
-    if found.shape != batch.length.shape:
+    if found.shape != rankings.length.shape:
         raise InputError(
-            [f"{place}: {measure.symbol} returns an array of shape {found.shape}, not {batch.length.shape}"],
+            [f"{place}: {measure.symbol} returns an array of shape {found.shape}, not {rankings.length.shape}"],
             hint="a measure returns one score for each query, most often a sum over axis=1",
         )
     return found

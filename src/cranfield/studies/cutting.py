@@ -46,8 +46,8 @@ class Lists:
     def by_depth(self, measure: Measure) -> Floats:
         """The score of every query with its list cut at every depth: (query, depth), from no document to all."""
         table = np.zeros((len(self.length), int(self.length.max(initial=0)) + 1))
-        for queries, batch in self.alignment.batches:
-            seen = slim(measure.ordered(batch))
+        for rankings in self.alignment.rankings:
+            queries, seen = rankings.query, slim(measure.ordered(rankings))
             for row, depth, cut in cuts(seen):
                 table[queries[row], depth] = measure.scored(cut).value
             beyond = np.minimum(np.arange(table.shape[1]), seen.length[:, None])
@@ -67,7 +67,7 @@ class Lists:
 def slim(batch: Batch) -> Batch:
     """The batch without what no measure looks at once gains are known: rows of it are copied many times."""
     some = max(int((batch.ideal > 0).sum(axis=1).max(initial=0)), 1)
-    return replace(batch, pool=batch.pool[:, :1], ideal=batch.ideal[:, :some])
+    return batch.changed(ideal=batch.ideal[:, :some])
 
 
 def cuts(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]]:
@@ -82,13 +82,13 @@ def cuts(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]]:
         inside = ~np.isnan(batch.grade) & (batch.start < d[-1])
         part = head(batch, max(int(inside.sum(axis=1).max(initial=0)), 1)).rows(q)
         keep = ~np.isnan(part.grade) & (part.start < d[:, None])
-        yield q, d, replace(part.only(keep), length=d)
+        yield q, d, part.only(keep).changed(length=d)
         begin = end
 
 
 def head(batch: Batch, columns: int) -> Batch:
     """The first columns of every row."""
-    return replace(batch, **{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
+    return batch.changed(**{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)

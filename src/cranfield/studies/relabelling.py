@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from cranfield.alignment import Alignment
-from cranfield.batch import Batch, Booleans, Key, ragged, ungained
+from cranfield.batch import Booleans, Key
 from cranfield.corpus.judged import Reading
 from cranfield.corpus.rereading import Partial, Rereading
 from cranfield.data import Floats, Integers, Judgments, Labels
@@ -23,9 +22,8 @@ from cranfield.evaluation.columns import AlignmentKey
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.run_scores import check_measurable
 from cranfield.measures import Measure
-from cranfield.ranking.tie_rules import Position
+from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Position, Rankings
 from cranfield.subtopics import Subtopics
-from cranfield.views import Gains
 
 # Cells of a batch that are worked on at a time: what a processor's cache holds.
 CELLS = 1 << 15
@@ -59,43 +57,11 @@ class Shelf:
     by_id: Integers
     by_input: Integers
 
-    def batch(self, labelled: Labelled) -> Batch:
+    def rankings(self, labelled: Labelled) -> Rankings:
         """The lists as measures see them when only some judgments are known."""
         chosen = np.flatnonzero(labelled.keep[self.document])
-        row, document = self.row[chosen], self.document[chosen]
-        counts = np.bincount(row, minlength=len(self.lists))
-        shape = len(self.lists), max(int(counts.max(initial=0)), 1)
-        cell = row * shape[1] + ragged(counts)[1]
-
-        def laid(values: Any, empty: float) -> Any:
-            table = np.full(shape, empty, values.dtype)
-            table.reshape(-1)[cell] = values
-            return table
-
-        size = self.size[chosen]
-        tied = bool((size > 1).any())
-        none = np.zeros(shape, np.int64)
-        batch = ungained(
-            laid(labelled.grade[document], np.nan),
-            laid(self.start[chosen], 0),
-            laid(size, 1) if tied else none + 1,
-            laid(self.by_id[chosen], 0) if tied else none,
-            laid(self.by_input[chosen], 0) if tied else none,
-            self.length,
-            labelled.everything.pool[self.query, :1],
-            labelled.top,
-        )
-        return replace(
-            batch,
-            query=self.query,
-            document=batch.document if labelled.anonymous else laid(document, -1),
-            subtopics=labelled.subtopics,
-            reading=labelled.reading,
-            pooled={
-                gains: (ideal[self.query], relevant[self.query], nonrelevant[self.query], mass[self.query])
-                for gains, (ideal, relevant, nonrelevant, mass) in labelled.pooled.items()
-            },
-        )
+        columns = {name: getattr(self, name)[chosen] for name in COLUMNS}
+        return Rankings(labelled.pool, **columns, length=self.length, pool_row=self.query)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +74,8 @@ class Labelled:
     judgments: Judgments
     grade: Floats
     keep: Booleans
-    gains: frozenset[Gains]
     by_subtopic: bool
     reading: Reading | None = None
-
-    @property
-    def anonymous(self) -> bool:
-        """Whether nobody will ask which documents these are."""
-        return self.subtopics is None and self.reading is None
 
     @cached_property
     def judged(self) -> Integers:
@@ -128,23 +88,11 @@ class Labelled:
         return float(max(self.grade[self.keep].max(initial=0), 0))
 
     @cached_property
-    def everything(self) -> Batch:
-        """A row for each query, with no document retrieved."""
-        row, place = ragged(self.judged)
-        pool = np.full((len(self.judged), max(int(self.judged.max(initial=0)), 1)), np.nan)
-        pool[row, place] = self.grade[self.keep]
-        none = np.zeros((len(pool), 1), np.int64)
-        return ungained(np.full(none.shape, np.nan), none, none + 1, none, none, none[:, 0], pool, self.top)
-
-    @cached_property
-    def pooled(self) -> dict[Gains, tuple[Floats, Floats, Floats, Floats]]:
-        """For each way of seeing grades: ideal gains, R, N and the mass of gains, by query."""
-        found = {}
-        for gains in self.gains:
-            seen = gains(self.everything)
-            wide = max(int(seen.R.max(initial=0)), 1)  # below its last document the ideal has no gain to look at
-            found[gains] = np.ascontiguousarray(seen.ideal[:, :wide]), seen.R, seen.N, seen.mass
-        return found
+    def pool(self) -> Pool:
+        """All documents that measures hear of, by query."""
+        judged = Judged(self.grade, self.top, None, self.subtopics, self.reading)
+        queries = np.arange(len(self.judged))
+        return Pool.of(judged, np.repeat(queries, self.judged), np.flatnonzero(self.keep), queries)
 
     @cached_property
     def subtopics(self) -> Subtopics | None:
@@ -212,18 +160,17 @@ class Relabeller:
         """
         known = np.zeros(len(self.aligner.grade), bool)
         known[self.place] = True if keep is None else keep
-        gains = frozenset(measure.gains for measure in self.measures)
         by_subtopic = any(measure.definition.subtopics for measure in self.measures)
-        labelled = Labelled(self.aligner.judgments, self.aligner.grade, known, gains, by_subtopic)
+        labelled = Labelled(self.aligner.judgments, self.aligner.grade, known, by_subtopic)
         queries = len(self.judgments.queries)
         values = np.full((len(self.measures), len(self.evaluation.runs) * queries), np.nan)
         for seen, measures in self._seen(labelled):
             for order, shelves in self.shelves.items():
                 mine = [m for m in self.orders[order] if m in measures]
                 for shelf in shelves if mine else ():
-                    batch = shelf.batch(seen)
+                    rankings = shelf.rankings(seen)
                     for m in mine:
-                        values[m, shelf.lists] = self.measures[m].values(batch, seed=self.seed).value
+                        values[m, shelf.lists] = self.measures[m].values(rankings, seed=self.seed).value
         table = values.reshape(len(self.measures), len(self.evaluation.runs), queries).transpose(1, 0, 2)
         return np.where(labelled.judged > 0, table, np.nan)
 

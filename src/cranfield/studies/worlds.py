@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans, ungained
+from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
 from cranfield.errors import UsageError
+from cranfield.ranking.rankings import Rankings, from_tables
 from cranfield.subtopics import Subtopics
 
 MOST = 1 << 18  # rankings that are tried at all
@@ -76,24 +77,16 @@ class Worlds:
         return self.start + np.where(tied, 2, 1)
 
     @cached_property
-    def batch(self) -> Batch:
+    def rankings(self) -> Rankings:
         """The worlds as queries, each with all its documents retrieved."""
-        judged = ~np.isnan(self.grade)
-        place = np.arange(self.documents) - self.start
-        spans = self.start, self.end - self.start, place, place
-        batch = ungained(self.grade, *spans, self.size, self.grade, self.top)
-        if any(kind.about for kind in self.kinds):
-            document = np.cumsum(self.kind >= 0).reshape(self.kind.shape) - 1
-            batch = replace(
-                batch,
-                query=np.arange(len(self.size)),
-                document=np.where(judged, document, -1),
-                subtopics=self._subtopics(document),
-            )
-        return batch.only(judged)
+        position = np.arange(self.documents) - self.start
+        subtopics = self._subtopics() if any(kind.about for kind in self.kinds) else None
+        spans = self.start, self.end - self.start, position
+        return from_tables(self.grade, *spans, self.size, self.top, subtopics=subtopics)
 
-    def _subtopics(self, document: Integers) -> Subtopics:
-        there = self.kind >= 0
+    def _subtopics(self) -> Subtopics:
+        there = ~np.isnan(self.grade)
+        document = np.cumsum(there).reshape(self.kind.shape) - 1
         pairs = [(k, s) for k, kind in enumerate(self.kinds) for s in sorted(kind.about)]
         rows = [document[self.kind == k] for k, _ in pairs]
         subtopic = np.repeat([s for _, s in pairs], [len(found) for found in rows])
@@ -104,7 +97,7 @@ class Worlds:
             Strings.of(map(str, range(int(subtopic.max(initial=0)) + 1))),
         )
         names = [str(rank) for rank in np.nonzero(there)[1].tolist()]
-        begin = np.concatenate([[0], np.cumsum(self.size)])
+        begin = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         queries = Strings.of(map(str, range(len(begin) - 1)))
         judgments = Judgments("worlds", queries, begin, Strings.of(names), self.grade[there], label)
         return Subtopics(judgments, self.top)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.batch import from_ranking
 from cranfield.evaluation.notes import sentences
+from cranfield.ranking.rankings import from_ranking
 from every_measure import GAINING, NAMES, VARIANTS, missed, orders, rankings, same
 
 

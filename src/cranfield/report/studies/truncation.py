@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cranfield.batch import from_ranking
 from cranfield.measures import parse
+from cranfield.ranking.rankings import from_ranking
 from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, column, exchanged, sheet
 from cranfield.report.sheet import Cell
@@ -101,8 +101,9 @@ def table1(digits: int = 3) -> Page:
     rows = []
     for ranking, relevant in RANKINGS:
         grades = [int(sign) for sign in ranking]
-        batch = from_ranking(grades, missed=[1] * (relevant - sum(grades)))
-        values = [terminate(Gains("binary")(batch)).tail[0], *(m.values(batch).value[0] for m in measures.values())]
+        listed = from_ranking(grades, missed=[1] * (relevant - sum(grades)))
+        end = terminate(listed.batch(Gains("binary"), None)).tail[0]
+        values = [end, *(m.values(listed).value[0] for m in measures.values())]
         rows.append(((f"“{ranking}”", f"R = {relevant}"), [Cell(shown(float(value), digits)) for value in values]))
     return Page(
         "Truncated rankings and their scores with a terminal document, p = 0.5 (Liu et al., SIGIR 2016, Table 1)",
