@@ -1,4 +1,4 @@
-"""Reading and writing: one way in for runs and judgments, whatever their format, and one way out.
+"""Reading and writing: one way in for runs, judgments and texts, whatever their format, and one way out.
 
 A source is a path (compressed or not), "-" for standard input, a binary file object, a nested dict, a data frame,
 ``irds:DATASET``, or a folder with a known layout. The content of a file decides its format; see `detect`.
@@ -12,13 +12,24 @@ from typing import Any
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
+from cranfield.io.collection import read_texts
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.runs import check, join, load
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.io.write import write_qrels, write_run
 
-__all__ = ["check_qrels", "check_run", "join", "load", "read_qrels", "read_run", "write_qrels", "write_run"]
+__all__ = [
+    "check_qrels",
+    "check_run",
+    "join",
+    "load",
+    "read_qrels",
+    "read_run",
+    "read_texts",
+    "write_qrels",
+    "write_run",
+]
 
 
 def read_run(source: Any, *, name: str | None = None, columns: Columns = None) -> Run:
