@@ -27,6 +27,21 @@ from cranfield.measures import parse
 from cranfield.ranking.tie_rules import Ties
 
 
+def equivalent(measure: Any) -> str:
+    """The measure here that has ir_measures' own value: where the two define it differently, theirs."""
+    text = str(measure)
+    if measure.NAME == "ERR":  # grades go up to 4 there
+        return text.replace("ERR", "ERR(max=4)")
+    if measure.NAME == "Judged":  # of what was retrieved, where that is less than k
+        return text.replace("Judged", "Judged(of='retrieved')")
+    if measure.NAME == "SetF" and "beta" in measure.params:  # it is beta squared there, as in trec_eval
+        return str(measure(beta=math.sqrt(measure["beta"])))
+    if measure.NAME == "Compat":  # overlaps are summed to the end of the longer list there
+        inside = ", ".join([*(f"{name}={value!r}" for name, value in measure.params.items()), "depth=None"])
+        return f"Compat({inside})"
+    return text
+
+
 class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
     """Judgments read once, for any number of runs."""
 
@@ -47,13 +62,16 @@ class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
         answered = {query: documents for query, documents in scores.items() if query in self.qrel_qids}
-        names = [str(m) for m in self.measures]
+        names = [equivalent(m) for m in self.measures]
         found = evaluate(self.qrels, answered, names, ties=self.ties, queries="both")
         columns = dict(zip(dict.fromkeys(names), range(len(found.measures)), strict=True))
         for q in found.counted[0].nonzero()[0].tolist():
             for measure, name in zip(self.measures, names, strict=True):
                 value = float(found.values[0, columns[name], q])
-                value = measure.DEFAULT if math.isnan(value) else value
+                if math.isnan(value):
+                    if measure.NAME == "Accuracy":  # ir_measures gives no value there
+                        continue
+                    value = measure.DEFAULT
                 yield ir_measures.Metric(query_id=found.queries[q], measure=measure, value=value)
 
 
