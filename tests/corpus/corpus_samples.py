@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from corpus_texts import TEXTS as TEXTS
 from hypothesis import strategies as st
 
+from corpus_texts import TEXTS as TEXTS
 from cranfield.corpus import Corpus
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

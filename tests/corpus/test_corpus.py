@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from corpus_texts import TEXTS, frequencies, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpus_texts import TEXTS, frequencies, vectors
 from cranfield.corpus import Corpus, Settings
 from cranfield.errors import CranfieldError, InputError
 
