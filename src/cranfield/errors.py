@@ -1,4 +1,4 @@
-"""One exception family: what is wrong, where, what was expected, what to do."""
+"""Exceptions: what is wrong, where, what was expected, and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class CranfieldError(Exception):
-    """What every error of this package is; ``str()`` of it is fit to be shown to a person."""
+    """The base class of all errors; ``str()`` gives a message for users."""
 
     exit_code = 1
 
@@ -20,7 +20,7 @@ class CranfieldError(Exception):
 
 
 class InputError(CranfieldError):
-    """Runs or judgments that cannot be read as they are; holds every fault found, not only the first."""
+    """Runs or judgments with errors; ``faults`` holds the first of them, ``total`` counts all."""
 
     SHOWN = 20
 
@@ -29,24 +29,24 @@ class InputError(CranfieldError):
         self.total = len(faults) if total is None else total
         lines = list(self.faults)
         if self.total > len(lines):
-            lines.append(f"... and {self.total - len(lines):,} more faults")
+            lines.append(f"... and {self.total - len(lines):,} more errors")
         super().__init__("\n".join(lines), hint=hint)
 
 
 class MeasureError(CranfieldError):
-    """A measure name that means nothing here, or a parameter that it cannot take."""
+    """An unknown measure, or a parameter value that it does not accept."""
 
     exit_code = 2
 
 
 class UsageError(CranfieldError):
-    """An argument that has no meaning: an unknown tie rule, a policy that does not exist."""
+    """An invalid argument or option."""
 
     exit_code = 2
 
 
 class MissingDependency(CranfieldError):
-    """An optional package is needed for what was asked."""
+    """An optional package is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package", hint=f"pip install 'cranfield[{extra}]'")

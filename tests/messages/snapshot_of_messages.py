@@ -44,7 +44,6 @@ INPUTS = {
     "odd.txt": "q1 0 d1 1\nq2 0 d1 0\nq3 0 d9 -1\nq1 0 d1 1\n",
     "tied.run": "q1 Q0 d1 1 1 t\nq1 Q0 d2 2 1 t\nq5 Q0 d1 1 1 t\n",
     "one.run": "q1 Q0 d1 1 2.5 one\n",
-    "both.txt": "q1 0 1 1\n",
     "broken.json": '{"q1": {"d1": 1}',
     "measures.py": "raise ValueError('no')\n",
     "zscores.txt": "q1 map 0.5\n",
@@ -134,7 +133,6 @@ ERRORS = (
     "cite xyzzy",
     "measures --family xyzzy",
     "convert - x.run",
-    "convert both.txt x.run",
     "convert empty.run x.run",
     "properties",
     "properties AP --table2",
@@ -191,10 +189,7 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
 FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
 NOTES = (
     *(Note("queries_counted", values={"counted": counted, "queries": 8}) for counted in ("judged", "both", "run")),
-    *(
-        Note("undefined", None, "AP", {"queries": FEW, "policy": policy})
-        for policy in ("skip", "zero", "one", "error")
-    ),
+    *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
     *(Note("subtopic_grades", None, measure, {"judgments": "qrels"}) for measure in ("AP", "nDCG@10")),
     Note("corpus_unused"),
     Note("unweighted_queries", values={"name": "weights", "queries": MANY}),
@@ -320,6 +315,6 @@ def _report() -> Iterator[str]:
     page, script = (files("cranfield.report.html").joinpath(name).read_text() for name in ("page.html", "app.js"))
     texts = re.findall(r">([^<>{}]*[A-Za-z][^<>{}]*)<", page)
     yield "HTML report, page\n" + "".join(f"{' '.join(text.split())}\n" for text in texts if text.strip())
-    quoted = [text for line in script.splitlines() if not line.strip().startswith("//")
-              for text in re.findall(r"\"([^\"]* [^\"]*)\"|`([^`]* [^`]*)`", line)]
-    yield "HTML report, script\n" + "".join(f"{a or b}\n" for a, b in quoted)
+    begin = script.index("const TEXT = {")
+    lines = script[begin : script.index("\n  };", begin)].splitlines()[1:]
+    yield "HTML report, script\n" + "".join(f"{line.strip()}\n" for line in lines)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.analysis.significance import Outcome, Settings, test_pairs
+from cranfield.analysis.significance import ComparisonSettings, MeasureComparison, test_pairs
 from cranfield.data import Floats, Integers
 from cranfield.engines.totals import packed, texts
 from cranfield.errors import CranfieldError
@@ -25,7 +25,7 @@ from cranfield.formats.optional import optional
 class Match:
     """What every task of a comparison is told."""
 
-    settings: Settings
+    settings: ComparisonSettings
     runs: tuple[str, ...]
     pairs: Integers
     undefined: Undefined
@@ -39,7 +39,7 @@ class Verdict:
     or more have a value in every run, unless it is an error.
     """
 
-    outcome: Outcome | CranfieldError | None
+    outcome: MeasureComparison | CranfieldError | None
     used: npt.NDArray[np.uint8]
     count: int
     queries: Sequence[str]
@@ -56,7 +56,7 @@ def verdicts(match: Match, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _verdict(match: Match, x: Floats, used: npt.NDArray[np.bool_], queries: Sequence[str]) -> Verdict:
-    outcome: Outcome | CranfieldError | None = None
+    outcome: MeasureComparison | CranfieldError | None = None
     try:
         if x.shape[1] > 1:
             outcome = test_pairs(x, match.pairs, match.settings)

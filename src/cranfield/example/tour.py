@@ -13,7 +13,7 @@ from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.scores import Scores
 from cranfield.report.compare import leaderboard
-from cranfield.report.sheet import Cell, Look, Row, Sheet
+from cranfield.report.sheet import Cell, Layout, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
 
 
@@ -47,7 +47,7 @@ def tour() -> Iterator[Stop]:
         "Visitors put eight questions to a lighthouse museum, and four systems answer. Means are over the queries "
         "where a measure is defined; the last column says how many these are.",
         'cranfield eval qrels.txt *.run -m "AP nDCG@10 RR P@5"',
-        Look().sheet(scored(["AP", "nDCG@10", "RR", "P@5"])),
+        Layout().sheet(scored(["AP", "nDCG@10", "RR", "P@5"])),
     )
     tied = [f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")]
     yield Stop(
@@ -56,7 +56,7 @@ def tour() -> Iterator[Stop]:
         "a score. Their order is then chance. trec_eval settles it by document id; `expected` is the mean over all "
         "orders; `best` and `worst` are how far luck could go.",
         f'cranfield eval qrels.txt *.run -m "{" ".join(tied)}"',
-        Look().sheet(scored(tied)),
+        Layout().sheet(scored(tied)),
     )
     yield Stop(
         "3. A query that nothing answers",
@@ -71,7 +71,7 @@ def tour() -> Iterator[Stop]:
         "not relevant; `condensed` leaves them out; the residual of RBP is how much higher it would be if all of them "
         "were relevant.",
         'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
-        Look().sheet(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
+        Layout().sheet(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
     )
 
     silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]
@@ -80,7 +80,7 @@ def tour() -> Iterator[Stop]:
         "quiet stops when it has nothing more to say, and says nothing at all of q8. A plain measure never rewards "
         "that. With `terminal` the end of a list is an answer: that no more is relevant.",
         f'cranfield eval qrels.txt *.run -m "{" ".join(silent)}"',
-        Look().sheet(scored(silent)),
+        Layout().sheet(scored(silent)),
     )
     yield Stop(
         "6. Is one really better?",
@@ -94,7 +94,7 @@ def tour() -> Iterator[Stop]:
         "7. Questions with several meanings",
         "Judgments may say what a document is about. These measures reward a list that covers many subtopics early.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(several)}"',
-        Look().sheet(scored(several, qrels=example.DIVERSITY)),
+        Layout().sheet(scored(several, qrels=example.DIVERSITY)),
     )
     reading = ["DELTARB@5", "ABSRB@5"]
     yield Stop(
@@ -102,16 +102,16 @@ def tour() -> Iterator[Stop]:
         "These compare the words of a list with those of the relevant documents, subtopic by subtopic, so that a "
         "document that nobody judged earns what it is worth. `cranfield explain` says which words did it.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(reading)}" --corpus documents.jsonl',
-        Look().sheet(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
+        Layout().sheet(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
     )
 
 
 def policies(scores: Scores) -> Sheet:
     """The mean of AP under each treatment of undefined values, beside what was retrieved for the barren query."""
-    look, barren = Look(), scores.queries.index("q8")
+    layout, barren = Layout(), scores.queries.index("q8")
     names: tuple[Undefined, ...] = ("skip", "zero", "one")
     rows = []
     for r, run in enumerate(scores.runs):
-        means = [Cell(look.number(replace(scores, undefined=name).summary(r, 0))) for name in names]
-        rows.append(Row((run,), (Cell(look.number(scores.values[r, 1, barren], count=True)), *means)))
+        means = [Cell(layout.number(replace(scores, undefined=name).summary(r, 0))) for name in names]
+        rows.append(Row((run,), (Cell(layout.number(scores.values[r, 1, barren], count=True)), *means)))
     return Sheet(("run",), ("retrieved for q8", *(f"AP, {name}" for name in names)), tuple(rows))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.analysis.compare import Comparison, build_comparison, comparable, enough, paired
-from cranfield.analysis.significance import Outcome, check_settings
+from cranfield.analysis.significance import MeasureComparison, check_settings
 from cranfield.engines.contests import Match, Verdict, verdicts
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.columns import Column
@@ -45,7 +45,7 @@ def compared(
     everything = list(found[0].queries)
     masks = [np.unpackbits(one.used, count=one.count).astype(bool) for one in found]
     queries = [tuple(name for name, used in zip(everything, mask, strict=True) if used) for mask in masks]
-    outcomes: list[Outcome] = []
+    outcomes: list[MeasureComparison] = []
     for measure, used, one in zip(measures, queries, found, strict=True):
         enough(measure, len(used), len(everything))
         if isinstance(one.outcome, CranfieldError):
