@@ -205,7 +205,7 @@
   function showPair() {
     const { measure: m, a, b } = state, pair = pairResult(m, a, b);
     if (!pair) {
-      $("contest").textContent = runs.length < 2 ? TEXT.oneRun : a === b ? TEXT.sameRun : TEXT.notTested(measures[m]);
+      $("pair").textContent = runs.length < 2 ? TEXT.oneRun : a === b ? TEXT.sameRun : TEXT.notTested(measures[m]);
       return;
     }
     const n = pairs.queries[m], same = n - pair.wins - pair.losses;
@@ -218,7 +218,7 @@
       TEXT.p(chance(pair.p), chance(pair.corrected)),
     ].join("; ");
     const warning = causes ? ` ${causes[0].toUpperCase()}${TEXT.reversible(causes.slice(1))}` : "";
-    $("contest").textContent = `${runs[a]} ${verdict} ${runs[b]}: ${details}. ${TEXT.wins(pair.wins, same, pair.losses)}${warning}`;
+    $("pair").textContent = `${runs[a]} ${verdict} ${runs[b]}: ${details}. ${TEXT.wins(pair.wins, same, pair.losses)}${warning}`;
   }
   chart("chart-pairs", Math.max(380, Math.min(760, runs.length * 15)), (t) => {
     const m = state.measure, order = byMean(m), rows = [];
