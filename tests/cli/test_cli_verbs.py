@@ -139,12 +139,12 @@ def test_demo_walks_and_writes_nothing(call: Call, tmp_path: Path, monkeypatch: 
     assert re.findall(r"^\d\. (.+)$", result.stdout, re.MULTILINE) == [
         "Scores",
         "Ties",
-        "A query that nothing answers",
-        "Documents that nobody judged",
+        "A query without relevant documents",
+        "Unjudged documents",
         "Lists that end",
-        "Is one really better?",
-        "Questions with several meanings",
-        "Judging by reading",
+        "Significance",
+        "Diversity",
+        "Document text",
     ]
     assert list(tmp_path.iterdir()) == []
 

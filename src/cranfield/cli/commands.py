@@ -5,6 +5,7 @@ A verb's module is imported only when the verb is called: reading one run should
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import ClassVar
 
@@ -22,6 +23,8 @@ SECTIONS = {
     "Spark": ("engine", "master", "scores"),
     "Output": ("all_pairs", "digits", "format", "output", "figures"),
 }
+# How click writes the range of a number, which the error for a wrong number names as well.
+RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")
 SECTION_OF = {name: title for title, names in SECTIONS.items() for name in names}
 
 
@@ -31,8 +34,10 @@ class Verb(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{title: [] for title in SECTIONS}}
         for param in self.get_params(ctx):
-            if (record := param.get_help_record(ctx)) is not None:
-                groups[SECTION_OF.get(param.name or "", "Options")].append(record)
+            record = param.get_help_record(ctx)
+            if isinstance(param, click.Option) and record is not None:
+                name, text = record
+                groups[SECTION_OF.get(param.name or "", "Options")].append((name, RANGE.sub("", text)))
         for title, records in groups.items():
             if records:
                 with formatter.section(title):

@@ -29,7 +29,7 @@ class Range:
             return f"from {_shown(self.low)} to {_shown(self.high)}"
         limits = []
         if math.isfinite(self.low):
-            limits.append(f"{'at least' if self.closed[0] == '[' else 'greater than'} {_shown(self.low)}")
+            limits.append(f"{'of at least' if self.closed[0] == '[' else 'greater than'} {_shown(self.low)}")
         if math.isfinite(self.high):
             limits.append(f"{'at most' if self.closed[1] == ']' else 'less than'} {_shown(self.high)}")
         return " and ".join(limits)

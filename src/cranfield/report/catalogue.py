@@ -24,6 +24,7 @@ MEANING = {
     "rel": "the lowest grade that counts as relevant",
     "gain": "how grades are mapped to gains",
     "max": "the top grade, by which gains are scaled (by default the highest grade in the judgments)",
+    "min": "the grade whose gain is scaled to 0",
     "norm": "divide by the number of relevant documents (R), or by at most k (min)",
     "discount": "log2 discounts from rank 2, jk from rank `base`",
     "base": "the base of the logarithm",
