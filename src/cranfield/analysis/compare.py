@@ -102,7 +102,7 @@ class Comparison:
     seed: int
     notes: tuple[str, ...] = ()
 
-    def doubted(self, swaps: Sequence[Swap]) -> Comparison:
+    def with_swaps(self, swaps: Sequence[Swap]) -> Comparison:
         """The same comparison, each pair with what could reverse it; ``swaps`` are of the same runs and measures."""
         causes: dict[tuple[str, frozenset[str]], list[Cause]] = {}
         for swap in swaps:
@@ -210,7 +210,7 @@ def compare(
         )
     if isinstance(qrels, Scores):
         comparison = compare_scores(qrels, settings, baseline, progress)
-        return comparison if audit is None else comparison.doubted(audit.swaps)
+        return comparison if audit is None else comparison.with_swaps(audit.swaps)
     if isinstance(qrels, Evaluation):
         evaluation = qrels
     elif run is None or measures is None:
@@ -235,15 +235,15 @@ def compare_evaluation(
 ) -> Comparison:
     """`compare` of runs that were already read; ``reversals``: find what could reverse each difference."""
     comparison = compare_scores(evaluation.scores, settings, baseline, progress)
-    return comparison.doubted(reversible(evaluation)) if reversals else comparison
+    return comparison.with_swaps(reversible(evaluation)) if reversals else comparison
 
 
 def compare_scores(
     scores: Scores, settings: ComparisonSettings, baseline: str | None = None, progress: Progress | None = None
 ) -> Comparison:
     """`compare` of scores: significance, intervals and effect sizes."""
-    pairs = paired(scores.runs, baseline)
-    comparable(scores.columns)
+    pairs = run_pairs(scores.runs, baseline)
+    check_comparable(scores.columns)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
     matched = [_matched(scores, m, len(all_queries)) for m in range(len(scores.measures))]
     outcomes = []
@@ -255,7 +255,7 @@ def compare_scores(
     return build_comparison(settings, scores.runs, scores.measures, baseline, all_queries, used, outcomes)
 
 
-def paired(runs: Sequence[str], baseline: str | None) -> Integers:
+def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
     """The runs of every pair, or of each and the baseline, (pair, 2)."""
     if len(runs) < 2:
         raise UsageError("compare needs at least two runs", hint="only one run was given")
@@ -267,7 +267,7 @@ def paired(runs: Sequence[str], baseline: str | None) -> Integers:
     return np.array([(r, at) for r in range(len(runs)) if r != at])
 
 
-def comparable(columns: Sequence[Column]) -> None:
+def check_comparable(columns: Sequence[Column]) -> None:
     """Raise if a measure has no value of its own for a query."""
     for column in columns:
         if column.aggregate == "geometric":
@@ -277,7 +277,7 @@ def comparable(columns: Sequence[Column]) -> None:
             )
 
 
-def enough(measure: str, used: int, of: int) -> None:
+def check_query_count(measure: str, used: int, of: int) -> None:
     """Raise if too few queries have a value in every run."""
     if used < 2:
         raise InputError(
@@ -289,7 +289,7 @@ def enough(measure: str, used: int, of: int) -> None:
 def _matched(scores: Scores, measure: int, of: int) -> tuple[Floats, tuple[str, ...]]:
     """The values (run, query) of a measure, over the queries for which every run has one, sorted by id."""
     values, both = scores.matched(measure)
-    enough(scores.measures[measure], len(both), of)
+    check_query_count(scores.measures[measure], len(both), of)
     names = [scores.queries[q] for q in both]
     order = sorted(range(len(names)), key=names.__getitem__)
     return values[:, order], tuple(names[q] for q in order)
@@ -308,7 +308,7 @@ def build_comparison(
 
     ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared.
     """
-    pairs, test = paired(runs, baseline), settings.test
+    pairs, test = run_pairs(runs, baseline), settings.test
     p: dict[Test, Floats] = {name: np.array([outcome.p[name] for outcome in outcomes]) for name in settings.tests}
     fields = [name for name in MeasureComparison._fields if name not in ("p", "anova")]
     arrays: dict[str, Any] = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in fields}

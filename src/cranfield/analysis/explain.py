@@ -215,8 +215,8 @@ def _judged(aligner: Aligner, row: int) -> dict[str, float] | None:
         return None
     if labels is None:
         return {"": float(aligner.grade[row])}
-    mine = np.flatnonzero(labels.document == row)
-    return {labels.names[int(labels.subtopic[i])]: float(labels.grade[i]) for i in mine}
+    judged = np.flatnonzero(labels.document == row)
+    return {labels.names[int(labels.subtopic[i])]: float(labels.grade[i]) for i in judged}
 
 
 class WordContributions:
@@ -237,12 +237,12 @@ class WordContributions:
 
     def at(self, rank: int, subtopic: int) -> tuple[Word, ...]:
         """The words of the document at a rank, with their contributions to the coverage of a subtopic."""
-        mine = np.flatnonzero(self.read.cell == rank)
-        row = self.read.row[mine]
+        cells = np.flatnonzero(self.read.cell == rank)
+        row = self.read.row[cells]
         length = self.words.length[self.documents][: rank + 1]
         # A longer text makes every word less likely: a penalty that is shared by all occurrences.
         penalty = np.log1p(length[rank] / (length[:rank].sum() + self.mu))
         cost = penalty * self.words.count[row] / max(length[rank], 1)
-        change = (self.share[mine, subtopic] * self.read.rise[mine] - cost) / self.distance[subtopic]
+        change = (self.share[cells, subtopic] * self.read.rise[cells] - cost) / self.distance[subtopic]
         order = np.argsort(-np.abs(change), kind="stable")
         return tuple(Word(self.terms[int(self.words.term[row[i]])], float(change[i])) for i in order)

@@ -92,7 +92,7 @@ def tour() -> Iterator[Stop]:
     several = ["alpha_nDCG@5", "ERR_IA@5", "StRecall@5"]
     yield Stop(
         "7. Diversity",
-        "Judgments can name the subtopics of a document. These measures reward rankings that cover many subtopics early.",
+        "Judgments can name subtopics. These measures reward rankings that cover many subtopics early.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(several)}"',
         Layout().sheet(scored(several, qrels=example.DIVERSITY)),
     )

@@ -58,17 +58,17 @@ def latex(page: Page) -> str:
 
 
 def comma_separated(page: Page) -> str:
-    """Rows under a comment; what other formats show beside or below a number gets its own column."""
+    """Rows under a comment; what other formats show has_aside or below a number gets its own column."""
     sheet = page.sheet
-    beside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
+    has_aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     head = [" ".join(name.split()) for name in sheet.columns]
     writer.writerow(
-        [*sheet.names, *(t for h, b in zip(head, beside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
+        [*sheet.names, *(t for h, b in zip(head, has_aside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
     )
     for row in sheet.rows:
-        cells = [t for c, b in zip(row.cells, beside, strict=True) for t in ([c.text, c.aside] if b else [c.text])]
+        cells = [t for c, b in zip(row.cells, has_aside, strict=True) for t in ([c.text, c.aside] if b else [c.text])]
         writer.writerow([*row.names, *("" if text == UNDEFINED else text for text in cells)])
     return f"# {page.title}\n{lines.getvalue()}"
 

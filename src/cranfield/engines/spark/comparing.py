@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison, build_comparison, comparable, enough, paired
+from cranfield.analysis.compare import Comparison, build_comparison, check_comparable, check_query_count, run_pairs
 from cranfield.analysis.significance import MeasureComparison, check_settings
 from cranfield.engines.contests import Match, Verdict, verdicts
 from cranfield.errors import CranfieldError
@@ -36,8 +36,8 @@ def compared(
     """`cranfield.compare` of a frame with columns measure (its place among ``columns``), query, run and value."""
     measures = [column.label for column in columns]
     asked = check_settings(**terms)
-    match = Match(asked, tuple(runs), paired(runs, baseline), undefined)
-    comparable(columns)
+    match = Match(asked, tuple(runs), run_pairs(runs, baseline), undefined)
+    check_comparable(columns)
     shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
     rows = shards.mapInArrow(_Verdicts(match), "name string, found binary").collect()
     by_measure: dict[int, Verdict] = {int(row["name"]): pickle.loads(bytes(row["found"])) for row in rows}
@@ -47,7 +47,7 @@ def compared(
     queries = [tuple(name for name, used in zip(everything, mask, strict=True) if used) for mask in masks]
     outcomes: list[MeasureComparison] = []
     for measure, used, one in zip(measures, queries, found, strict=True):
-        enough(measure, len(used), len(everything))
+        check_query_count(measure, len(used), len(everything))
         if isinstance(one.outcome, CranfieldError):
             raise one.outcome
         assert one.outcome is not None

@@ -222,7 +222,7 @@ class Scores:
         the findings, and the ids of the queries once.
         """
         found = compared(self._values, self.runs, self.plan.columns, self.plan.policy.undefined, baseline, **terms)
-        return found if audit is None else found.doubted(audit.swaps)
+        return found if audit is None else found.with_swaps(audit.swaps)
 
     def mean(self) -> MeanScores:
         """The means of every run, with what `cranfield.Scores` says of them."""

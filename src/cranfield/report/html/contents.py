@@ -61,7 +61,7 @@ def contents(
             pending = executor.submit(compare_scores, scores.only(comparable), settings)
         audit = audit_evaluation(evaluation)
         done()
-        comparison = None if pending is None else pending.result().doubted(audit.swaps)
+        comparison = None if pending is None else pending.result().with_swaps(audit.swaps)
     low, high = _limits(scores, policy.seed)
     audit = replace(audit, low=low, high=high)
     done()
