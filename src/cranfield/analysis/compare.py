@@ -272,7 +272,7 @@ def check_comparable(columns: Sequence[Column]) -> None:
     for column in columns:
         if column.aggregate == "geometric":
             raise UsageError(
-                f"{column.label} is a geometric mean over queries, so pairs of queries cannot be compared",
+                f"{column.label} is a geometric mean over queries and has no per-query values to compare",
                 hint="compare AP instead",
             )
 

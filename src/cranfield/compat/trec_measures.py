@@ -242,7 +242,7 @@ def _numbers(name: str, parameters: str, read: Callable[[str], float]) -> list[f
 
 def _distinct(name: str, numbers: Sequence[float]) -> list[float]:
     if len(set(numbers)) < len(numbers):
-        raise ParameterError(f"{name}: {_joined(numbers)} has the same cutoff twice")
+        raise ParameterError(f"`{name}.{_joined(numbers)}`: a cutoff is given twice")
     return sorted(numbers)
 
 

@@ -82,7 +82,7 @@ def _each(sentence: Callable[[Note], str]) -> Callable[[Sequence[Note]], list[st
 COUNTED = {
     "judged": "means are over all judged queries ({n})",
     "both": "means are over the judged queries that each run answers",
-    "run": "means are over all queries that each run answers",
+    "run": "means are over all queries in each run",
 }
 UNDEFINED = {"skip": "left out of the mean", "zero": "counted as 0", "one": "counted as 1", "error": "not allowed"}
 
@@ -129,8 +129,9 @@ def _sampled(note: Note) -> str:
     )
 
 
-def _all(number: int, noun: str) -> str:
-    return f"the only {noun} is" if number == 1 else f"all {plural(number, noun)} are"
+def _all(number: int, noun: str, which: str = "") -> str:
+    words = ("the only", noun, which, "is") if number == 1 else ("all", plural(number, noun), which, "are")
+    return " ".join(filter(None, words))
 
 
 def _relevant_not_in_corpus(note: Note) -> str:
@@ -151,11 +152,11 @@ def _read_not_in_corpus(group: Sequence[Note]) -> list[str]:
         labels.setdefault((note.values["absent"], note.values["read"]), []).append(str(note.measure))
     texts = []
     for (absent, read), names in labels.items():
-        which = f" ({', '.join(names)})" if len(labels) > 1 else ""
+        which = f"that {', '.join(names)} {'uses' if len(names) == 1 else 'use'}"
         if absent:
-            text = f"{absent:,} of {read:,} documents are not in the corpus and add nothing to the score{which}"
+            text = f"{absent:,} of {read:,} documents {which} are not in the corpus and add nothing to the score"
         else:
-            text = f"{_all(read, 'document')} in the corpus{which}"
+            text = f"{_all(read, 'document', which)} in the corpus"
         texts.append(f"{group[0].run}: {text}")
     return texts
 
@@ -175,7 +176,7 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     ],
     "corpus_unused": lambda group: ["the corpus was not read: none of the measures uses document text"],
     "unweighted_queries": _each(
-        lambda note: f"{note.values['name']} has no weights for {note.values['queries']}; subtopics weigh the same"
+        lambda note: f"{note.values['name']} has no weights for {note.values['queries']}; subtopics get equal weights"
     ),
     "unjudged_weights": _each(
         lambda note: f"{note.values['name']} has weights for {note.values['queries']} without judgments; not used"
