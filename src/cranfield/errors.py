@@ -1,4 +1,4 @@
-"""One exception family: what is wrong, where, what was expected, what to do."""
+"""Exceptions: what is wrong, where, what was expected, and what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class CranfieldError(Exception):
-    """The base of all errors of this package; ``str()`` of it is a message for users."""
+    """The base class of all errors; ``str()`` gives a message for users."""
 
     exit_code = 1
 
@@ -22,7 +22,7 @@ class CranfieldError(Exception):
 
 
 class InputError(CranfieldError):
-    """Runs, judgments or documents that cannot be read; holds all faults, not only the first."""
+    """Runs, judgments or documents with errors; ``faults`` holds the first of them, ``total`` counts all."""
 
     SHOWN = 20
 
@@ -34,24 +34,24 @@ class InputError(CranfieldError):
         self.total = len(faults) if total is None else total
         lines = list(self.faults)
         if self.total > len(lines):
-            lines.append(f"... and {self.total - len(lines):,} more faults")
+            lines.append(f"... and {self.total - len(lines):,} more errors")
         super().__init__("\n".join(lines), hint=hint)
 
 
 class MeasureError(CranfieldError):
-    """A measure name that means nothing here, or a parameter that it cannot take."""
+    """An unknown measure, or a parameter value that it does not accept."""
 
     exit_code = 2
 
 
 class UsageError(CranfieldError):
-    """An argument that has no meaning: an unknown tie rule, a policy that does not exist."""
+    """An invalid argument or option."""
 
     exit_code = 2
 
 
 class MissingDependency(CranfieldError):
-    """An optional package is needed for what was asked."""
+    """An optional package is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package", hint=f"pip install 'cranfield[{extra}]'")

@@ -101,7 +101,7 @@ def test_a_sample_of_orders_is_near_the_mean_and_says_how_near() -> None:
     qrels = {"q": {"d01": {"1": 1}, "d02": {"2": 1}, "d03": {"1": 1}}}
     run = {"q": dict.fromkeys(texts, 1.0)}
     scores = cf.evaluate(qrels, run, "DELTARB(mu=10)@4[ties=expected]", corpus=texts)
-    assert any("sampled, standard error" in note for note in sentences(scores.notes))
+    assert any("standard error" in note for note in sentences(scores.notes))
     orders = list(itertools.permutations(sorted(texts), 4))[::17]
     brute = np.mean([by_formula(Corpus.of(texts), qrels["q"], list(order), 10.0)["DELTARB"] for order in orders])
     assert scores.values[0, 0, 0] == pytest.approx(brute, abs=0.01)
@@ -158,17 +158,17 @@ def test_an_empty_list_earns_nothing_and_no_model_is_undefined() -> None:
 def test_what_the_corpus_lacks_is_always_told() -> None:
     qrels = {"q": {**QRELS["q"], "D8": {"2": 1, "4": 1}}}
     notes = sentences(cf.evaluate(qrels, RUN, ["DELTARB@4", "ABSNB@4"], corpus=TEXTS).notes)
-    assert "qrels: 1 of 4 relevant documents are not in the corpus, and teach nothing" in notes
-    assert "qrels: 1 of 3 subtopics have no model of what is relevant to them: left out" in notes
-    assert "run: 1 of 4 documents read are not in the corpus, and add nothing" in notes
+    assert any(note.startswith("qrels: 1 of 4 relevant documents are not in the corpus") for note in notes)
+    assert any(note.startswith("qrels: 1 of 3 subtopics have no language model") for note in notes)
+    assert any(note.startswith("run: 1 of 4 documents ") for note in notes)
     notes = sentences(cf.evaluate(QRELS, descending(["D1"]), "DELTARB@4", corpus=TEXTS).notes)
-    assert "qrels: 0 of 3 relevant documents are not in the corpus, and teach nothing" in notes
-    assert "run: 0 of 1 documents read are not in the corpus, and add nothing" in notes
+    assert "qrels: all 3 relevant documents are in the corpus" in notes
+    assert any(note.startswith("run: the only document ") for note in notes)
 
 
 def test_ties_that_could_matter_are_told() -> None:
     tied = {"q": {"D1": 1.0, "D2": 1.0, "D3": 0.5}}
-    told = "run: tied scores could move DELTARB@2; ties=expected is the mean over all orders"
+    told = "run: the order of ties could change DELTARB@2; ties=expected gives the mean over all orders"
     assert told in sentences(cf.evaluate(QRELS, tied, ["DELTARB@2", "DELTARB@2[ties=expected]"], corpus=TEXTS).notes)
     below = {"q": {"D1": 3.0, "D2": 1.0, "D3": 1.0}}
     assert not any("tied" in note for note in sentences(cf.evaluate(QRELS, below, "DELTARB@1", corpus=TEXTS).notes))
@@ -274,4 +274,4 @@ def test_an_audit_without_a_corpus() -> None:
 
 def test_a_corpus_that_nobody_reads_is_told_of() -> None:
     found = cf.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "AP", corpus="nowhere.jsonl")
-    assert "no measure asked for reads documents: the corpus was not opened" in sentences(found.notes)
+    assert any("corpus was not read" in note for note in sentences(found.notes))

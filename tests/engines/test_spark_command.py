@@ -208,7 +208,7 @@ def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], 
     (tmp_path / "cut.run.gz").write_bytes(packed[: len(packed) // 2])
     found = call("eval", files[0], tmp_path / "cut.run.gz", "-m", "AP", "--engine", "spark")
     assert found.exit_code == 1
-    assert found.stderr.startswith("error: Spark gave up: ")
+    assert found.stderr.startswith("error: Spark failed: ")
     assert len(lines(found)) == 1
 
 
@@ -217,5 +217,5 @@ def test_scores_are_not_written_over(call: Call, files: list[str], tmp_path: Pat
     (tmp_path / "kept" / "mine").write_text("x")
     found = call("eval", *files, "-m", "AP", "--engine", "spark", "--scores", tmp_path / "kept")
     assert found.exit_code == 1
-    assert lines(found)[0] == f"error: {tmp_path}/kept: there is something already"
+    assert lines(found)[0] == f"error: {tmp_path}/kept: the folder already exists"
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine"]

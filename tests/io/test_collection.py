@@ -250,7 +250,7 @@ def test_many_faults_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     said = message(tmp_path / "c.jsonl", workers=3).splitlines()
     assert len(said) == 21
     assert [line.split(":")[1] for line in said[:20]] == [str(n) for n in range(2, 22)]
-    assert said[20] == "... and 30 more faults"
+    assert said[20] == "... and 30 more errors"
 
 
 def test_faults_of_tab_separated_lines(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_only_the_first_faults_are_shown() -> None:
     assert error is not None
     assert error.total == 1234
     assert str(error).splitlines()[0] == "<run>:1: the score is NaN"
-    assert str(error).splitlines()[20] == "... and 1,214 more faults"
+    assert str(error).splitlines()[20] == "... and 1,214 more errors"
 
 
 CSV = {

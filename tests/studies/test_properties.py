@@ -442,8 +442,8 @@ def test_names_without_a_cutoff() -> None:
     [
         ([], {}, MeasureError, "no measure was asked for"),
         ("nDGC", {}, MeasureError, "unknown measure `nDGC`"),
-        ("IPrec", {}, MeasureError, "`IPrec` needs a cut-off"),
-        ("F1[terminal]", {}, MeasureError, "`F1[terminal]` needs a cut-off"),
+        ("IPrec", {}, MeasureError, "`IPrec` needs a cutoff"),
+        ("F1[terminal]", {}, MeasureError, "`F1[terminal]` needs a cutoff"),
         ("F1@k[terminal]", {}, MeasureError, "F1 has no terminal form: its divisor is fixed"),
         ("DELTANB", {}, MeasureError, "DELTANB reads documents: its scores follow from their words"),
         ("AP", {"grades": (1, 1)}, UsageError, "worlds need two different grades at least, not [1, 1]"),

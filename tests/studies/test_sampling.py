@@ -138,7 +138,7 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
     texts = dict(list(lab.texts.items())[::2])
     notes = sampling(lab.judgments, lab.runs, MEASURES, corpus=texts, rates=[10], repeats=1).notes
     assert any("documents that runs have on top are not in the corpus, and add nothing" in note for note in notes)
-    assert any("relevant documents are not in the corpus, and teach nothing" in note for note in notes)
+    assert any("relevant documents are not in the corpus" in note for note in notes)
 
 
 @pytest.mark.parametrize(

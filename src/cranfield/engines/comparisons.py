@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.analysis.significance import Outcome, Settings, test_pairs
+from cranfield.analysis.significance import ComparisonSettings, MeasureComparison, test_pairs
 from cranfield.data import Floats, Integers
 from cranfield.engines.totals import id_list, pack
 from cranfield.errors import CranfieldError, optional
@@ -24,7 +24,7 @@ from cranfield.evaluation.policy import Undefined
 class PairTests:
     """The settings of a comparison, for every task."""
 
-    settings: Settings
+    settings: ComparisonSettings
     runs: tuple[str, ...]
     pairs: Integers
     undefined: Undefined
@@ -38,7 +38,7 @@ class MeasureOutcome:
     two queries have a value in every run.
     """
 
-    outcome: Outcome | CranfieldError | None
+    outcome: MeasureComparison | CranfieldError | None
     used: npt.NDArray[np.uint8]
     count: int
     queries: Sequence[str]
@@ -55,7 +55,7 @@ def measure_outcomes(tests: PairTests, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _outcome(tests: PairTests, values: Floats, used: npt.NDArray[np.bool_], queries: Sequence[str]) -> MeasureOutcome:
-    outcome: Outcome | CranfieldError | None = None
+    outcome: MeasureComparison | CranfieldError | None = None
     try:
         if values.shape[1] > 1:
             outcome = test_pairs(values, tests.pairs, tests.settings)

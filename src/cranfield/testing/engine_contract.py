@@ -183,9 +183,9 @@ class EngineContract:
         alone = {name: of[: runs["run"].index("run1")] for name, of in runs.items()}
         for given, measures, terms, words in (
             (runs, ["GMAP"], {}, "geometric mean"),
-            (runs, ["AP"], {"baseline": "other"}, "none of the runs"),
-            (alone, ["AP"], {}, "nothing to compare"),
-            ({name: [*of[:1], *of[-1:]] for name, of in runs.items()}, ["AP"], {}, "a test needs two"),
+            (runs, ["AP"], {"baseline": "other"}, "not one of the runs"),
+            (alone, ["AP"], {}, "at least two runs"),
+            ({name: [*of[:1], *of[-1:]] for name, of in runs.items()}, ["AP"], {}, "a test needs at least two"),
         ):
             try:
                 self.compare([given], qrels, measures, terms, queries="both")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison, build_comparison, comparable, enough, paired
-from cranfield.analysis.significance import Outcome, check_settings
+from cranfield.analysis.compare import Comparison, build_comparison, check_comparable, check_query_count, run_pairs
+from cranfield.analysis.significance import MeasureComparison, check_settings
 from cranfield.engines.comparisons import MeasureOutcome, PairTests, measure_outcomes
 from cranfield.engines.totals import PACKED_SCHEMA, unpack
 from cranfield.errors import CranfieldError
@@ -36,17 +36,17 @@ def compare_runs(
     """`cranfield.compare` of a frame with columns measure (an index of ``columns``), query, run and value."""
     measures = [column.label for column in columns]
     settings = check_settings(**terms)
-    tests = PairTests(settings, tuple(runs), paired(runs, baseline), undefined)
-    comparable(columns)
+    tests = PairTests(settings, tuple(runs), run_pairs(runs, baseline), undefined)
+    check_comparable(columns)
     shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
     by_measure = unpack(shards.mapInArrow(_Outcomes(tests), PACKED_SCHEMA).collect())
     results: list[MeasureOutcome] = [by_measure[str(m)] for m in range(len(measures))]
     all_queries = list(results[0].queries)
     masks = [np.unpackbits(result.used, count=result.count).astype(bool) for result in results]
     queries = [tuple(name for name, used in zip(all_queries, mask, strict=True) if used) for mask in masks]
-    outcomes: list[Outcome] = []
+    outcomes: list[MeasureComparison] = []
     for measure, used, result in zip(measures, queries, results, strict=True):
-        enough(measure, len(used), len(all_queries))
+        check_query_count(measure, len(used), len(all_queries))
         if isinstance(result.outcome, CranfieldError):
             raise result.outcome
         assert result.outcome is not None

@@ -222,7 +222,7 @@ class Scores:
         comparison = compare_runs(
             self._values, self.runs, self.plan.columns, self.plan.policy.undefined, baseline, **terms
         )
-        return comparison if audit is None else comparison.doubted(audit.swaps)
+        return comparison if audit is None else comparison.with_swaps(audit.swaps)
 
     def mean(self) -> MeanScores:
         """The means of every run, with the notes of `cranfield.Scores`."""
