@@ -8,7 +8,6 @@
 #include <string>
 
 #include "dict.hpp"
-#include "nested.hpp"
 #include "python.hpp"
 #include "row_math.hpp"
 #include "scan.hpp"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cranfield import core, formats
+from cranfield import core, io
 from cranfield.batch import CELLS, Key, ragged
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
 from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Rankings
 from cranfield.subtopics import Subtopics
 
 if TYPE_CHECKING:
-    from cranfield.content.judged import Reading
+    from cranfield.corpus.judged import Reading
 
 
 class Aligner:
@@ -96,7 +96,7 @@ class Aligner:
         ``by_id``: find each document's position by id in its tie group. ``top``: keep the ids of all documents,
         judged or not, that may be among the first so many.
         """
-        joined = formats.join(run, self.index, keys, by_id, top)
+        joined = io.join(run, self.index, keys, by_id, top)
         unjudged, shared = Strings(*joined["other"]), {"length": joined["length"], "tag": joined["tag"]}
         alignments = {
             key: Alignment(self, hits | shared, unjudged, joined["other_length"])

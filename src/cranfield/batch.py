@@ -16,7 +16,7 @@ from cranfield.rows import cells, ordered, picked, running, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
-    from cranfield.content.judged import Reading
+    from cranfield.corpus.judged import Reading
 
 Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]

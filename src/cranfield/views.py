@@ -52,7 +52,8 @@ class Gains:
             # A map need not rise with the grade, nor have every grade.
             below = self._mapped(np.maximum(top - np.arange(len(self.gain) + 1.0), 0))
             highest = max(highest, float(below.max()), *(value for _, value in self.gain))
-        lowest = float(self._mapped(np.array([self.min]))[0])
+        # A map may give a gain to grade 0: it is a gain like any other, and nothing to count from.
+        lowest = float(self._mapped(np.array([self.min]))[0]) if self.min > 0 else 0.0
         return np.clip((gain - lowest) / (highest - lowest), 0, 1) if highest > lowest else np.zeros_like(gain)
 
     def _mapped(self, grade: Floats) -> Floats:

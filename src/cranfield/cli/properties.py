@@ -1,4 +1,4 @@
-"""``cranfield properties``: what can be relied on in a measure."""
+"""``cranfield properties``: numeric properties of measures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 import click
 
 from cranfield.cli import options
+from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
@@ -17,26 +18,26 @@ def _grades(ctx: click.Context, param: click.Parameter, value: str | None) -> li
     try:
         return None if value is None else [float(part) for part in value.split(",")]
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no list of numbers such as 0,1,2.") from None
+        raise click.BadParameter(f"{value!r} is not a list of numbers such as 0,1,2.") from None
 
 
-@click.command(short_help="Check what a measure can be relied on for.")
+@click.command(cls=Verb, short_help="Check numeric properties of measures.")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, type=options.MeasureName())
 @click.option(
     "--file",
     "file",
     type=click.Path(dir_okay=False),
     metavar="FILE.py",
-    help="Measures of your own; alone, all of them.",
+    help="Python file that defines measures; without MEASURE, check all of them.",
 )
-@click.option("--table2", is_flag=True, help="Print Table 2 of the paper, computed, instead.")
+@click.option("--table2", is_flag=True, help="Print Table 2 of the paper instead, computed.")
 @click.option(
     "--documents",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Documents of the largest rankings.  [default: 8, fewer where these are many rankings]",
+    help="Length of the longest rankings to try.  [default: 8, or fewer if that is too many rankings]",
 )
-@click.option("--grades", callback=_grades, metavar="G,G,...", help="What documents can be judged, instead of 0,1.")
+@click.option("--grades", callback=_grades, metavar="G,G,...", help="Grades that documents can have.  [default: 0,1]")
 @options.digits
 @options.formats(FORMATS, "json and csv have full precision.")
 @options.output
@@ -50,9 +51,9 @@ def command(
     format: str,
     output: str | None,
 ) -> None:
-    """Check MEASUREs for numeric properties (Moffat, AIRS 2013), by trying every small ranking.
+    """Check numeric properties of MEASUREs (Moffat, AIRS 2013) by trying every small ranking.
 
-    Y: no ranking speaks against it; N: one does, and the smallest is shown. A cut-off need not be given.
+    Y: no counterexample exists; N: there is one, and the smallest is shown. Measures need no cutoff here.
 
     \b
     cranfield properties AP nDCG "RBP(p=0.8)" bpref "nDCG[condensed]"
@@ -65,13 +66,13 @@ def command(
 
     if table2:
         if measures or file or grades or format == "json":
-            raise UsageError("--table2 is a table of its own: no measures, file or grades, and no json")
+            raise UsageError("--table2 cannot be combined with measures, --file, --grades or --format json")
         emit(properties.table2(documents, format, width=width(), colour=colour(output)), output)
         return
     extra: AbstractContextManager[list[str]] = loaded(file) if file else nullcontext([])
-    with extra as own, progress("checking") as step:
-        wanted = options.listed(measures) or own
-        found = check(wanted, documents=documents, grades=grades, progress=step)
-    emit(properties.write(found, format, digits=digits, width=width(), colour=colour(output)), output)
+    with extra as own, progress("Checking measures") as step:
+        names = options.measure_names(measures) or own
+        result = check(names, documents=documents, grades=grades, progress=step)
+    emit(properties.write(result, format, digits=digits, width=width(), colour=colour(output)), output)
     if format != "json":
-        note(found.notes)
+        note(result.notes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from cranfield.cli.lazy import Lazy
+from cranfield.cli.commands import LazyGroup
 
 
-class Studies(Lazy):
+class Studies(LazyGroup):
     """Studies, and what goes with them."""
 
     NAMES = (

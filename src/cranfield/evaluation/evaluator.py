@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
@@ -146,7 +146,7 @@ class Evaluator:
 
     def _prepare(self, qrels: Any, plan: Plan, intents: Any, corpus: Any, types: Any = None) -> None:
         self.plan, self.corpus = plan, corpus
-        judgments = formats.read_qrels(qrels)
+        judgments = io.read_qrels(qrels)
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: there is no judgment in it"])
         self._notes = subtopic_notes(judgments, plan.columns)
@@ -251,7 +251,7 @@ class Evaluator:
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
     def _single(self, run: Any) -> RunScores:
-        read = formats.read_run(run)
+        read = io.read_run(run)
         self._check_order([read])
         scores = next(self._reader.scores([read]))
         self._check(scores)
@@ -308,8 +308,8 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
         raise UsageError("no run was given")
     if names is not None and len(names) != len(given):
         raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
-    runs = [formats.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
-    unique = unique_names([one.name for one in runs], [one.place for one in runs])
+    runs = [io.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
+    unique = unique_names([one.name for one in runs], [one.source_name for one in runs])
     return [one if one.name == name else replace(one, name=name) for one, name in zip(runs, unique, strict=True)]
 
 

@@ -19,7 +19,7 @@ from cranfield.subtopics import diverse
 from cranfield.views import settled
 
 if TYPE_CHECKING:
-    from cranfield.content.judged import Reading
+    from cranfield.corpus.judged import Reading
 
 SHOWN = 5  # queries that a note names
 DEPTHS = 3  # cutoffs for which the share of unjudged documents is told

@@ -172,7 +172,7 @@ def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None
     longer = np.flatnonzero(length > full)
     if len(longer):
         names = alignment.aligner.judgments.queries
-        source = run.place or run.name
+        source = run.source_name or run.name
         raise InputError(
             [f"{source}: query `{names[int(q)]}` has {length[q]} documents; a full list has {full}" for q in longer],
             hint="give the length at which the system was made to stop, or cut lists with a depth",
@@ -184,6 +184,6 @@ def check_query_overlap(run: Run, alignment: Alignment) -> None:
     judged, unjudged = alignment.aligner.judgments.queries, alignment.other
     if len(unjudged) and len(judged) and (alignment.length < 0).all():
         raise InputError(
-            [f"{run.place or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
+            [f"{run.source_name or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
             hint=f"the judgments are for queries such as `{judged[0]}`; do the two belong together?",
         )

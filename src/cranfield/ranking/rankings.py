@@ -17,7 +17,7 @@ from cranfield.rows import constant, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
-    from cranfield.content.judged import Reading
+    from cranfield.corpus.judged import Reading
 
 Position = Literal["by_id", "by_input"]
 COLUMNS = "row", "document", "start", "size", "by_id", "by_input"  # what rankings have for each document

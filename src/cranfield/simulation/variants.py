@@ -13,8 +13,8 @@ import numpy as np
 from cranfield.arguments import whole
 from cranfield.data import Floats, Judgments, Run, Strings, Table
 from cranfield.errors import UsageError
-from cranfield.formats import load
-from cranfield.formats.repeats import codes_of
+from cranfield.io import load
+from cranfield.io.duplicates import codes_of
 from cranfield.simulation.chance import Chance
 from cranfield.simulation.systems import System, appearance, impression, systems
 
@@ -26,7 +26,7 @@ def variants(
 ) -> tuple[tuple[Run, ...], tuple[System, ...]]:
     """So many orders of what a run has found for the judged queries, and how good each of these systems is.
 
-    >>> from cranfield.formats import read_qrels, read_run
+    >>> from cranfield.io import read_qrels, read_run
     >>> run = read_run({"q": {"a": 2.0, "b": 1.0}})
     >>> made, systems = variants(run, read_qrels({"q": {"b": 1}}), 3)
     >>> [one.name for one in made], sorted(round(one.quality, 2) for one in systems)

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.alignment import Aligner, Alignment
 from cranfield.batch import COLUMNS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers, Run
-from cranfield.formats.repeats import codes_of
+from cranfield.io.duplicates import codes_of
 from cranfield.measures import Measure
 from cranfield.statistics.correlation import SAME
 
@@ -34,7 +34,7 @@ class Lists:
     @classmethod
     def of(cls, run: Run, aligner: Aligner) -> Lists:
         """A run read once."""
-        table = formats.load(run)
+        table = io.load(run)
         alignment = aligner.align(replace(run, source=table))
         place = {query: i for i, query in enumerate(aligner.judgments.queries)}
         names, code = codes_of(table.query)

@@ -15,8 +15,8 @@ import numpy as np
 
 from cranfield.alignment import Alignment
 from cranfield.batch import Booleans, Key
-from cranfield.content.judged import Reading
-from cranfield.content.rereading import Partial, Rereading
+from cranfield.corpus.judged import Reading
+from cranfield.corpus.rereading import Partial, Rereading
 from cranfield.data import Floats, Integers, Judgments, Labels
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.evaluation.evaluation import Evaluation

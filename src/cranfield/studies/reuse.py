@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.arguments import whole
 from cranfield.batch import Booleans
-from cranfield.content import Corpus, wanted
+from cranfield.corpus import Corpus, needed_documents
 from cranfield.data import Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
@@ -140,9 +140,9 @@ def reuse(
     variants, seed = whole("variants", variants, 0), whole("seed", seed, 0)
     rivals = Rivals.of(measures)
     parts = Parts.chosen(split, pattern, share, seed)
-    judgments = binary(formats.read_qrels(qrels), rel)
+    judgments = binary(io.read_qrels(qrels), rel)
     given, said = widened(runs, judgments, variants, seed)
-    read = [replace(run, source=formats.load(run)) for run in read_runs(given)]
+    read = [replace(run, source=io.load(run)) for run in read_runs(given)]
     inside = parts.members(judgments.documents)
     if len(inside) < 2:
         raise InputError(
@@ -151,7 +151,7 @@ def reuse(
         )
     names = (*inside, ALL)
     known = [*inside.values(), np.ones(len(judgments.grade), bool)]
-    where = [parts.members(formats.load(run).document) for run in read]
+    where = [parts.members(io.load(run).document) for run in read]
     targets = [
         [run if name == ALL else _within(run, name, there.get(name)) for run, there in zip(read, where, strict=True)]
         for name in names
@@ -192,12 +192,12 @@ def _opened(corpus: Any, judgments: Judgments, runs: Sequence[Run], rivals: Riva
     if corpus is None or not rivals.readers:
         return corpus
     depth = max(last_rank_read(column.measure) for column in rivals.columns)
-    return Corpus.open(corpus, wanted=wanted(judgments, runs, depth))
+    return Corpus.open(corpus, wanted=needed_documents(judgments, runs, depth))
 
 
 def _within(run: Run, name: str, inside: Booleans | None) -> Run:
     """The run with the documents of one part only."""
-    table = formats.load(run)
+    table = io.load(run)
     if inside is None:
         raise UsageError(
             f"{run.name} has no document of part `{name}`, and cannot be measured there",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.arguments import whole, whole_numbers
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
@@ -133,7 +133,7 @@ def sampling(
     repeats, variants, seed = whole("repeats", repeats), whole("variants", variants, 0), whole("seed", seed, 0)
     rivals = Rivals.of(measures)
     settings = Settings(whole_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
-    judgments = binary(formats.read_qrels(qrels), rel)
+    judgments = binary(io.read_qrels(qrels), rel)
     given, said = widened(runs, judgments, variants, seed)
     found = systems(judgments, given, rivals.columns, corpus=corpus, seed=seed)
     shape = len(rivals.columns), len(settings.rates), repeats

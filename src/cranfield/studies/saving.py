@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.drafts import draft
 from cranfield.errors import CranfieldError, InputError
+from cranfield.io.atomic_write import atomic_write
 
 Place = str | os.PathLike[str]
 
@@ -38,7 +38,7 @@ class Study(ABC):
 
     def save(self, path: Place) -> None:
         """Writes the result as one JSON file, whole or not at all."""
-        with draft(path) as beside:
+        with atomic_write(path) as beside:
             beside.write_bytes(text(self.to_dict()).encode("utf-8", "surrogateescape"))
 
     @classmethod

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.alignment import Aligner
 from cranfield.arguments import whole
 from cranfield.batch import Booleans
@@ -165,7 +165,7 @@ def stopping(
     """
     repeats, seed = whole("repeats", repeats), whole("seed", seed, 0)
     wanted = list(dict.fromkeys(_checked(column.measure) for column in make_columns(measures)))
-    given, judgments = read_runs(runs), formats.read_qrels(qrels)
+    given, judgments = read_runs(runs), io.read_qrels(qrels)
     aligner = Aligner(judgments)
     outcomes: list[Outcome] = []
     notes: dict[str, None] = {}

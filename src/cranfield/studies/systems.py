@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import InputError, MeasureError, UsageError
@@ -80,7 +80,7 @@ def systems(
                 f"{column.label} is no mean over queries, and systems are not ordered by it",
                 hint="use AP in place of GMAP, and a share in place of a count",
             )
-    judgments = formats.read_qrels(qrels)
+    judgments = io.read_qrels(qrels)
     queries = tuple(judgments.queries)
     if len(queries) < LEAST:
         raise InputError(
