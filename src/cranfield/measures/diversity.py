@@ -485,7 +485,7 @@ def _gain_within(b: Batch, *, k: int, **_: object) -> Floats:
     "DIN_Q",
     cite="sakai2012",
     formula="DIN-Q@k = Σ_{r≤k} [N(r) > 0] (β cg_N(r) + count_N(r)) / (β cg_ideal(r) + r) / min(k, R)   "
-    "(norm='R': / R),  N(r) as in DIN-nDCG, cg_ideal and R as in D-Q",
+    "(norm='R': / R),  N(r) as in DIN_nDCG, cg_ideal and R as in D_Q",
     gains="graded",
     ties=OverOrders(affects_score=_gain_within),
     rewards_promotion=False,
