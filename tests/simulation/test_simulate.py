@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.simulation.chance import Chance
+from cranfield.simulation.random_numbers import Chance
 from cranfield.simulation.saving import save
-from cranfield.simulation.words import spelling
+from cranfield.simulation.texts import spelling
 
 SMALL = {"queries": 6, "systems": 5, "documents": 400, "depth": 30, "pool_depth": 8, "relevant": 9}
 

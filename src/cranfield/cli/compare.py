@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.analysis.significance import FAMILIES, TESTS
-from cranfield.cli import distributed, options
+from cranfield.cli import distributed, options, results
 from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
-from cranfield.cli.studies import results
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
 

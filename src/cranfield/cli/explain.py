@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from cranfield.cli import options
-from cranfield.cli.studies import results
+from cranfield.cli import options, results
 
 
 @click.command(short_help="Show why documents earned what they did from a measure that reads.")

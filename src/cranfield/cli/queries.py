@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from cranfield.analysis.per_query import ORDERS
-from cranfield.cli import options
+from cranfield.cli import options, results
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.studies import results
 
 
 @click.command(short_help="Show which queries, and documents in them, make the difference.")

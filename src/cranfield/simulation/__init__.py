@@ -16,10 +16,10 @@ import numpy as np
 from cranfield.arguments import whole
 from cranfield.data import Floats, Integers, Judgments, Labels, Run, Strings, Table
 from cranfield.errors import UsageError
+from cranfield.simulation.collection import World, world
 from cranfield.simulation.systems import System, rankings
 from cranfield.simulation.systems import systems as made_systems
-from cranfield.simulation.words import Language
-from cranfield.simulation.world import World, world
+from cranfield.simulation.texts import Language
 
 __all__ = ["Simulation", "System", "simulate"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.simulation.chance import Chance
-from cranfield.simulation.world import World
+from cranfield.simulation.collection import World
+from cranfield.simulation.random_numbers import Chance
 
 WEAKEST, STRONGEST = 0.8, 2.2  # how many deviations of the noise lie between a relevant document and one of no topic
 NEAR, BETTER = 0.4, 0.25  # how relevant a near document looks, and how much more so each higher grade

@@ -15,7 +15,7 @@ from cranfield.data import Floats, Judgments, Run, Strings, Table
 from cranfield.errors import UsageError
 from cranfield.formats import load
 from cranfield.formats.repeats import codes_of
-from cranfield.simulation.chance import Chance
+from cranfield.simulation.random_numbers import Chance
 from cranfield.simulation.systems import System, appearance, impression, systems
 
 ORDERS = 7  # a purpose of random numbers

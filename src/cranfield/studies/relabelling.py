@@ -1,8 +1,8 @@
-"""Other judgments, the same runs: documents lose their judgments, and every score is had again without reading again.
+"""The scores of the same runs under subsets of the judgments, without reading anything again.
 
-Runs are read and meet the judgments once. After that a set of judgments is a choice among their rows, and all that a
-measure knows of judgments (R, N, the ideal, the top grade, subtopics) is made anew from the rows chosen, as it would
-be by `evaluate` from a file of them.
+Runs are read and aligned with the judgments once. After that a subset of the judgments is a selection of their rows.
+Everything that a measure takes from judgments (R, N, the ideal ranking, the top grade, subtopics) is computed from the
+selected rows, so that scores equal those of `evaluate` with a file of these judgments.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from cranfield.ranking.tie_rules import Position
 from cranfield.subtopics import Subtopics
 from cranfield.views import Gains
 
-# Cells of a batch that are worked on at a time: what a processor's cache holds.
+# Cells of a batch that are processed at a time: they fit into a processor's cache.
 CELLS = 1 << 15
-FLAT = ("document", "start", "size", "by_id", "by_input")
+FIELDS = ("document", "start", "size", "by_id", "by_input")
 
-# What ranks documents, and the position in a tie group that fixes their order once and for all; None where none does.
+# The key that ranks documents, and the position within a tie group that fixes their order; None if ties stay open.
 Order = tuple[Key, Position | None]
 TREC: Order = ("score", "by_id")
 
 
 def order_of(measure: Measure) -> Order:
-    """The order in which a measure sees documents."""
+    """The order in which a measure reads documents."""
     rule = measure.views.rule
     return rule.key, rule.position
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
-    """Lists of like width, from any runs, as flat rows: list by list, best first.
+class RankingBlock:
+    """Rankings with similar numbers of judged documents, from any runs, as flat rows: ranking by ranking, best first.
 
-    ``lists``: their numbers, run × queries + query; ``row``: the list of each document, counted within this shelf.
+    ``rankings``: their numbers, run × queries + query; ``row``: the ranking of each document, counted in this block.
     """
 
-    lists: Integers
+    rankings: Integers
     query: Integers
     length: Integers
     row: Integers
@@ -59,50 +59,50 @@ class Shelf:
     by_id: Integers
     by_input: Integers
 
-    def batch(self, labelled: Labelled) -> Batch:
-        """The lists as measures see them when only some judgments are known."""
-        chosen = np.flatnonzero(labelled.keep[self.document])
-        row, document = self.row[chosen], self.document[chosen]
-        counts = np.bincount(row, minlength=len(self.lists))
-        shape = len(self.lists), max(int(counts.max(initial=0)), 1)
+    def batch(self, subset: JudgmentSubset) -> Batch:
+        """The rankings as a batch under a subset of the judgments."""
+        selected = np.flatnonzero(subset.keep[self.document])
+        row, document = self.row[selected], self.document[selected]
+        counts = np.bincount(row, minlength=len(self.rankings))
+        shape = len(self.rankings), max(int(counts.max(initial=0)), 1)
         cell = row * shape[1] + ragged(counts)[1]
 
-        def laid(values: Any, empty: float) -> Any:
+        def pad(values: Any, empty: float) -> Any:
             table = np.full(shape, empty, values.dtype)
             table.reshape(-1)[cell] = values
             return table
 
-        size = self.size[chosen]
+        size = self.size[selected]
         tied = bool((size > 1).any())
-        none = np.zeros(shape, np.int64)
+        zeros = np.zeros(shape, np.int64)
         batch = ungained(
-            laid(labelled.grade[document], np.nan),
-            laid(self.start[chosen], 0),
-            laid(size, 1) if tied else none + 1,
-            laid(self.by_id[chosen], 0) if tied else none,
-            laid(self.by_input[chosen], 0) if tied else none,
+            pad(subset.grade[document], np.nan),
+            pad(self.start[selected], 0),
+            pad(size, 1) if tied else zeros + 1,
+            pad(self.by_id[selected], 0) if tied else zeros,
+            pad(self.by_input[selected], 0) if tied else zeros,
             self.length,
-            labelled.everything.pool[self.query, :1],
-            labelled.top,
+            subset.empty_rankings.pool[self.query, :1],
+            subset.top_grade,
         )
         return replace(
             batch,
             query=self.query,
-            document=batch.document if labelled.anonymous else laid(document, -1),
-            subtopics=labelled.subtopics,
-            reading=labelled.reading,
+            document=pad(document, -1) if subset.needs_documents else batch.document,
+            subtopics=subset.subtopics,
+            reading=subset.reading,
             pooled={
                 gains: (ideal[self.query], relevant[self.query], nonrelevant[self.query], mass[self.query])
-                for gains, (ideal, relevant, nonrelevant, mass) in labelled.pooled.items()
+                for gains, (ideal, relevant, nonrelevant, mass) in subset.pool_gains.items()
             },
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """Some of the judgments, and what measures need to know of them whatever the run.
+class JudgmentSubset:
+    """A subset of the judgments, and what measures take from it for any run.
 
-    ``keep``: the documents that measures hear of at all; ``reading``: what those of them that read find there.
+    ``keep``: the documents that measures see; ``reading``: the texts, for measures that read them.
     """
 
     judgments: Judgments
@@ -113,55 +113,55 @@ class Labelled:
     reading: Reading | None = None
 
     @property
-    def anonymous(self) -> bool:
-        """Whether nobody will ask which documents these are."""
-        return self.subtopics is None and self.reading is None
+    def needs_documents(self) -> bool:
+        """Whether a measure depends on which documents these are."""
+        return self.subtopics is not None or self.reading is not None
 
     @cached_property
-    def judged(self) -> Integers:
-        """How many documents of each query are judged."""
+    def judged_counts(self) -> Integers:
+        """The number of judged documents of each query."""
         return np.diff(np.append(0, np.cumsum(self.keep))[self.judgments.begin])
 
     @cached_property
-    def top(self) -> float:
-        """The highest grade there is."""
+    def top_grade(self) -> float:
+        """The highest grade."""
         return float(max(self.grade[self.keep].max(initial=0), 0))
 
     @cached_property
-    def everything(self) -> Batch:
-        """A row for each query, with no document retrieved."""
-        row, place = ragged(self.judged)
-        pool = np.full((len(self.judged), max(int(self.judged.max(initial=0)), 1)), np.nan)
-        pool[row, place] = self.grade[self.keep]
-        none = np.zeros((len(pool), 1), np.int64)
-        return ungained(np.full(none.shape, np.nan), none, none + 1, none, none, none[:, 0], pool, self.top)
+    def empty_rankings(self) -> Batch:
+        """One row per query, without retrieved documents."""
+        row, position = ragged(self.judged_counts)
+        pool = np.full((len(self.judged_counts), max(int(self.judged_counts.max(initial=0)), 1)), np.nan)
+        pool[row, position] = self.grade[self.keep]
+        zeros = np.zeros((len(pool), 1), np.int64)
+        return ungained(np.full(zeros.shape, np.nan), zeros, zeros + 1, zeros, zeros, zeros[:, 0], pool, self.top_grade)
 
     @cached_property
-    def pooled(self) -> dict[Gains, tuple[Floats, Floats, Floats, Floats]]:
-        """For each way of seeing grades: ideal gains, R, N and the mass of gains, by query."""
-        found = {}
+    def pool_gains(self) -> dict[Gains, tuple[Floats, Floats, Floats, Floats]]:
+        """For each gain mapping: ideal gains, R, N and the sum of gains, by query."""
+        by_mapping = {}
         for gains in self.gains:
-            seen = gains(self.everything)
-            wide = max(int(seen.R.max(initial=0)), 1)  # below its last document the ideal has no gain to look at
-            found[gains] = np.ascontiguousarray(seen.ideal[:, :wide]), seen.R, seen.N, seen.mass
-        return found
+            batch = gains(self.empty_rankings)
+            width = max(int(batch.R.max(initial=0)), 1)  # the ideal has no gain below its last relevant document
+            by_mapping[gains] = np.ascontiguousarray(batch.ideal[:, :width]), batch.R, batch.N, batch.mass
+        return by_mapping
 
     @cached_property
     def subtopics(self) -> Subtopics | None:
-        """What the documents judged are about, where a measure asks for it."""
+        """The subtopics of the judged documents, if a measure uses them."""
         labels = self.judgments.labels
         if labels is None or not self.by_subtopic:
             return None
-        known = self.keep[labels.document]
-        kept = Labels(labels.document[known], labels.subtopic[known], labels.grade[known], labels.names)
-        return Subtopics(replace(self.judgments, labels=kept), self.top)
+        kept = self.keep[labels.document]
+        selected = Labels(labels.document[kept], labels.subtopic[kept], labels.grade[kept], labels.names)
+        return Subtopics(replace(self.judgments, labels=selected), self.top_grade)
 
 
 class Relabeller:
-    """Runs that were read once, to be scored under any number of subsets of their judgments.
+    """Runs that are read once and scored under any number of subsets of their judgments.
 
-    A subset is a choice among the rows of ``judgments`` (a document with all its subtopics is one row); what is not
-    chosen is unjudged.
+    A subset is a selection of rows of ``judgments`` (a document with all its subtopics is one row); documents outside
+    the selection are unjudged.
 
     >>> from cranfield import Evaluator
     >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
@@ -186,96 +186,105 @@ class Relabeller:
         content = any(measure.definition.content for measure in self.measures)
         self.aligner = runs[0].alignments[AlignmentKey(content, "score")].aligner
         self.rereading = Rereading(self.aligner.reading) if self.aligner.reading else None
-        # Where unjudged documents are read, they stand among the judgments, after those of each query.
-        many = np.diff(self.judgments.begin)
-        self.place = np.arange(len(self.judgments.grade)) + np.repeat(
-            (self.aligner.judgments.begin - self.judgments.begin)[:-1], many
+        # With a corpus, the aligner's judgments also hold the unjudged documents, after the judged ones of each query.
+        counts = np.diff(self.judgments.begin)
+        self.judgment_rows = np.arange(len(self.judgments.grade)) + np.repeat(
+            (self.aligner.judgments.begin - self.judgments.begin)[:-1], counts
         )
-        self.grade = self.aligner.grade[self.place]
+        self.grade = self.aligner.grade[self.judgment_rows]
         self.answered = np.array([run.length >= 0 for run in runs])
-        self.shelves = {
-            (key, position): list(_shelves([run.alignments[AlignmentKey(content, key)] for run in runs], position))
+        self.blocks = {
+            (key, position): list(
+                ranking_blocks([run.alignments[AlignmentKey(content, key)] for run in runs], position)
+            )
             for key, position in self.orders
         }
 
     def ranks(self) -> Integers:
-        """Where each run puts each judged document, (run, judgment), in trec_eval's order; 0 where it does not."""
-        found = np.zeros((len(self.evaluation.runs), len(self.aligner.grade)), np.int64)
-        for shelf in self.shelves[TREC]:
-            found[shelf.lists[shelf.row] // len(self.judgments.queries), shelf.document] = shelf.start + 1
-        return found[:, self.place]
+        """The rank of each judged document in each run, (run, judgment), in trec_eval's order; 0 if not retrieved."""
+        ranks = np.zeros((len(self.evaluation.runs), len(self.aligner.grade)), np.int64)
+        for block in self.blocks[TREC]:
+            ranks[block.rankings[block.row] // len(self.judgments.queries), block.document] = block.start + 1
+        return ranks[:, self.judgment_rows]
 
     def scores(self, keep: Booleans | None = None) -> Floats:
-        """The value of every (run, measure, query) when only the judgments chosen are known; all where none are.
+        """The value of every (run, measure, query) under the selected judgments, or under all of them.
 
-        NaN where a measure is undefined, and for queries of which no judgment is left: these count no more.
+        NaN where a measure is undefined, and for queries without a selected judgment.
         """
-        known = np.zeros(len(self.aligner.grade), bool)
-        known[self.place] = True if keep is None else keep
+        judged = np.zeros(len(self.aligner.grade), bool)
+        judged[self.judgment_rows] = True if keep is None else keep
         gains = frozenset(measure.gains for measure in self.measures)
         by_subtopic = any(measure.definition.subtopics for measure in self.measures)
-        labelled = Labelled(self.aligner.judgments, self.aligner.grade, known, gains, by_subtopic)
+        subset = JudgmentSubset(self.aligner.judgments, self.aligner.grade, judged, gains, by_subtopic)
         queries = len(self.judgments.queries)
         values = np.full((len(self.measures), len(self.evaluation.runs) * queries), np.nan)
-        for seen, measures in self._seen(labelled):
-            for order, shelves in self.shelves.items():
-                mine = [m for m in self.orders[order] if m in measures]
-                for shelf in shelves if mine else ():
-                    batch = shelf.batch(seen)
-                    for m in mine:
-                        values[m, shelf.lists] = self.measures[m].values(batch, seed=self.seed).value
+        for visible, measures in self._visible_subsets(subset):
+            for order, blocks in self.blocks.items():
+                in_order = [m for m in self.orders[order] if m in measures]
+                for block in blocks if in_order else ():
+                    batch = block.batch(visible)
+                    for m in in_order:
+                        values[m, block.rankings] = self.measures[m].values(batch, seed=self.seed).value
         table = values.reshape(len(self.measures), len(self.evaluation.runs), queries).transpose(1, 0, 2)
-        return np.where(labelled.judged > 0, table, np.nan)
+        return np.where(subset.judged_counts > 0, table, np.nan)
 
-    def unread(self, measure: Measure) -> tuple[int, int]:
-        """How many of the documents that a measure reads in any run are not in the corpus, and how many there are."""
+    def count_missing_texts(self, measure: Measure) -> tuple[int, int]:
+        """The number of documents that a measure reads and the corpus lacks, and the number that it reads."""
         assert self.rereading is not None
         end = measure.cutoff or np.inf
-        shelves = self.shelves[order_of(measure)]
-        rows = np.unique(np.concatenate([shelf.document[shelf.start < end] for shelf in shelves]))
+        blocks = self.blocks[order_of(measure)]
+        rows = np.unique(np.concatenate([block.document[block.start < end] for block in blocks]))
         return int((self.rereading.every.document[rows] < 0).sum()), len(rows)
 
-    def _seen(self, labelled: Labelled) -> Iterator[tuple[Labelled, set[int]]]:
-        """What measures see of the judgments known, and which measures: those that read see unjudged documents too."""
-        read = {m for m, measure in enumerate(self.measures) if measure.definition.content}
-        yield labelled, set(range(len(self.measures))) - read
+    def _visible_subsets(self, subset: JudgmentSubset) -> Iterator[tuple[JudgmentSubset, set[int]]]:
+        """The documents that measures see, and which measures: those that read text see unjudged documents too."""
+        readers = {m for m, measure in enumerate(self.measures) if measure.definition.content}
+        yield subset, set(range(len(self.measures))) - readers
         if self.rereading is None:
             return
-        same = {m for m in read if stays(self.measures[m])}
-        grade = np.where(labelled.keep, labelled.grade, -1.0)
-        everything = replace(labelled, grade=grade, keep=np.ones_like(labelled.keep), by_subtopic=False)
-        yield replace(everything, reading=self.rereading.knowing(labelled.keep)), same
-        yield replace(everything, reading=Partial(self.rereading.every, labelled.keep)), read - same
+        fixed = {m for m in readers if has_fixed_order(self.measures[m])}
+        grade = np.where(subset.keep, subset.grade, -1.0)
+        everything = replace(subset, grade=grade, keep=np.ones_like(subset.keep), by_subtopic=False)
+        yield replace(everything, reading=self.rereading.knowing(subset.keep)), fixed
+        yield replace(everything, reading=Partial(self.rereading.every, subset.keep)), readers - fixed
 
 
-def stays(measure: Measure) -> bool:
-    """Whether the order that the measure reads documents in is the same whatever is judged, and there is only one."""
+def has_fixed_order(measure: Measure) -> bool:
+    """Whether a measure reads documents in one order, whatever is judged."""
     return not measure.views.condensed and measure.views.rule.fixes_order
 
 
-def _shelves(alignments: Sequence[Alignment], position: Position | None) -> Iterator[Shelf]:
-    """The lists of all runs, those of like width together."""
+def ranking_blocks(alignments: Sequence[Alignment], position: Position | None) -> Iterator[RankingBlock]:
+    """The rankings of all runs, grouped by similar numbers of judged documents."""
     queries = len(alignments[0].length)
-    many = [len(one.rows["query"]) for one in alignments]
-    at = np.concatenate([one.rows["query"] for one in alignments]) + queries * np.repeat(np.arange(len(many)), many)
-    flat = {name: np.concatenate([one.rows[name] for one in alignments]) for name in FLAT}
+    counts = [len(alignment.rows["query"]) for alignment in alignments]
+    ranking = np.concatenate([alignment.rows["query"] for alignment in alignments])
+    ranking = ranking + queries * np.repeat(np.arange(len(counts)), counts)
+    flat = {name: np.concatenate([alignment.rows[name] for alignment in alignments]) for name in FIELDS}
     if position:
         flat["start"] = flat["start"] + flat[position]
         flat["size"] = np.ones_like(flat["size"])
-    length = np.maximum(np.concatenate([one.length for one in alignments]), 0)
-    width = np.bincount(at, minlength=len(length))
+    length = np.maximum(np.concatenate([alignment.length for alignment in alignments]), 0)
+    width = np.bincount(ranking, minlength=len(length))
     by_width = np.argsort(-width, kind="stable")
-    shelf_of, begin = np.zeros(len(length), np.int64), 0
+    block_of, begin = np.zeros(len(length), np.int64), 0
     while begin < len(by_width):
         end = begin + max(1, CELLS // max(int(width[by_width[begin]]), 1))
-        shelf_of[by_width[begin:end]] = begin
+        block_of[by_width[begin:end]] = begin
         begin = end
-    for shelf in np.unique(shelf_of):
-        lists = np.flatnonzero(shelf_of == shelf)
+    for block in np.unique(block_of):
+        rankings = np.flatnonzero(block_of == block)
         number = np.full(len(length), -1)
-        number[lists] = np.arange(len(lists))
-        mine = np.flatnonzero(number[at] >= 0)
-        row = number[at[mine]]
-        # Ties that are settled may have moved documents past each other; others stay in the order they came in.
-        order = np.lexsort((flat["start"][mine], row))
-        yield Shelf(lists, lists % queries, length[lists], row[order], *(flat[name][mine[order]] for name in FLAT))
+        number[rankings] = np.arange(len(rankings))
+        rows = np.flatnonzero(number[ranking] >= 0)
+        row = number[ranking[rows]]
+        # A tie rule may have reordered documents within ties; other documents keep their order.
+        order = np.lexsort((flat["start"][rows], row))
+        yield RankingBlock(
+            rankings,
+            rankings % queries,
+            length[rankings],
+            row[order],
+            *(flat[name][rows[order]] for name in FIELDS),
+        )
