@@ -58,15 +58,15 @@ def show(file: str, figures: str | None, digits: int, format: str, output: str |
     cranfield study show stopping.json --format latex --figures figures
     """
     from cranfield.cli.output import colour, width
-    from cranfield.cli.study_options import deliver_result
+    from cranfield.cli.study_options import check_figures, deliver_result
     from cranfield.errors import InputError
     from cranfield.studies import saving
 
-    results.drawable(figures)
     name = saving.load(file)["study"]
     if name not in study_names():
         raise InputError([f"{file}: this version of cranfield has no study `{name}`"])
     study = Study(name)
+    check_figures(study, figures)
     result = study.result_class.load(file)
     with saving.checked_file(name, file):
         text = study.write(result, format, digits=digits, width=width(), colour=colour(output))

@@ -77,10 +77,10 @@ def run_study(
     ``activity`` labels the progress bar; ``settings`` are the other arguments of the experiment; ``extra_tables``
     makes tables that follow the usual ones.
     """
-    results.drawable(figures)
+    study = Study(name)
+    check_figures(study, figures)
     if measures is not None:
         settings["measures"] = measures
-    study = Study(name)
     with progress(activity) as step:
         result = study.experiment(qrels, runs, progress=step, **settings)
     if extra_tables is None:
@@ -89,6 +89,13 @@ def run_study(
         pages = [*study.tables(result, digits), *extra_tables(result, digits)]
         text = write(pages, result.to_dict(), format, width=width(), colour=colour(output))
     deliver_result(study, result, text, figures=figures, format=format, output=output)
+
+
+def check_figures(study: Study, figures: str | None) -> None:
+    """Raise before any work is done if figures are requested and cannot be drawn."""
+    if figures is not None:
+        study.require_figures()
+        results.drawable(figures)
 
 
 def deliver_result(

@@ -98,7 +98,7 @@ def exchanged(
     ]
     left = f", the first {most} of {len(pairs)}" if most is not None and len(pairs) > most else ""
     return Page(
-        f"Pairs that change places: A leads by {first}, B by {second}{left}",
+        f"Swapped pairs: A scores higher by {first}, B by {second}{left}",
         sheet(("A", "B"), (f"{first}\nof A", "\nof B", f"{second}\nof A", "\nof B"), rows),
     )
 

@@ -92,9 +92,13 @@ class Study:
 
         return pages.write(tables.tables(result, digits), result.to_dict(), format, width=width, colour=colour)
 
-    def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
-        """Draw the figures of a result into a folder; the files written."""
+    def require_figures(self) -> None:
+        """Raise if the study has no figures."""
         if not self.has_figures:
             raise UsageError(f"the study `{self.name}` has no figures", hint="leave out --figures")
+
+    def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
+        """Draw the figures of a result into a folder; the files written."""
+        self.require_figures()
         paths: list[Path] = self._module("figures").save_figures(result, folder)
         return paths

@@ -12,9 +12,9 @@ from cranfield.studies.stopping.experiment import CutResult, Stopping
 CUT_COLUMNS = (
     "mean\nlength",
     "uncut",
-    "best depth\nper list",
+    "best\ndepths",
     "mean\ndepth",
-    "best common\ndepth",
+    "best\ndepth",
     "depth",
     "best\nthreshold",
     "threshold",
