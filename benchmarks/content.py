@@ -13,7 +13,7 @@ import numpy as np
 from dense import Dense, scores
 
 import cranfield
-from cranfield.content import Corpus, Settings
+from cranfield.corpus import Corpus, Settings
 from cranfield.data import Strings
 
 MEASURES = ("ABSNB@20", "ABSRB@20", "DELTANB@20", "DELTARB@20")

@@ -1,6 +1,6 @@
 """The measures of contents as their formulas stand: a number for every term of the collection, at every rank.
 
-What `cranfield.content` is held against, for its numbers in the tests and for its time in the benchmark.
+What `cranfield.corpus` is held against, for its numbers in the tests and for its time in the benchmark.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ def names() -> list[str]:
 def kernels(qrels: str, run: str) -> Callable[[str, str], Callable[[], object]]:
     """A measure's arithmetic alone: the run is read and joined once, before any time is taken."""
     alignment = Aligner(cranfield.read_qrels(qrels)).align(cranfield.read_run(run))
-    batches = [batch for _, batch in alignment.batches]
+    parts = alignment.rankings
 
     def of(name: str, rule: str) -> Callable[[], object]:
         measure = cranfield.parse(f"{name}[ties={rule}]")
-        # A fresh copy each time: a batch remembers the views that were taken of it.
-        return lambda: [measure.values(replace(batch)) for batch in batches]
+        # A fresh copy each time: rankings remember the views that were taken of them.
+        return lambda: [measure.values(replace(rankings, memo={})) for rankings in parts]
 
     return of
 

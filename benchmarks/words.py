@@ -13,7 +13,7 @@ from rivals import peak
 
 
 def cranfield(corpus: str, qrels: str, workers: str) -> dict[str, int]:
-    from cranfield.content.building import build
+    from cranfield.corpus.build import build
 
     found = build(corpus, qrels=qrels, workers=int(workers))
     return {

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.batch import from_ranking
 from cranfield.bounds import bounds
+from cranfield.ranking.rankings import from_ranking
 from every_measure import GAINING, NAMES
 
 binary = [None, None, None, 0, 1]

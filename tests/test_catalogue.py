@@ -110,61 +110,54 @@ def test_names_of_other_tools(theirs: str, ours: str) -> None:
     assert str(cf.parse(theirs)) == ours
 
 
+# What the message names; the sentences are in tests/messages.
 WRONG = {
-    "NDGC@10": "unknown measure `NDGC@10`\n\nhint: did you mean `nDCG@10`? `cranfield measures` lists them all",
-    "zzz": "unknown measure `zzz`\n\nhint: `cranfield measures` lists them all",
-    "": "unknown measure ``\n\nhint: `cranfield measures` lists them all",
-    "P": "`P` needs a cut-off\n\nhint: write it after an @, as in `P@10`",
-    "IPrec": "`IPrec` needs a cut-off\n\nhint: write it after an @, as in `IPrec@0.1`",
-    "P@0": "`P@0`: the cut-off must be a whole number in [1, 1e+07], not 0",
-    "P@1.5": "`P@1.5`: the cut-off must be a whole number, not 1.5",
-    "P@nan": "`P@nan`: the cut-off must be a number, not nan",
-    "P@ten": "`P@ten`: `ten` after the @ is not a number",
-    "IPrec@2": "`IPrec@2`: recall must be a number in [0, 1], not 2",
-    "bpref@10": "`bpref@10`: bpref takes no cut-off\n\nhint: to cut the ranking first, write `bpref[depth=10]`",
-    "RBP(p=1)": "`RBP(p=1)`: p must be a number in (0, 1), not 1",
-    "RBP(p='x')": "`RBP(p='x')`: p must be a number, not 'x'",
-    "RBP(q=1)": "`RBP(q=1)`: RBP has no parameter `q`\n\nhint: its parameters are: p, gain, rel, max, min",
-    "RBP(0.8)": "cannot read the parameters of `RBP(0.8)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
-    "RBP(p=": "unknown measure `RBP(p=`\n\nhint: a measure is written NAME(parameter=value, ...)@cutoff[view, ...]",
-    "AP(rel=2, rel=3)": "cannot read the parameters of `AP(rel=2, rel=3)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
-    "AP(rel=2)(rel=3)": "cannot read the parameters of `AP(rel=2)(rel=3)`\n\nhint: they are written name=value, as in RBP(p=0.8)",
-    "CG(gain={1: 2, 1: 3})": "cannot read the parameters of `CG(gain={1: 2, 1: 3})`\n\nhint: they are written name=value, as in RBP(p=0.8)",
-    "CG(gain={})": "`CG(gain={})`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not {}",
-    "CG(gain=(1, 2))": "`CG(gain=(1, 2))`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not (1, 2)",
-    "CG(gain={1: 2, 'a': 3})": (
-        "`CG(gain={1: 2, 'a': 3})`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not {1: 2, 'a': 3}"
-    ),
-    "RBP(max=1e-320)": "`RBP(max=1e-320)`: max must be a number in [1e-100, 1e+100], not 1e-320",
-    "DCG(gain={1: 1e308})": "`DCG(gain={1: 1e308})`: a gain cannot be more than 1e+100",
-    "INST(T=0.25)": "`INST(T=0.25)`: T must be a number in (0.25, 1e+06], not 0.25",
-    "Q(beta=1e300)": "`Q(beta=1e300)`: beta must be a number in [0, 1e+06], not 1e+300",
-    "Utility(hit=1e300)": "`Utility(hit=1e300)`: hit must be a number in [-1e+100, 1e+100], not 1e+300",
-    "AP[depth=3, depth=5]": "`AP[depth=3, depth=5]`: depth is said twice",
-    "AP(rel=-1)": "`AP(rel=-1)`: rel must be a number in (0, inf), not -1",
-    "DCG(rel=2, gain='exp')@2": (
-        "DCG: with rel a document is relevant or not, and a gain has no use\n\nhint: give one of the two"
-    ),
-    "AP(max=3)": "AP sees only relevant or not, and has no use for a gain\n\nhint: write AP(graded=True, ...) to have gains counted",
-    "CG(gain={1: -5})": "`CG(gain={1: -5})`: a gain cannot be negative",
-    "ERR(gain='exp')": "`ERR(gain='exp')`: ERR has no parameter `gain`\n\nhint: its parameters are: max, rel",
-    "AP(norm='K')": "`AP(norm='K')`: norm must be one of 'R', 'min', not 'K'",
-    "nDCG(gain='cubic')": (
-        "`nDCG(gain='cubic')`: gain must be one of 'linear', 'exp', 'binary' or a map like {1: 0.5, 2: 1}, not 'cubic'"
-    ),
-    "AP[ties=luck]": (
-        "`AP[ties=luck]`: unknown tie rule `luck`\n\nhint: it is one of trec, trec9, expected, best, worst, input, rank"
-    ),
-    "AP[depth=0]": "`AP[depth=0]`: depth must be a whole number of at least 1, not `0`",
-    "AP[condense]": "`AP[condense]`: unknown view `condense`\n\nhint: did you mean `condensed`?",
+    "NDGC@10": "`nDCG@10`",
+    "zzz": "`zzz`",
+    "": "unknown measure",
+    "P": "`P@10`",
+    "IPrec": "`IPrec@0.1`",
+    "P@0": "from 1 to 10,000,000, not 0",
+    "P@1.5": "whole number",
+    "P@nan": "not nan",
+    "P@ten": "`ten`",
+    "IPrec@2": "from 0 to 1",
+    "bpref@10": "`bpref[depth=10]`",
+    "RBP(p=1)": "greater than 0 and less than 1",
+    "RBP(p='x')": "not 'x'",
+    "RBP(q=1)": "p, gain, rel, max, min",
+    "RBP(0.8)": "RBP(p=0.8)",
+    "RBP(p=": "@cutoff",
+    "AP(rel=2, rel=3)": "name=value",
+    "AP(rel=2)(rel=3)": "name=value",
+    "CG(gain={1: 2, 1: 3})": "name=value",
+    "CG(gain={})": "gain must be",
+    "CG(gain=(1, 2))": "gain must be",
+    "CG(gain={1: 2, 'a': 3})": "gain must be",
+    "RBP(max=1e-320)": "max must be",
+    "DCG(gain={1: 1e308})": "1e+100",
+    "INST(T=0.25)": "greater than 0.25 and at most 1,000,000",
+    "Q(beta=1e300)": "beta must be",
+    "Utility(hit=1e300)": "hit must be",
+    "AP[depth=3, depth=5]": "twice",
+    "AP(rel=-1)": "greater than 0",
+    "DCG(rel=2, gain='exp')@2": "gain",
+    "AP(max=3)": "AP(graded=True, ...)",
+    "CG(gain={1: -5})": "negative",
+    "ERR(gain='exp')": "max, rel",
+    "AP(norm='K')": "'R', 'min'",
+    "nDCG(gain='cubic')": "'cubic'",
+    "AP[ties=luck]": "trec, trec9",
+    "AP[depth=0]": "at least 1",
+    "AP[condense]": "`condensed`",
 }
 
 
-@pytest.mark.parametrize(("text", "message"), WRONG.items())
-def test_what_is_wrong_with_a_name(text: str, message: str) -> None:
+@pytest.mark.parametrize(("text", "part"), WRONG.items())
+def test_what_is_wrong_with_a_name(text: str, part: str) -> None:
     with pytest.raises(cf.MeasureError) as caught:
         cf.parse(text)
-    assert str(caught.value) == message
+    assert part in str(caught.value)
 
 
 @given(st.text(max_size=40))

@@ -206,11 +206,11 @@ def test_one_level_more_is_subtopics_whatever_they_are_called() -> None:
 def test_ties_that_could_matter_are_told() -> None:
     """Two documents of one grade, one of which says something new: to order by grade shows nothing of what is open."""
     run, qrels = {"q": {"a": 2.0, "b": 1.0, "c": 1.0}}, {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
-    told = "run: tied scores could move alpha_nDCG@2, StRecall@2; ties=expected is the mean over all orders"
-    assert sentences(cf.evaluate(qrels, run, ["alpha_nDCG@1", "alpha_nDCG@2", "StRecall@2", "P@2"]).notes)[-1] == told
-    assert not any("tied" in note for note in sentences(cf.evaluate(qrels, run, "alpha_nDCG@2", ties="expected").notes))
+    note = cf.evaluate(qrels, run, ["alpha_nDCG@1", "alpha_nDCG@2", "StRecall@2", "P@2"]).notes
+    assert "could change alpha_nDCG@2, StRecall@2;" in sentences(note)[-1]
+    assert not any("ties" in note for note in sentences(cf.evaluate(qrels, run, "alpha_nDCG@2", ties="expected").notes))
     last = {"q": {"z": 3.0, "a": 2.0, "b": 1.0, "c": 1.0}}
-    assert "tied" in sentences(cf.evaluate(qrels, last, "alpha_nDCG@2", condensed=True).notes)[-1]
+    assert "ties" in sentences(cf.evaluate(qrels, last, "alpha_nDCG@2", condensed=True).notes)[-1]
 
 
 def test_unjudged_documents_are_about_anything() -> None:
@@ -360,12 +360,11 @@ def test_weights_from_a_file_and_notes(tmp_path: Path) -> None:
     for name in ("weights.txt", "weights.json"):
         scores = cf.evaluate(SUBTOPICS, run, "P_IA@1", intents=tmp_path / name)
         assert scores.values[0, 0].tolist() == [0, 1]
-        place = tmp_path / name
-        assert [n for n in sentences(scores.notes) if "weights" in n.split(": ")[0]] == [
-            f"{place} has no weights for 1 query (r): all subtopics alike",
-            f"{place} has weights for 1 query (s) that nobody judged: not used",
-            f"{place} gives no weight to 1 subtopic with relevant documents (2 of q): not counted",
-        ]
+        notes = [note for note in sentences(scores.notes) if note.startswith(str(tmp_path / name))]
+        for note, part in zip(
+            notes, ("1 query (r)", "1 query (s)", "1 subtopic with relevant documents (2 of q)"), strict=True
+        ):
+            assert part in note
 
 
 def test_equal_weights_change_nothing() -> None:
@@ -385,10 +384,10 @@ WRONG = {
         "W:3: the weight is negative: -1",
     ],
     "q 1 1e308\nq 2 1e-320\n": [
-        "W:1: the weight is out of all proportion: 1e+308",
-        "W:2: the weight is out of all proportion: 9.99989e-321",
+        "W:1: the weight must be 0 or between 1e-100 and 1e100: 1e+308",
+        "W:2: the weight must be 0 or between 1e-100 and 1e100: 9.99989e-321",
     ],
-    "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` has a weight already, from W:1"],
+    "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` already has a weight, from W:1"],
     "q 1 1\nq 7 1\nr 2 1\n": [
         "W:2: nobody judged a document for subtopic `7` of query `q`",
         "W:3: nobody judged a document for subtopic `2` of query `r`",
@@ -434,8 +433,7 @@ def test_weights_without_subtopics() -> None:
 )
 def test_plain_measures_say_what_they_see(judged: dict, subtopics: bool) -> None:
     notes = sentences(cf.evaluate({"q": judged}, {"q": {"a": 1.0}}, ["AP", "P@1"]).notes)
-    expected = "qrels has judgments by subtopic: to AP, P@1 a document's highest grade counts"
-    assert (expected in notes) == subtopics
+    assert any("judgments by subtopic; AP, P@1" in note for note in notes) == subtopics
 
 
 def test_the_range_of_ties_holds_the_score() -> None:

@@ -60,14 +60,17 @@ def test_undefined_can_be_an_error() -> None:
 
 def test_notes_say_what_a_reader_must_know() -> None:
     run = {"q1": {"a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"c": 1.0}, "q4": {"a": 1.0}}
-    assert sentences(cf.evaluate(QRELS, run, ["AP", "P@2"]).notes) == [
-        "means are over all judged queries: 3",
-        "AP is undefined for 1 query (q2), left out of means",
-        "run does not answer 1 query (q3): scored as empty rankings",
-        "run answers 1 query (q4) that nobody judged: not counted",
-        "run: nobody judged 22% of the top 2, 25% of everything retrieved",
-        "run: tied scores could put AP between 0.1667 and 0.5000, P@2 between 0.0000 and 0.1667",
+    expected = [
+        ("judged queries", "3"),
+        ("AP is undefined for 1 query (q2)",),
+        ("run has no ranking for 1 query (q3)", "empty"),
+        ("run has 1 query (q4) without judgments", "left out"),
+        ("run: ", "22% of the top 2", "25%", "unjudged"),
+        ("run: ", "AP (0.1667 to 0.5000), P@2 (0.0000 to 0.1667)"),
     ]
+    notes = sentences(cf.evaluate(QRELS, run, ["AP", "P@2"]).notes)
+    for note, parts in zip(notes, expected, strict=True):
+        assert all(part in note for part in parts), note
 
 
 def test_labels_are_the_names_given_and_views_show() -> None:
@@ -302,7 +305,7 @@ def test_arguments_that_make_no_sense() -> None:
         cf.evaluate(QRELS, [], "AP")
     with pytest.raises(UsageError, match="nil must be the text of a document id, not 5"):
         cf.evaluate(QRELS, RUN, "AP", nil=5)
-    with pytest.raises(cf.MeasureError, match="the cut-off must be a whole number in"):
+    with pytest.raises(cf.MeasureError, match="the cutoff must be a whole number"):
         cf.evaluate(QRELS, RUN, "P@99999999999999999999")
     with pytest.raises(cf.MeasureError, match="too large a gain"):
         cf.evaluate({"q": {"a": 1100}}, {"q": {"a": 1.0}}, "nDCG(gain='exp')")

@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.analysis import per_query
 from cranfield.errors import CranfieldError
-from cranfield.formats import read_run
+from cranfield.io import read_run
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1}, "q4": {"a": 0}}
 OLD = {"q1": {"b": 3, "a": 2}, "q2": {"b": 3, "a": 2}, "q3": {"a": 1}, "q4": {"a": 1}}
@@ -38,7 +38,7 @@ def test_orders_of_many_runs() -> None:
     assert per_query.by_query(scores).queries == ("q2", "q1", "q3")
     assert per_query.by_query(scores, 0, "disagreement").queries == ("q1", "q2", "q3")
     assert per_query.by_query(scores, 0, "query").queries == ("q1", "q2", "q3")
-    with pytest.raises(CranfieldError, match="a difference is one of two runs, and there are 3"):
+    with pytest.raises(CranfieldError, match="two runs, not 3"):
         per_query.by_query(scores, 0, "difference")
 
 
@@ -94,9 +94,7 @@ def test_what_is_undefined_counts_as_the_policy_says() -> None:
 
 def test_an_order_that_there_is_not() -> None:
     scores = cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
-    with pytest.raises(
-        CranfieldError, match="order must be one of difference, hardest, disagreement, query; not 'best'"
-    ):
+    with pytest.raises(CranfieldError, match="order must be one of difference, hardest, disagreement, query"):
         per_query.by_query(scores, 0, "best")  # type: ignore[arg-type]
     with pytest.raises(CranfieldError, match="page must be a whole number of at least 1, not 0"):
         per_query.documents(evaluated(OLD, NEW), "q1", page=0)

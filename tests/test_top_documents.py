@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield import formats
+from cranfield import io
 from cranfield.alignment import Aligner
-from cranfield.content.wanted import top
+from cranfield.corpus.build import top_documents
 from cranfield.ranking.unjudged import documents_read_by
 
 rows = st.lists(
@@ -22,7 +22,7 @@ rows = st.lists(
     unique_by=lambda row: row[:2],
 )
 KEYS = {"trec": "score", "trec9": "score32", "expected": "score", "input": "score", "rank": "rank"}
-JUDGMENTS = formats.read_qrels({"q": {"d1": 1, "d2": 0}, "r": {"d1": 1}})
+JUDGMENTS = io.read_qrels({"q": {"d1": 1, "d2": 0}, "r": {"d1": 1}})
 
 
 def expected(rows: list, k: int, ties: str) -> dict[str, set[str]]:
@@ -46,7 +46,7 @@ def expected(rows: list, k: int, ties: str) -> dict[str, set[str]]:
 
 def read(source: object, k: int, ties: str) -> dict[str, set[str]]:
     measure = cf.parse(f"DELTARB@{k}[ties={ties}]")
-    aligned = Aligner(JUDGMENTS).read(formats.read_run(source), [KEYS[ties]], top=k)  # type: ignore[list-item]
+    aligned = Aligner(JUDGMENTS).read(io.read_run(source), [KEYS[ties]], top=k)  # type: ignore[list-item]
     return documents_read_by(aligned, [measure], JUDGMENTS.queries)
 
 
@@ -77,13 +77,13 @@ def test_text_whose_queries_are_not_together(tmp_path: Path) -> None:
 
 
 def test_a_corpus_pass_takes_what_any_order_of_ties_may_bring_up() -> None:
-    run = formats.read_run({"q": {"a": 3, "b": 2, "c": 2, "d": 1}, "x": {"e": 1}})
-    assert top(run, 2) == {"q": {"a", "b", "c"}, "x": {"e"}}
-    assert top(run, None) == {"q": {"a", "b", "c", "d"}, "x": {"e"}}
+    run = io.read_run({"q": {"a": 3, "b": 2, "c": 2, "d": 1}, "x": {"e": 1}})
+    assert top_documents(run, 2) == {"q": {"a", "b", "c"}, "x": {"e"}}
+    assert top_documents(run, None) == {"q": {"a", "b", "c", "d"}, "x": {"e"}}
 
 
 def test_faults_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.write_text("q Q0 a 1 1.0 t\nq Q0 b 2 x t\n")
     with pytest.raises(cf.InputError, match=r"a\.run:2: the score is not a number"):
-        top(formats.read_run(str(path)))
+        top_documents(io.read_run(str(path)))

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.batch import from_ranking
+from cranfield.ranking.rankings import from_ranking
 from cranfield.views import Gains, condense, truncate
 from every_measure import NAMES, missed, orders, rankings, same
 
 TOP = 3
 TERMINAL = ["RR", "RR(rel=2)", "RBP(p=0.7, max=3)", "nDCG(max=3)", "nDCG(max=3, ideal='bounded')", "AP", "AP(rel=2)",
-            "AP(graded=True, max=3)", "InvSq(max=3)", "RBP(p=0.5, rel=1)", "nDCG(rel=1)", "nDCG(gain='exp', max=3)@3"]  # fmt: skip
+            "AP(graded=True, max=3)", "InvSq(max=3)", "RBP(p=0.5, rel=1)", "nDCG(rel=1)", "nDCG(gain='exp', max=3)@3",
+            "P(rel=1)@3", "P(rel=2)@9", "SDCG(max=3)@3", "SDCG(max=3)@9"]  # fmt: skip
 
 
 def terminated(name: str, gains: list[float], pool: list[float]) -> float:
@@ -34,6 +35,10 @@ def terminated(name: str, gains: list[float], pool: list[float]) -> float:
         return (1 - p) * sum(g * p**i for i, g in enumerate(gains)) + end * p**d
     if symbol == "InvSq":
         return sum(g / (i * (i + 1)) for i, g in enumerate(gains, 1)) + end / (d + 1)
+    if symbol in ("P", "SDCG"):  # a fixed number of ranks: those below the list have the terminal gain
+        ranks = [*gains, *[end] * max(0, int(k) - d)][: int(k)]
+        weight = [1.0 if symbol == "P" else 1 / math.log2(i + 1) for i in range(1, int(k) + 1)]
+        return sum(g * w for g, w in zip(ranks, weight, strict=True)) / sum(weight)
     whole = [*gains, end]
     if symbol == "AP":
         return sum(g * sum(whole[:i]) / i for i, g in enumerate(whole, 1)) / (total + 1)
@@ -77,7 +82,7 @@ def test_terminal(name: str, cut: bool, condensed: bool, ranking: list, missed: 
     views = {"depth": depth if cut else None, "condensed": condensed, "terminal": True}
     missed = [*missed, -1]
     groups = [tuple(group) for group in ranking]
-    batch_top = from_ranking(groups, missed).top
+    batch_top = from_ranking(groups, missed).judged.top
     if "max" not in name and "rel" not in name and name != "AP" and name != "RR" and batch_top != TOP:
         return
     assert same(cf.parse(written(name, **views))(groups, missed), expected(name, ranking, missed, **views))
@@ -97,7 +102,7 @@ def test_depth(name: str, condensed: bool, ranking: list, missed: list, depth: i
 @settings(max_examples=100, deadline=None)
 @given(rankings, missed, st.integers(1, 6))
 def test_condensing_and_cutting_twice_is_once(ranking: list, missed: list, depth: int) -> None:
-    batch = Gains()(from_ranking([tuple(group) for group in ranking], missed))
+    batch = from_ranking([tuple(group) for group in ranking], missed).batch(Gains(), None)
     for view in (condense, lambda b: truncate(b, depth)):
         once, twice = view(batch), view(view(batch))
         for field in ("grade", "gain", "start", "size", "length"):
@@ -135,11 +140,39 @@ def test_silence_is_the_right_answer_to_a_query_without_one() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["P@5", "SetP", "DCG", "Q", "ERR", "bpref"])
+@pytest.mark.parametrize("name", ["F1@5", "SetP", "DCG", "Q", "ERR", "bpref"])
 def test_measures_without_a_terminal_form_say_why(name: str) -> None:
     with pytest.raises(cf.MeasureError) as caught:
         cf.parse(f"{name}[terminal]")
     assert str(caught.value) == (
         f"{cf.parse(name).symbol} has no terminal form: {cf.parse(name).definition.terminal}\n\n"
-        "hint: those that have: AP, GMAP, RR, nDCG, RBP, InvSq, INSQ"
+        "hint: those that have: P, AP, GMAP, RR, nDCG, SDCG, RBP, InvSq, INSQ"
     )
+
+
+# Table 1 of *Quit While Ahead*: rankings, and how many documents are relevant.
+TABLE_1 = [
+    ("11100", 3),
+    ("111000", 3),
+    ("1110", 3),
+    ("111", 3),
+    ("11", 3),
+    ("1", 3),
+    ("", 3),
+    ("000", 3),
+    ("", 0),
+    ("000", 0),
+]
+
+
+@pytest.mark.parametrize(("ranking", "relevant"), TABLE_1)
+@pytest.mark.parametrize("k", [1, 3, 5, 10])
+def test_weighted_precision_of_lists_that_end(ranking: str, relevant: int, k: int) -> None:
+    grades = [int(sign) for sign in ranking]
+    missed = [1] * (relevant - sum(grades)) or [0]
+    d, end = len(grades), 1.0 if relevant == 0 else sum(grades) / relevant
+    for name, weights in (("P", [1.0] * k), ("SDCG", [1 / math.log2(i + 1) for i in range(1, k + 1)])):
+        gains = [grades[i] if i < d else end for i in range(k)]
+        value = sum(g * w for g, w in zip(gains, weights, strict=True)) / sum(weights)
+        measure = cf.parse(f"{name}(max=1)@{k}[terminal]" if name == "SDCG" else f"P@{k}[terminal]")
+        assert measure(grades, missed) == pytest.approx(value, abs=1e-12), name

@@ -1,15 +1,158 @@
+// Runs and judgments that are dicts of dicts.
+#pragma once
+
+#include <cmath>
+#include <deque>
+#include <span>
+
+#include "grouped.hpp"
+#include "python.hpp"
+
+// The rows of a ranking that is a dict, read without running Python code.
+namespace cranfield {
+
+// Whether threads other than the one with the GIL may read, as long as that one waits and so nothing changes: they
+// must call nothing that allocates, counts references or can fail. Only the full API of CPython offers that; and where
+// the GIL may be off it guards nothing.
+#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED) || defined(PYPY_VERSION)
+inline constexpr bool threads_can_read = false;
+#else
+inline constexpr bool threads_can_read = true;
+#endif
+
+// The text of an exact str that UTF-8 can hold; false where it is something else. With `Shared`, which is for several
+// threads, it has to be ASCII.
+    template <bool Shared>
+    bool read_id(PyObject* id, Text& text) {
+        if (Py_TYPE(id) != &PyUnicode_Type) return false;
+#if !defined(Py_LIMITED_API)
+        if (PyUnicode_IS_COMPACT_ASCII(id)) {
+            text = {static_cast<const char*>(PyUnicode_DATA(id)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(id))};
+            return true;
+        }
+#endif
+        if constexpr (Shared) return false;
+        Py_ssize_t size = 0;
+        const char* const bytes = PyUnicode_AsUTF8AndSize(id, &size);
+        if (bytes == nullptr) {
+            PyErr_Clear();
+            return false;
+        }
+        text = {bytes, static_cast<std::size_t>(size)};
+        return true;
+    }
+
+    template <bool Shared>
+    bool read_number(PyObject* score, double& value) {
+#if !defined(Py_LIMITED_API)
+        if (Py_TYPE(score) == &PyFloat_Type) {
+            value = PyFloat_AS_DOUBLE(score);
+            return true;
+        }
+#endif
+        if constexpr (Shared) return false;
+        if (Py_TYPE(score) == &PyLong_Type) {
+        value = PyLong_AsDouble(score);
+    } else if (Py_TYPE(score) == &PyFloat_Type) {
+        value = PyFloat_AsDouble(score);
+    } else {
+        return false;
+    }
+    if (value != -1 || PyErr_Occurred() == nullptr) return true;
+        PyErr_Clear();
+        return false;
+    }
+
+class DictRows {
+public:
+    // Reads an exact dict if all ids and scores can be read and no score is NaN. The candidates are the rows for whose
+    // id `passes` gives 1 and not 0.
+    template <bool Shared, class Passes>
+    bool read(PyObject* dict, Passes passes) {
+        const auto length = static_cast<std::size_t>(PyDict_Size(dict));
+        if (ids_.size() <= length) {
+            ids_.resize(length + 1);
+            scores_.resize(length + 1);
+            candidates_.resize(length + 1);
+        }
+        size_ = passed_ = 0;
+        std::size_t row = 0, passed = 0;
+        PyObject *id, *score;
+        for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &id, &score); ++row) {
+            if (!read_id<Shared>(id, ids_[row]) || !read_number<Shared>(score, scores_[row])) return false;
+            if (std::isnan(scores_[row])) return false;
+            // Always written, because whether a document is judged cannot be predicted.
+            candidates_[passed] = static_cast<std::uint32_t>(row);
+            passed += passes(ids_[row]);
+        }
+        size_ = row;
+        passed_ = passed;
+        return true;
+    }
+
+    std::size_t size() const { return size_; }
+    Text id(std::size_t row) const { return ids_[row]; }
+    std::span<const double> scores() const { return {scores_.data(), size_}; }
+    std::span<const std::uint32_t> candidates() const { return {candidates_.data(), passed_}; }
+    std::size_t weight() const { return ids_.capacity() * (sizeof(Text) + sizeof(double) + sizeof(std::uint32_t)); }
+
+private:
+    std::vector<Text> ids_;
+    std::vector<double> scores_;
+    std::vector<std::uint32_t> candidates_;
+    std::size_t size_ = 0, passed_ = 0;
+};
+
+}  // namespace cranfield
+
+// Judgments that are a dict of dicts, as columns.
+namespace cranfield {
+
+struct NestedColumns {
+    Strings query, document;
+    std::vector<std::int64_t> begin{0};
+    std::vector<double> grade;
+
+    // False, with the columns half filled, where there is something other than ids and finite numbers.
+    bool read(const nb::object& mapping) {
+        if (!PyDict_Check(mapping.ptr())) return false;
+        const auto queries = items_of(as_dict(mapping));
+        std::size_t total = 0;
+        for (const auto& [name, judged] : queries) total += PyDict_Check(judged.ptr()) ? nb::len(judged) : 0;
+        begin.reserve(queries.size() + 1);
+        document.offsets.reserve(total + 1);
+        grade.reserve(total);
+        for (const auto& [name, judged] : queries) {
+            Text text;
+            if (!read_id<false>(name.ptr(), text) || !PyDict_Check(judged.ptr())) return false;
+            query.add(text);
+            if (!read_judged(as_dict(judged))) return false;
+            begin.push_back(static_cast<std::int64_t>(grade.size()));
+        }
+        return true;
+    }
+
+private:
+    bool read_judged(const nb::object& judged) {
+        PyObject *id, *value;
+        Text text;
+        double number = 0;
+        for (Py_ssize_t position = 0; PyDict_Next(judged.ptr(), &position, &id, &value);) {
+            if (!read_id<false>(id, text) || !read_number<false>(value, number) || !std::isfinite(number)) return false;
+            document.add(text);
+            grade.push_back(number);
+        }
+        return true;
+    }
+};
+
+}  // namespace cranfield
+
 // Joins a run that is a dict of dicts.
 //
 // A dict cannot repeat an id. So the judged ids are what is hashed into a table, which is small, and each ranking's ids
 // are looked up there as they pass a filter. The objects lie all over the memory, so that reading them is mostly waiting for it;
 // several threads wait at the same time. The caller holds the GIL all the while and runs no Python code meanwhile.
-#pragma once
-
-#include <deque>
-
-#include "dict_rows.hpp"
-#include "grouped.hpp"
-
 namespace cranfield {
 
 class DictJoin {

@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "faults.hpp"
-#include "borrowed.hpp"
-#include "separators.hpp"
+#include "bytes.hpp"
+#include "lines.hpp"
 #include "source.hpp"
 
 namespace cranfield {

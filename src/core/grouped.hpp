@@ -3,9 +3,9 @@
 
 #include <atomic>
 
-#include "borrowed.hpp"
-#include "crew.hpp"
-#include "grouping.hpp"
+#include "bytes.hpp"
+#include "threads.hpp"
+#include "index.hpp"
 #include "tally.hpp"
 
 namespace cranfield {

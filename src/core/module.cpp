@@ -3,12 +3,13 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <limits>
 #include <mutex>
 #include <string>
 
 #include "dict.hpp"
-#include "nested.hpp"
 #include "python.hpp"
+#include "row_math.hpp"
 #include "scan.hpp"
 #include "table.hpp"
 #include "text.hpp"
@@ -137,6 +138,86 @@ nb::dict join_dict(const nb::object& mapping, const PythonIndex& index, const nb
     return result_of(tally, settings);
 }
 
+using FloatTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+using IntegerTable = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::device::cpu>;
+
+template <class Element, class Table>
+MatrixView<Element> matrix_view(const Table& table) {
+    return {table.data(), table.shape(0), table.shape(1), table.stride(0), table.stride(1)};
+}
+
+// One number for each row of a table; large tables are summed without holding up other threads.
+template <class Sum>
+nb::object sums_of(std::size_t rows, std::size_t cells, Sum&& sum) {
+    const NewArray<double> sums{nb::int_(rows)};
+    if (cells < std::size_t{1} << 16) {
+        sum(sums.data());
+    } else {
+        const nb::gil_scoped_release release;
+        sum(sums.data());
+    }
+    return sums.object();
+}
+
+nb::object sum_rows(const FloatTable& table) {
+    const auto view = matrix_view<double>(table);
+    return sums_of(view.rows, table.size(), [&](double* out) { row_sums(view, out); });
+}
+
+template <class Sum>
+nb::object sum_gains(const FloatTable& gain, const IntegerTable& start, const Doubles& weights, std::int64_t k,
+                     Sum&& sum) {
+    const auto gains = matrix_view<double>(gain);
+    const auto starts = matrix_view<std::int64_t>(start);
+    if (gains.rows != starts.rows || gains.columns != starts.columns) {
+        throw nb::value_error("gains and positions must have one shape");
+    }
+    const RankWeights weight(span(weights), k);
+    return sums_of(gains.rows, gain.size(), [&](double* out) { sum(gains, starts, weight, out); });
+}
+
+nb::object sum_weighted(const FloatTable& gain, const IntegerTable& start, const Doubles& weights, std::int64_t k) {
+    return sum_gains(gain, start, weights, k, weighted_sums);
+}
+
+nb::object sum_cumulated(const FloatTable& gain, const IntegerTable& start, const Doubles& weights, std::int64_t k) {
+    return sum_gains(gain, start, weights, k, cumulated_sums);
+}
+
+nb::object new_table(std::size_t rankings, std::size_t width, double empty, std::span<const std::int64_t> at,
+                     const auto& value) {
+    using Element = std::decay_t<decltype(value(std::size_t{}))>;
+    const bool by_column = width <= narrow;
+    const NewArray<Element> table(by_column ? nb::make_tuple(width, rankings) : nb::make_tuple(rankings, width));
+    std::fill_n(table.data(), rankings * width, static_cast<Element>(empty));
+    for (std::size_t i = 0; i < at.size(); ++i) table.data()[at[i]] = value(i);
+    return by_column ? nb::object(table.object().attr("T")) : table.object();
+}
+
+nb::tuple tabulate(const Integers& row, const Integers& document, const Integers& start, std::optional<Octets> keep,
+                   const Doubles& grade, std::int64_t rankings) {
+    if (document.size() != row.size() || start.size() != row.size() || rankings < 0) {
+        throw nb::value_error("the columns of documents must be equally long");
+    }
+    const std::span<const std::int64_t> rows(row.data(), row.size()), documents(document.data(), document.size());
+    std::span<const std::uint8_t> kept;
+    if (keep) kept = {keep->data(), keep->size()};
+    const auto many = static_cast<std::size_t>(rankings);
+    Cells cells(rows, documents, kept, !keep, many);
+    const auto at_row = [&](std::size_t i) { return static_cast<std::size_t>(cells.kept[i]); };
+    nb::object starts =
+        new_table(many, cells.width, 0, cells.at, [&](std::size_t i) { return start.data()[at_row(i)]; });
+    nb::object grades =
+        new_table(many, cells.width, std::numeric_limits<double>::quiet_NaN(), cells.at, [&](std::size_t i) {
+            const auto judged = static_cast<std::size_t>(documents[at_row(i)]);
+            if (judged >= grade.size()) throw std::out_of_range("a document beyond the judgments");
+            return grade.data()[judged];
+        });
+    nb::object shape = nb::make_tuple(many, cells.width);
+    nb::object all = array(std::move(cells.kept));
+    return nb::make_tuple(all, array(std::move(cells.at)), shape, starts, grades);
+}
+
 template <std::size_t Width, class Columns>
 void scan_file(const nb::callable& opener, Columns& columns) {
     // One thread: lines are appended in order, and codes are given as queries appear.
@@ -262,6 +343,10 @@ NB_MODULE(_core, m) {
         .def("add", &PythonWords::add, "texts"_a, "keep"_a)
         .def("merge", &PythonWords::merge, "other"_a)
         .def("columns", &PythonWords::columns);
+    m.def("tabulate", &tabulate, "row"_a, "document"_a, "start"_a, "keep"_a.none(), "grade"_a, "rankings"_a);
+    m.def("row_sums", &sum_rows, "table"_a);
+    m.def("weighted_sums", &sum_weighted, "gain"_a, "start"_a, "weights"_a, "k"_a);
+    m.def("cumulated_sums", &sum_cumulated, "gain"_a, "start"_a, "weights"_a, "k"_a);
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);
     m.def("scan_nested", &scan_nested, "mapping"_a);

@@ -3,10 +3,9 @@
 
 #include <cmath>
 
-#include "crew.hpp"
+#include "threads.hpp"
 #include "feeder.hpp"
-#include "group.hpp"
-#include "grouping.hpp"
+#include "index.hpp"
 #include "lines.hpp"
 #include "numbers.hpp"
 

@@ -15,7 +15,7 @@
 #endif
 
 #include "bytes.hpp"
-#include "stopped.hpp"
+#include "threads.hpp"
 
 namespace cranfield {
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "index.hpp"
-#include "key.hpp"
 #include "ranking.hpp"
 
 namespace cranfield {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "grouped.hpp"
-#include "key.hpp"
+#include "ranking.hpp"
 #include "scan.hpp"
 
 namespace cranfield {

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "borrowed.hpp"
+#include "bytes.hpp"
 #include "faults.hpp"
 #include "spans.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "feeder.hpp"
 #include "grouped.hpp"
-#include "key.hpp"
+#include "ranking.hpp"
 #include "lines.hpp"
 #include "numbers.hpp"
 

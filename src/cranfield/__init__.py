@@ -7,7 +7,7 @@ from cranfield.data import Judgments, Run
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluation.evaluator import Evaluator, evaluate
 from cranfield.evaluation.scores import Score, Scores
-from cranfield.formats import read_qrels, read_run
+from cranfield.io import read_qrels, read_run
 from cranfield.measures import CATALOGUE as MEASURES
 from cranfield.measures import Measure, parse
 

@@ -429,3 +429,59 @@ def _places(order: npt.NDArray[np.intp] | Integers) -> Integers:
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     return places
+
+
+NARROW = 8  # columns up to which a table is kept column by column
+
+
+def tabulate(
+    row: Integers, document: Integers, start: Integers, keep: Bytes | None, grade: Floats, rankings: int
+) -> tuple[Integers, Integers, tuple[int, int], Integers, Floats]:
+    kept = np.arange(len(row)) if keep is None else np.flatnonzero(keep[document])
+    counts = np.bincount(row[kept], minlength=rankings)
+    column = np.arange(len(kept)) - (np.cumsum(counts) - counts)[row[kept]]
+    width = max(int(counts.max(initial=0)), 1)
+    shape = rankings, width if width <= NARROW else width + -width % 8
+    at = column * rankings + row[kept] if shape[1] <= NARROW else row[kept] * shape[1] + column
+
+    def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+        flat = np.full(shape[0] * shape[1], empty, values.dtype)
+        flat[at] = values
+        return flat.reshape(shape, order="F" if shape[1] <= NARROW else "C")
+
+    return kept, at, shape, table(start[kept], 0), table(grade[document[kept]], np.nan)
+
+
+def row_sums(table: Floats) -> Floats:
+    # NumPy adds up to 128 columns in eight lanes, which zeros behind the last of a multiple of eight do not change;
+    # neither do blocks of zeros. Eight columns and fewer are added as it adds its lanes.
+    height, width = table.shape
+    if width <= NARROW:
+        columns = [table[:, i] for i in range(width)] or [np.zeros(height)]
+        while len(columns) > 1:
+            pairs = zip(columns[::2], columns[1::2], strict=False)
+            columns = [a + b for a, b in pairs] + columns[len(columns) - len(columns) % 2 :]
+        return columns[0] + 0.0  # never -0.0
+    if width % 8:
+        wider = np.zeros((height, width + -width % 8))
+        wider[:, :width] = table
+        table = wider
+    if width <= 128:
+        return np.ascontiguousarray(table).sum(axis=1) + 0.0
+    blocks = [np.ascontiguousarray(table[:, i : i + 128]).sum(axis=1) for i in range(0, width, 128)]
+    return np.cumsum(blocks, axis=0)[-1] + 0.0
+
+
+def weighted_sums(gain: Floats, start: Integers, weights: Floats, k: int) -> Floats:
+    return row_sums(gain * _weights(start, weights, k))
+
+
+def cumulated_sums(gain: Floats, start: Integers, weights: Floats, k: int) -> Floats:
+    return row_sums(gain * (np.cumsum(gain, axis=1) * _weights(start, weights, k)))
+
+
+def _weights(start: Integers, weights: Floats, k: int) -> Floats:
+    if k < 0:
+        return weights[start + 1]
+    seen = start < k
+    return np.where(seen, weights[np.where(seen, start + 1, 0)], 0)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield import core, formats
-from cranfield.batch import CELLS, Batch, Key, ragged, ungained
+from cranfield import core, io
+from cranfield.batch import CELLS, Key, ragged
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
-from cranfield.rows import cells, scattered
+from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Rankings
 from cranfield.subtopics import Subtopics
 
 if TYPE_CHECKING:
-    from cranfield.content.judged import Reading
+    from cranfield.corpus.judged import Reading
 
 
 class Aligner:
@@ -34,35 +33,58 @@ class Aligner:
     ) -> None:
         """``nil``: the rows that mean no answer; ``top``: the highest grade, where there are judgments beyond these."""
         self.judgments = judgments
-        self.grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
+        grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
         self.index = core.Index(
             (judgments.queries.offsets, judgments.queries.data),
             judgments.begin,
             (judgments.documents.offsets, judgments.documents.data),
         )
-        self.judged = np.diff(judgments.begin)
-        self.pools: dict[int, tuple[Integers, Floats, dict[Any, Any]]] = {}  # the last one of each height
-        self.top = float(max(self.grade.max(initial=0) if top is None else top, 0))
-        self.subtopics = None if judgments.labels is None else Subtopics(judgments, self.top)
-        self.reading = reading
-        self.nil = np.zeros(len(self.grade), bool)
-        self.nil_grade = np.full(len(self.judged), np.nan)
+        top = float(max(grade.max(initial=0) if top is None else top, 0))
+        subtopics = None if judgments.labels is None else Subtopics(judgments, top)
+        rows = None
+        self._nil_grade = np.full(len(judgments.begin) - 1, np.nan)
         if nil is not None:
-            self.nil[nil], self.nil_grade = True, self.grade[nil]
+            rows = np.zeros(len(grade), bool)
+            rows[nil], self._nil_grade = True, grade[nil]
+        self.judged = Judged(grade, top, rows, subtopics, reading)
 
-    def pool(self, queries: Integers) -> tuple[Floats, dict[Any, Any]]:
-        """The grades of all that is judged, a row for each query, and a place to keep what is made of them."""
-        known = self.pools.get(len(queries))
-        if known is not None and np.array_equal(known[0], queries):
-            return known[1], known[2]
-        judged = self.judged[queries]
-        row, place = ragged(judged)
-        shape = len(queries), max(int(judged.max(initial=0)), 1)
-        grade = scattered(
-            self.grade[self.judgments.begin[queries][row] + place], cells(row, place, shape), shape, np.nan
-        )
-        self.pools[len(queries)] = queries, grade, {}
-        return grade, self.pools[len(queries)][2]
+    @property
+    def grade(self) -> Floats:
+        """The grade of each row of the judgments."""
+        return self.judged.grade
+
+    @property
+    def subtopics(self) -> Subtopics | None:
+        """What documents are about, where the judgments say so."""
+        return self.judged.subtopics
+
+    @property
+    def reading(self) -> Reading | None:
+        """What documents say, where there is a corpus."""
+        return self.judged.reading
+
+    @cached_property
+    def pools(self) -> list[Pool]:
+        """Every judged query once, in one pool; in several with like numbers of judged documents if padding is costly.
+
+        No query has more judged documents retrieved than it has judged ones.
+        """
+        width = np.diff(self.judgments.begin)
+        queries = np.arange(len(width))
+        if len(width) * width.max(initial=1) <= max(CELLS, 2 * width.sum()):
+            return [self._pool(queries)]
+        pools = []
+        magnitude = np.ceil(np.log2(np.maximum(width, 1)))
+        for bits in np.unique(magnitude):
+            alike = queries[magnitude == bits]
+            step = max(1, CELLS >> int(bits))
+            pools += [self._pool(alike[i : i + step]) for i in range(0, len(alike), step)]
+        return pools
+
+    def _pool(self, queries: Integers) -> Pool:
+        row, place = ragged(np.diff(self.judgments.begin)[queries])
+        document = self.judgments.begin[queries][row] + place
+        return Pool(self.judged, queries, row, document, self._nil_grade[queries])
 
     def align(self, run: Run, key: Key = "score", *, by_id: bool = True) -> Alignment:
         """Where a run ranks the judged documents."""
@@ -74,10 +96,10 @@ class Aligner:
         ``by_id``: find each document's position by id in its tie group. ``top``: keep the ids of all documents,
         judged or not, that may be among the first so many.
         """
-        joined = formats.join(run, self.index, keys, by_id, top)
+        joined = io.join(run, self.index, keys, by_id, top)
         unjudged, shared = Strings(*joined["other"]), {"length": joined["length"], "tag": joined["tag"]}
         alignments = {
-            key: Alignment(self, self._in_order(hits | shared), unjudged, joined["other_length"])
+            key: Alignment(self, hits | shared, unjudged, joined["other_length"])
             for key, hits in zip(keys, joined["hits"], strict=True)
         }
         tops = {key: TopDocuments.of(rows) for key, rows in zip(keys, joined.get("tops", ()), strict=False)}
@@ -85,19 +107,7 @@ class Aligner:
 
     def aligned(self, rows: dict[str, Any], other: Alignment) -> Alignment:
         """Rows of these judgments that another alignment of the same run was turned into."""
-        return Alignment(self, self._in_order(rows), other.other, other.other_length)
-
-    def _in_order(self, rows: dict[str, Any]) -> dict[str, Any]:
-        """Tied documents by grade, then by id where it is known: in what order rows came does not move a last bit."""
-        query, start, document = rows["query"], rows["start"], rows["document"]
-        same = (query[1:] == query[:-1]) & (start[1:] == start[:-1])
-        if not same.any():
-            return rows
-        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-        keys = rows["by_id"], self.nil[document], -self.grade[document], start, query
-        order = np.arange(len(query))
-        order[tied] = tied[np.lexsort([key[tied] for key in keys])]
-        return rows | {name: rows[name][order] for name in ("query", "document", "start", "size", "by_id", "by_input")}
+        return Alignment(self, rows, other.other, other.other_length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +131,7 @@ class TopDocuments:
         return cls(**rows | {"document": Strings(*rows["document"])})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class AlignedRun:
     """One run after its only reading: an alignment, and perhaps the top documents, for each key that ranks them."""
 
@@ -135,9 +145,9 @@ class AlignedRun:
         return next(iter(self.alignments.values()))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Alignment:
-    """Where one run ranks the judged documents, as flat rows (see `core`); `batches` lays them out for measures."""
+    """Where one run ranks the judged documents, as rows (see `core`); `rankings` has them for measures."""
 
     aligner: Aligner
     rows: dict[str, Any]
@@ -145,8 +155,8 @@ class Alignment:
     other_length: Integers
 
     def release(self) -> None:
-        """Forget the batches, which are many times the size of the rows; they are made again when asked for."""
-        self.__dict__.pop("batches", None)
+        """Forget what was laid out for measures, which is many times the size of the rows; it can be made again."""
+        self.__dict__.pop("rankings", None)
 
     @property
     def length(self) -> Integers:
@@ -154,68 +164,24 @@ class Alignment:
         return self.rows["length"]
 
     @cached_property
-    def batches(self) -> list[tuple[Integers, Batch]]:
-        """Every judged query once: its number among the judgments' queries, and its row of a batch."""
-        return list(self._laid_out())
+    def rankings(self) -> list[Rankings]:
+        """Every judged query once."""
+        rows, length, pools = self.rows, np.maximum(self.length, 0), self.aligner.pools
+        columns = [rows["query" if name == "row" else name] for name in COLUMNS]
+        if len(pools) == 1:
+            return [Rankings(pools[0], length, *columns)]
+        pool_of, row_of = np.zeros((2, len(length)), np.int64)
+        for i, pool in enumerate(pools):
+            pool_of[pool.query], row_of[pool.query] = i, np.arange(len(pool.query))
+        pool_of_row, laid_out = pool_of[rows["query"]], []
+        for i, pool in enumerate(pools):
+            chosen = np.flatnonzero(pool_of_row == i)
+            row, *others = (column[chosen] for column in columns)
+            laid_out.append(Rankings(pool, length[pool.query], row_of[row], *others))
+        return laid_out
 
-    def _laid_out(self) -> Iterator[tuple[Integers, Batch]]:
-        found = np.bincount(self.rows["query"], minlength=len(self.length))
-        width = np.maximum(found, self.aligner.judged)
-        queries = np.arange(len(width))
-        if len(width) * width.max(initial=1) <= max(CELLS, 2 * width.sum()):
-            yield queries, self._batch(queries)
-            return
-        for bits in np.unique(np.ceil(np.log2(np.maximum(width, 1)))):
-            alike = queries[np.ceil(np.log2(np.maximum(width, 1))) == bits]
-            step = max(1, CELLS >> int(bits))
-            for i in range(0, len(alike), step):
-                yield alike[i : i + step], self._batch(alike[i : i + step])
-
-    def unjudged(self) -> Batch:
-        """The run's queries that nobody judged, as rows without documents."""
-        n = len(self.other)
-        empty = np.zeros((n, 1), np.int64)
-        nothing = np.full((n, 1), np.nan)
-        batch = ungained(nothing, empty, empty + 1, empty, empty, self.other_length, nothing, self.aligner.top)
-        return replace(batch, subtopics=self.aligner.subtopics, reading=self.aligner.reading)
-
-    def _batch(self, queries: Integers) -> Batch:
-        aligner, rows = self.aligner, self.rows
-        row: Integers = rows["query"]
-        chosen: Any = slice(None)
-        if len(queries) < len(self.length):
-            row_of = np.full(len(self.length), -1)
-            row_of[queries] = np.arange(len(queries))
-            chosen = np.flatnonzero(row_of[row] >= 0)
-            row = row_of[row[chosen]]
-        counts = np.bincount(row, minlength=len(queries))
-        shape = len(queries), max(int(counts.max(initial=0)), 1)
-        at = cells(row, ragged(counts)[1], shape)
-
-        def laid(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-            return scattered(values, at, shape, empty)
-
-        document, size = rows["document"][chosen], rows["size"][chosen]
-        tied = bool((size > 1).any())
-        nothing = np.broadcast_to(0, shape)
-        pool, pooled = aligner.pool(queries)
-        batch = ungained(
-            laid(aligner.grade[document], np.nan),
-            laid(rows["start"][chosen], 0),
-            laid(size, 1) if tied else np.ones(shape, np.int64),
-            laid(rows["by_id"][chosen], 0) if tied else nothing,
-            laid(rows["by_input"][chosen], 0) if tied else nothing,
-            np.maximum(self.length[queries], 0),
-            pool,
-            aligner.top,
-        )
-        return replace(
-            batch,
-            nil=laid(aligner.nil[document], False) if aligner.nil.any() else batch.nil,
-            nil_grade=aligner.nil_grade[queries],
-            query=queries,
-            document=laid(document, -1) if aligner.subtopics or aligner.reading else batch.document,
-            subtopics=aligner.subtopics,
-            pooled=pooled,
-            reading=aligner.reading,
-        )
+    def unjudged(self) -> Rankings:
+        """The run's queries that nobody judged, as rankings without judged documents."""
+        none = np.zeros(0, np.int64)
+        pool = Pool.of(self.aligner.judged, none, none, np.full(len(self.other), -1))
+        return Rankings(pool, self.other_length, *[none] * len(COLUMNS))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from cranfield import core
 from cranfield.data import Floats, Integers
 from cranfield.rows import cells, ordered, picked, running, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
-    from cranfield.content.judged import Reading
+    from cranfield.corpus.judged import Reading
 
 Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]
@@ -25,12 +26,14 @@ Key = Literal["score", "score32", "rank"]
 class Weights:
     """What ranks are worth: ``total`` of the first n together, and ``at`` one of them, without rounding.
 
-    ``moment`` is the total of the first n, each times its rank, where it has a closed form.
+    ``moment`` is the total of the first n, each times its rank, where it has a closed form. ``table`` has the weights
+    of at least the first n ranks, with one of rank 0 before them.
     """
 
     total: Callable[[Integers], Floats]
     at: Callable[[Integers], Floats]
     moment: Callable[[Integers], Integers] | None = None
+    table: Callable[[int], Floats] | None = None
 
     def __call__(self, n: Integers) -> Floats:
         return self.total(n)
@@ -69,51 +72,61 @@ class Preferences(GainSums, Protocol):
         """Expected sum over documents of gain less what is misplaced above, up to a limit, as a share of pairs."""
 
 
+MOST_RANKS = 1000  # of most rankings
 # A batch is padded to its widest query; beyond this many cells, queries of like width go together.
 CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Queries by judged documents retrieved, best first; rows are padded with grade NaN and gain 0.
+    """Rankings by judged documents retrieved, best first; rows are padded with grade NaN and gain 0.
 
     ``grade``, ``gain`` (q, j): the judgment, and what it is worth to the measure at hand.
     ``start``, ``size`` (q, j): the document stands somewhere in positions start+1 .. start+size.
-    ``by_id``, ``by_input`` (q, j): its place within these, from 0, by descending id and in input order.
-    ``length`` (q,): documents retrieved. A depth view may end it inside a span.
-    ``pool``, ``ideal`` (q, g): grades, and gains in descending order, of all that is judged, retrieved or not.
-    ``top``: the highest grade of the whole collection. ``pooled``: what gains made of the pool, for all runs.
-    ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
-    ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1.
     ``nil`` (q, j): the document is none, but says that there is no answer; ``nil_grade`` (q,): how that is judged.
-    ``query`` (q,), ``document`` (q, j): their rows in the judgments, -1 for none; ``subtopics``: what these are about,
-    ``reading``: what these say, for measures that read them.
+    ``document`` (q, j), ``query`` (q,): their rows in the judgments, -1 for none.
+    ``length`` (q,): documents retrieved. A depth view may end it inside a tie.
     ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
+    ``ideal`` (q, g): gains in descending order of all that is judged, retrieved or not; ``ideal_sums``: sums of these
+    that are known already, for all runs.
+    ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
+    ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1. ``top``: the gain of the highest grade.
     ``worth``: how the measure at hand turns grades into gains, for those that have grades by subtopic.
+    ``subtopics``: what documents are about; ``reading``: what they say, for measures that read them.
     """
 
     grade: Floats
+    gain: Floats
     start: Integers
     size: Integers
-    by_id: Integers
-    by_input: Integers
+    nil: Booleans
+    document: Integers
     length: Integers
-    pool: Floats
-    top: float
-    gain: Floats
+    query: Integers
+    nil_grade: Floats
+    tail: Floats
     ideal: Floats
     R: Floats
     N: Floats
     mass: Floats
-    tail: Floats
-    nil: Booleans
-    nil_grade: Floats
-    query: Integers
-    document: Integers
-    subtopics: Subtopics | None
-    pooled: dict[Any, tuple[Floats, Floats, Floats, Floats]]
+    top: float
     worth: Worth | None = None
+    ideal_sums: dict[Any, Floats] = field(default_factory=dict)
+    subtopics: Subtopics | None = None
     reading: Reading | None = None
+
+    def changed(self, **fields: Any) -> Batch:
+        """The same with other fields; what was computed from the old ones is forgotten."""
+        if "ideal" in fields:
+            fields["ideal_sums"] = {}
+        return Batch.of(**{name: self.__dict__[name] for name in FIELDS} | fields)
+
+    @classmethod
+    def of(cls, **fields: Any) -> Batch:
+        """A batch of these fields, all of them; quicker than the frozen dataclass sets them one by one."""
+        made = object.__new__(cls)
+        made.__dict__.update(fields)
+        return made
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -141,11 +154,14 @@ class Batch:
 
     def mean_over(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         """Each document's expected weight: the mean over its span, 0 for the part of it below the first k."""
-        seen = self.seen(k)
         # Where there is no span but a rank, its weight is had without rounding.
-        exact = np.where(seen > 0, weights.at(self.start + 1), 0)
-        if not self.tied.any():
-            return exact
+        exact = weights.at(self.start + 1)
+        if not self.has_ties:
+            if k is None:
+                return exact
+            return np.where(self.start < (k if isinstance(k, int) else np.reshape(k, (-1, 1))), exact, 0)
+        seen = self.seen(k)
+        exact = np.where(seen > 0, exact, 0)
         return np.where(self.size == 1, exact, (weights(self.start + seen) - weights(self.start)) / self.size)
 
     def spread(self, weights: Weights, k: Integers | int | None = None) -> tuple[Floats, Floats]:
@@ -156,16 +172,27 @@ class Batch:
         return own, times_rank - (self.start + 1) * own
 
     def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
+            return self._summed(core.weighted_sums, weights.table, k)
         return summed(self.gain * self.mean_over(weights, k))
 
+    def _summed(self, sums: Callable[..., Floats], table: Callable[[int], Floats], k: int | None) -> Floats:
+        """Sums over rankings without ties, by weights from a table that is long enough."""
+        try:
+            return sums(self.gain, self.start, table(MOST_RANKS), -1 if k is None else k)
+        except IndexError:
+            return sums(self.gain, self.start, table(int(self.start.max()) + 1), -1 if k is None else k)
+
     def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
-        ideal = self.ideal[:, :k]
-        return summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
+        if (weights, k) not in self.ideal_sums:
+            ideal = self.ideal[:, :k]
+            self.ideal_sums[weights, k] = summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
+        return self.ideal_sums[weights, k]
 
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
+        if weights.table is not None and not self.has_ties:
+            return self._summed(core.cumulated_sums, weights.table, k)
         above = self.above(self.gain) + self.gain
-        if not self.tied.any():
-            return summed(self.gain * (above * self.mean_over(weights, k)))
         # A document with gain g in a span of n, G gain in the span and C above it, at slot x has
         # C + g + (x-1)(G-g)/(n-1) gain at or above it on average.
         own, later = self.spread(weights, k)
@@ -182,7 +209,7 @@ class Batch:
         """
         nonrel = self.judged & ~self.relevant
         above, limit = self.above(nonrel), limit[:, None]
-        if not self.tied.any():
+        if not self.has_ties:
             return np.minimum(above, limit)
         inside = self.within(nonrel)
         room = np.clip(limit - above, 0, inside)
@@ -208,13 +235,13 @@ class Batch:
 
     def above(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents ranked strictly above each document's span."""
-        if not self.tied.any():
+        if not self.has_ties:
             return (running(x) - x).astype(np.float64, copy=False)
         return ordered(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
 
     def within(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents that share each document's span, itself included."""
-        if not self.tied.any():
+        if not self.has_ties:
             return x.astype(np.float64)
         return ordered(running(x), self._edges[1]) - self.above(x)
 
@@ -224,23 +251,14 @@ class Batch:
         return np.arange(self.start.shape[1]) - self._edges[0]
 
     @cached_property
+    def has_ties(self) -> bool:
+        """Whether the order of judged documents is open in any query."""
+        return any(self.size.strides) and bool((self.size > 1).any())
+
+    @cached_property
     def tied(self) -> Booleans:
         """Queries in which the order of judged documents is open."""
         return np.any((self.size > 1) & ~np.isnan(self.grade), axis=1)
-
-    def mixed_ties(self) -> Booleans:
-        """The relevant documents that share a span with a document of another grade, or with an unjudged one."""
-        tied = self.size > 1
-        relevant = tied & (self.grade > 0)
-        if not (relevant | (tied & self.nil)).any():
-            return np.zeros(tied.shape, bool)
-        # Within a tie, columns are in order of grade.
-        head, tail = self._edges
-        mixed = (ordered(self.grade, head) != ordered(self.grade, tail)) | (
-            self.within(~np.isnan(self.grade)) < self.size
-        )
-        # Where a list ends is a matter of where NIL stands, whatever the grades beside it.
-        return (relevant & mixed) | (tied & self.nil)
 
     def sorted(self) -> Batch:
         """The same with columns in rank order, as they must be once spans have moved."""
@@ -252,7 +270,7 @@ class Batch:
     def only(self, keep: Booleans) -> Batch:
         """The batch with all other documents turned into padding."""
         emptied: dict[str, Any] = {name: np.where(keep, getattr(self, name), empty) for name, empty in COLUMNS.items()}
-        return replace(self, **emptied).sorted()
+        return self.changed(**emptied).sorted()
 
     def columns(self, order: Integers) -> Batch:
         """The columns of each row in another order."""
@@ -261,13 +279,12 @@ class Batch:
             values = getattr(self, name)
             if values.strides[1]:  # else all of a row are the same
                 moved[name] = ordered(values, order)
-        return replace(self, **moved)
+        return self.changed(**moved)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
-        alone = "length", "pool", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
-        some: dict[str, Any] = {name: picked(getattr(self, name), chosen) for name in (*COLUMNS, *alone)}
-        return replace(self, pooled={}, **some)
+        alone = "length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
+        return self.changed(**{name: picked(getattr(self, name), chosen) for name in (*COLUMNS, *alone)})
 
     def compact(self, keep: Booleans) -> Batch:
         """The batch with some of its documents only, and no wider than they need."""
@@ -278,7 +295,7 @@ class Batch:
         row, column = np.nonzero(keep)
         place = ragged(counts)[1]
         # What no document of this batch has is not moved.
-        idle = set() if self.tied.any() else {"size", "by_id", "by_input"}
+        idle = set() if self.has_ties else {"size"}
         idle |= {name for name in ("gain", "nil") if not getattr(self, name).any()}
         idle |= {"document"} if self.anonymous else set()
         shape = len(counts), width
@@ -288,11 +305,12 @@ class Batch:
             values = getattr(self, name)
             moved = values[:0, 0] if name in idle else values[row, column]
             fields[name] = scattered(moved, at[: len(moved)], shape, empty)
-        return replace(self, **fields)
+        return self.changed(**fields)
 
 
 # What a batch has for each document, and what stands where there is none.
-COLUMNS = {"grade": np.nan, "gain": 0, "start": 0, "size": 1, "by_id": 0, "by_input": 0, "nil": False, "document": -1}
+COLUMNS = {"grade": np.nan, "gain": 0, "start": 0, "size": 1, "nil": False, "document": -1}
+FIELDS = tuple(f.name for f in fields(Batch))
 
 
 def penalty(misplaced: Floats, pairs: Floats) -> Floats:
@@ -304,64 +322,3 @@ def ragged(counts: Integers) -> tuple[Integers, Integers]:
     """Row and column of every cell of a table whose rows have these lengths."""
     row = np.repeat(np.arange(len(counts)), counts)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-
-
-def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Batch:
-    """One query from grades, best first: None is unjudged, a tuple a tie; ``missed`` was judged, not retrieved."""
-    groups = [tuple(group) if isinstance(group, (tuple, list)) else (group,) for group in ranking]
-    rows = []
-    start = 0
-    for group in groups:
-        rows += [(grade, start, len(group), i) for i, grade in enumerate(group) if grade is not None]
-        start += len(group)
-    grade, at, size, place = np.array(rows or [(np.nan, 0, 1, 0)], float).T
-    pool = np.array([*grade[~np.isnan(grade)], *missed] or [np.nan], float)
-    whole = np.int64
-    return ungained(
-        grade[None],
-        at[None].astype(whole),
-        size[None].astype(whole),
-        place[None].astype(whole),
-        place[None].astype(whole),
-        np.array([start]),
-        pool[None],
-        float(max(np.max(pool, initial=0, where=~np.isnan(pool)), 0)),
-    )
-
-
-def ungained(
-    grade: Floats,
-    start: Integers,
-    size: Integers,
-    by_id: Integers,
-    by_input: Integers,
-    length: Integers,
-    pool: Floats,
-    top: float,
-) -> Batch:
-    """A batch without gains: a view says what grades are worth."""
-    gain, ideal, none = np.broadcast_to(0.0, grade.shape), np.broadcast_to(0.0, pool.shape), np.zeros(len(length))
-    nil, unknown = np.broadcast_to(False, grade.shape), np.full(len(length), np.nan)
-    nobody, nothing = np.full(len(length), -1), np.broadcast_to(-1, grade.shape)
-    return Batch(
-        grade,
-        start,
-        size,
-        by_id,
-        by_input,
-        length,
-        pool,
-        top,
-        gain,
-        ideal,
-        none,
-        none,
-        none,
-        none,
-        nil,
-        unknown,
-        nobody,
-        nothing,
-        None,
-        {},
-    )

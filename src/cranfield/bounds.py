@@ -20,7 +20,7 @@ laid out and scored, so that only some of many numbers are tried.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
+from cranfield.ranking.rankings import Rankings
 
 CELLS = 1 << 17  # at a time, so that they stay in the processor's cache
 TRIED = 257  # of more possible numbers of relevant documents, this many are tried, and the result is a range
@@ -50,28 +51,29 @@ class Bounds:
     hold: Booleans
 
 
-def bounds(measure: Measure, batch: Batch, *, seed: int = 0) -> Bounds:
+def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The interval that the unjudged documents of each query leave open."""
     if measure.definition.subtopics:
         raise MeasureError(f"{measure} has no bounds: what documents that nobody judged are about is anybody's guess")
     if measure.definition.content:
         raise MeasureError(f"{measure} has no bounds: it reads what nobody judged")
-    if (measure, "bounds", seed) not in batch.memo:
-        batch.memo[measure, "bounds", seed] = _bounds(measure, batch, seed)
-    return batch.memo[measure, "bounds", seed]
+    if (measure, "bounds", seed) not in rankings.memo:
+        rankings.memo[measure, "bounds", seed] = _bounds(measure, rankings, seed)
+    known: Bounds = rankings.memo[measure, "bounds", seed]
+    return known
 
 
-def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
-    seen = measure.ordered(batch, whole=True)
+def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
+    seen = measure.ordered(rankings, whole=True)
     value = measure.scored(seen, seed=seed).value
     low, high, hold = value.copy(), value.copy(), np.ones(len(value), bool)
     # A condensed list has no unjudged documents.
     scored = np.flatnonzero(~np.isnan(value) & (not measure.views.condensed))
-    few_matter, step = _few_matter(measure, batch), max(1, CELLS // max(int(seen.length.max(initial=0)), 1))
+    few_matter, step = _few_matter(measure, rankings), max(1, CELLS // max(int(seen.length.max(initial=0)), 1))
     for i in range(0, len(scored), step):
         rows = scored[i : i + step]
         full = every_document(seen if len(rows) == len(value) else seen.rows(rows))
-        full = replace(full, top=_highest_gain(measure, batch.top))
+        full = full.changed(top=_highest_gain(measure, rankings.judged.top))
         many, sums = (full.grade < 0).sum(axis=1), _from_sums(measure, full)
         hold[rows] = (many == 0) | (few_matter & (sums | (many < TRIED) | measure.definition.retrieved_only))
         for chosen, completed in (sums & (many > 0), _of_sums), (~sums & (many > 0), _of_assignments):
@@ -82,20 +84,21 @@ def _bounds(measure: Measure, batch: Batch, seed: int) -> Bounds:
     return Bounds(np.fmin(low, value), np.fmax(high, value), hold)
 
 
-def _few_matter(measure: Measure, batch: Batch) -> bool:
+def _few_matter(measure: Measure, rankings: Rankings) -> bool:
     """Whether no assignment goes beyond those in which some topmost or bottommost documents are relevant."""
-    if measure.gains.of(np.zeros(1), batch.top)[0] > 0:
+    if measure.gains.of(np.zeros(1), rankings.judged.top)[0] > 0:
         return False  # a document judged not to be relevant gains more than one that nobody judged
-    return measure.definition.rewards_promotion and (measure.definition.retrieved_only or _two_valued(measure, batch))
+    retrieved_only = measure.definition.retrieved_only
+    return measure.definition.rewards_promotion and (retrieved_only or _two_valued(measure, rankings))
 
 
-def _two_valued(measure: Measure, batch: Batch) -> bool:
+def _two_valued(measure: Measure, rankings: Rankings) -> bool:
     """Whether a document is either relevant or not, and nothing between."""
     gains = measure.gains
     if gains.kind == "binary" or gains.rel is not None or gains.gain == "binary":
         return True
-    grades = batch.pool[batch.pool >= 0]
-    return batch.top <= 1 and bool(np.isin(grades, (0, 1)).all())
+    grades = rankings.judged.grade[rankings.pool.document]
+    return rankings.judged.top <= 1 and bool(np.isin(grades[grades >= 0], (0, 1)).all())
 
 
 def _highest_gain(measure: Measure, top: float) -> float:
@@ -152,7 +155,7 @@ def _assignments(measure: Measure, full: Batch) -> Iterator[tuple[Integers, Batc
         name: np.concatenate([getattr(full, name), np.full((len(full.R), 1), empty)], axis=1)
         for name, empty in COLUMNS.items()
     }
-    assignments = Assignments(replace(full, **wider), definition.uses_nonrelevant)
+    assignments = Assignments(full.changed(**wider), definition.uses_nonrelevant)
     many = assignments.many
     counts = np.minimum(many + 1, TRIED)
     query, i = ragged(counts)
@@ -254,19 +257,14 @@ class Assignments:
             grade = np.where(relevant, grade, np.maximum(full.grade.ravel().take(cell), 0))
             gain = np.where(relevant, gain, full.gain.ravel().take(cell))
         nothing = np.broadcast_to(np.int64(0), cell.shape)
-        return replace(
-            full,
+        return full.changed(
             grade=grade,
             gain=gain,
             start=full.start.ravel().take(cell),
             size=full.size.ravel().take(cell) if full.tied.any() else np.broadcast_to(np.int64(1), cell.shape),
-            by_id=nothing,
-            by_input=nothing,
             nil=full.nil.ravel().take(cell) if full.nil.any() else np.broadcast_to(np.False_, cell.shape),
             document=nothing,
             length=full.length[rows],
-            pool=np.broadcast_to(np.nan, (len(rows), 1)),
-            pooled={},
             ideal=self.ideal(rows, number, depth),
             R=full.R[rows] + number,
             N=full.N[rows] + others[:, 0],

@@ -6,7 +6,7 @@ every sum follows from running sums of what each document adds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -46,15 +46,12 @@ def every_document(batch: Batch) -> Batch:
         return table
 
     nothing = np.broadcast_to(np.int64(0), shape)
-    return replace(
-        batch,
+    return batch.changed(
         grade=laid(np.where(batch.grade < 0, -1, batch.grade), np.where(columns < end[:, None], -1, np.nan)),
         gain=laid(batch.gain, 0),
         start=start,
         size=sizes,
         nil=laid(batch.nil, False) if batch.nil.any() else nothing > 0,
-        by_id=nothing,
-        by_input=nothing,
         document=nothing,
         subtopics=None,
         reading=None,
@@ -66,9 +63,8 @@ def all_alike(full: Batch, *, relevant: bool) -> Batch:
     unjudged = full.grade < 0
     number = unjudged.sum(axis=1)
     if not relevant:
-        return replace(full, grade=np.where(unjudged, 0, full.grade), N=full.N + number)
-    return replace(
-        full,
+        return full.changed(grade=np.where(unjudged, 0, full.grade), N=full.N + number)
+    return full.changed(
         grade=np.where(unjudged, np.inf, full.grade),
         gain=np.where(unjudged, full.top, full.gain),
         R=full.R + number,

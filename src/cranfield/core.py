@@ -40,6 +40,18 @@
     ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
     ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
 
+``tabulate(row, document, start, keep, grade, rankings) -> tuple``
+    Documents, one row each with the ranking it is in (ascending), laid out as tables with a row for each ranking, from
+    the left; only those for whose row in the judgments ``keep`` (uint8, or None for all) is not 0. Returned are the
+    rows kept; the cell of each; the shape of the tables; and the tables of ``start`` (0 where there is no document)
+    and ``grade`` (NaN there). Up to 8 columns a table is kept column by column; more are a multiple of 8.
+``row_sums(table) -> float64``
+    The sum of each row, to the last bit the same whatever zeros follow it.
+``weighted_sums(gain, start, weights, k) -> float64``
+    The sum over each row of gain times ``weights[start + 1]``; from ``start`` k on, unless k is -1, nothing is added.
+``cumulated_sums(gain, start, weights, k) -> float64``
+    The same with each gain times all gain down to the document. Both raise IndexError beyond the weights.
+
 ``Words(kinds, lower)``
     Words of texts, counted. ``kinds``: uint8 for each code point, 0 where it separates words, 1 where it may begin
     one, 2 where it can only continue one; beyond its end all separate, and so do bytes that are no UTF-8. With
@@ -102,6 +114,10 @@ scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict
+tabulate = implementation.tabulate
+row_sums = implementation.row_sums
+weighted_sums = implementation.weighted_sums
+cumulated_sums = implementation.cumulated_sums
 # A core that was built before this was added still reads runs.
 Words = getattr(implementation, "Words", _words.Words)
 

@@ -1,7 +1,7 @@
-"""What people bring: rankings and judgments, as frozen columns.
+"""Runs and judgments as frozen columns.
 
-Ids are bytes-exact: text that is not UTF-8 survives the way in and out (surrogateescape).
-This module knows nothing of files (`formats`) and nothing of measures.
+Ids are exact bytes: text that is not UTF-8 is read and written unchanged (surrogateescape).
+This module does not know about files (`io`) or measures.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Strings:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Judgments by subtopic: row i says that document ``document[i]`` has ``grade[i]`` for a subtopic.
+    """Judgments by subtopic: row i says that document ``document[i]`` has ``grade[i]`` for ``subtopic[i]``.
 
-    ``document`` counts rows of the `Judgments` that hold these labels; ``subtopic`` counts ``names``.
+    ``document`` is a row of the `Judgments` with these labels; ``subtopic`` is an index of ``names``.
     """
 
     document: Integers
@@ -67,9 +67,10 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Intents:
-    """How many readers want what: row i says that subtopic ``subtopic[i]`` of query ``query[i]`` has a weight.
+    """Weights of subtopics: row i says that subtopic ``subtopic[i]`` of query ``query[i]`` has ``weight[i]``.
 
-    Both count rows of the `Judgments` that hold these intents: its queries, and the names of its labels.
+    ``query`` is a row of the queries of the `Judgments` with these intents; ``subtopic`` is an index of the names of
+    its labels.
     """
 
     query: Integers
@@ -79,10 +80,10 @@ class Intents:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Who judged what: for every query its documents, each once, with a grade.
+    """Relevance judgments: the judged documents of every query, each once, with a grade.
 
-    The documents of query q are rows ``begin[q]:begin[q + 1]``. With subtopics a document's grade
-    is its highest over them, and ``labels`` has the details; ``intents`` says which of them readers want, where known.
+    The documents of query q are rows ``begin[q]:begin[q + 1]``. With subtopics the grade of a document is its
+    highest over them, and ``labels`` has the grades by subtopic; ``intents`` has the weights of subtopics, if given.
     """
 
     name: str
@@ -97,14 +98,14 @@ class Judgments:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A run in memory as columns, a row for each retrieved document, in the order given."""
+    """A run in memory as columns, one row per retrieved document, in input order."""
 
     query: Strings
     document: Strings
     score: Floats
     rank: Floats | None = None
-    numbered: bool = True  # whether a row's number means something to whoever gave the rows
-    score_from: str = ""  # what the column of scores was called, where error messages should say
+    numbered: bool = True  # whether messages should give row numbers
+    score_column: str = ""  # the column of scores, if error messages should name it
 
 
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
@@ -112,12 +113,12 @@ Opener = Callable[[], Any]  # returns a file descriptor or an object with ``read
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one system answered; ``source`` is where the rows are, and is read only when needed.
+    """The rankings of one system; ``source`` has the rows, and is read only when needed.
 
-    A dict ``{query: {document: score}}``, a `Table`, or, for TREC text, a function that opens it:
-    files are joined to judgments as they stream by, and are never held in memory.
+    It is a dict ``{query: {document: score}}``, a `Table`, or, for TREC text, a function that opens it:
+    text is joined to judgments while it is read, and is never held in memory.
     """
 
     name: str
     source: Mapping[str, Mapping[str, float]] | Table | Opener
-    place: str = ""  # what error messages call it: the file name
+    source_name: str = ""  # what error messages call it, usually the path of the file

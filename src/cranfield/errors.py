@@ -1,12 +1,14 @@
-"""One exception family: what is wrong, where, what was expected, what to do."""
+"""Exceptions: what is wrong, where, what was expected, and what to do."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
+from typing import Any
 
 
 class CranfieldError(Exception):
-    """What every error of this package is; ``str()`` of it is fit to be shown to a person."""
+    """The base class of all errors; ``str()`` gives a message for users."""
 
     exit_code = 1
 
@@ -20,33 +22,52 @@ class CranfieldError(Exception):
 
 
 class InputError(CranfieldError):
-    """Runs or judgments that cannot be read as they are; holds every fault found, not only the first."""
+    """Runs, judgments or documents with errors; ``faults`` holds the first of them, ``total`` counts all."""
 
     SHOWN = 20
 
-    def __init__(self, faults: Sequence[str], *, total: int | None = None, hint: str = "") -> None:
+    def __init__(
+        self, faults: Sequence[str], *, total: int | None = None, hint: str = "", kinds: frozenset[str] = frozenset()
+    ) -> None:
         self.faults = tuple(faults[: self.SHOWN])
+        self.kinds = kinds  # of faults in rows of runs and judgments; see `io.faults`
         self.total = len(faults) if total is None else total
         lines = list(self.faults)
         if self.total > len(lines):
-            lines.append(f"... and {self.total - len(lines):,} more faults")
+            lines.append(f"... and {self.total - len(lines):,} more errors")
         super().__init__("\n".join(lines), hint=hint)
 
 
 class MeasureError(CranfieldError):
-    """A measure name that means nothing here, or a parameter that it cannot take."""
+    """An unknown measure, or a parameter value that it does not accept."""
 
     exit_code = 2
 
 
 class UsageError(CranfieldError):
-    """An argument that has no meaning: an unknown tie rule, a policy that does not exist."""
+    """An invalid argument or option."""
 
     exit_code = 2
 
 
 class MissingDependency(CranfieldError):
-    """An optional package is needed for what was asked."""
+    """An optional package is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package", hint=f"pip install 'cranfield[{extra}]'")
+
+
+def optional(module: str, purpose: str, extra: str) -> Any:
+    """Import an optional package, or raise an error that says what needs it and how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingDependency(purpose, extra) from error
+
+
+def available(module: str) -> Any:
+    """Import an optional package; None if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        return None

@@ -15,8 +15,8 @@ import numpy as np
 from cranfield.data import Intents, Judgments
 from cranfield.errors import InputError
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.formats.faults import shown
-from cranfield.formats.weighing import Weight, read_weights
+from cranfield.io.faults import quotable
+from cranfield.io.weights import Weight, read_weights
 from cranfield.wording import few
 
 NOBODY = QueryNames()
@@ -47,13 +47,13 @@ def weighed(
     judged = [weight for weight in weights if weight.query in queries]
     found = {(queries[w.query], subtopics.get(w.subtopic, -1)): w for w in judged}
     faults = [
-        f"{w.place}: nobody judged a document for subtopic `{shown(w.subtopic)}` of query `{shown(w.query)}`"
+        f"{w.location}: nobody judged a document for subtopic `{quotable(w.subtopic)}` of query `{quotable(w.query)}`"
         for pair, w in found.items()
         if pair not in known
     ]
     weighed = {query for query, _ in found}
     nothing = weighed - {query for (query, _), w in found.items() if w.value > 0}
-    firsts = {queries[w.query]: w.place for w in reversed(judged)}
+    firsts = {queries[w.query]: w.location for w in reversed(judged)}
     faults += [f"{firsts[q]}: all weights of query `{judgments.queries[q]}` are 0" for q in sorted(nothing)]
     if faults:
         example = next(iter(sorted(weighed)), 0)
@@ -61,7 +61,7 @@ def weighed(
         raise InputError(faults, hint=f"query `{judgments.queries[example]}`, say, has subtopics {few(names)}")
     if weights and not judged:
         raise InputError(
-            [f"{name}: none of its queries is judged (for example `{shown(weights[0].query)}`)"],
+            [f"{name}: none of its queries is judged (for example `{quotable(weights[0].query)}`)"],
             hint=f"the judgments are for queries such as `{next(chain(judgments.queries, others.first))}`; "
             "do the two belong together?",
         )

@@ -6,11 +6,13 @@ columns. These are kept column by column, and taken so.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cranfield import core
 from cranfield.data import Floats, Integers
 
 NARROW = 8  # columns up to which a table is kept column by column
@@ -23,9 +25,16 @@ def cells(row: Integers, column: Integers, shape: tuple[int, int]) -> Integers:
 
 def scattered(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], empty: float) -> npt.NDArray[Any]:
     """A table with values in some of its `cells`."""
-    flat = np.full(shape[0] * shape[1], empty, values.dtype)
+    cells = shape[0] * shape[1]
+    flat = np.full(cells, empty, values.dtype) if empty else np.zeros(cells, values.dtype)
     flat[at] = values
     return flat.reshape(shape, order="F" if shape[1] <= NARROW else "C")
+
+
+@lru_cache(maxsize=64)
+def constant(value: float, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """A table with one value in every cell, which takes no memory and cannot be written to."""
+    return np.broadcast_to(np.array(value, np.bool_ if isinstance(value, bool) else np.int64), shape)
 
 
 def picked(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:
@@ -54,23 +63,5 @@ def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
 
 
 def summed(x: Floats) -> Floats:
-    """The sum of each row, to the last bit the same however wide padding makes the table.
-
-    NumPy adds up to 128 columns in eight lanes, which zeros behind the last of a multiple of eight do not change;
-    neither do blocks of zeros. Eight columns and fewer are added as it adds its lanes.
-    """
-    height, width = x.shape
-    if width <= NARROW:
-        columns = [x[:, i] for i in range(width)] or [np.zeros(height)]
-        while len(columns) > 1:
-            pairs = zip(columns[::2], columns[1::2], strict=False)
-            columns = [a + b for a, b in pairs] + columns[len(columns) - len(columns) % 2 :]
-        return columns[0] + 0.0  # never -0.0
-    if width % 8:
-        wider = np.zeros((height, width + -width % 8))
-        wider[:, :width] = x
-        x = wider
-    if width <= 128:
-        return np.ascontiguousarray(x).sum(axis=1) + 0.0
-    blocks = [x[:, i : i + 128].sum(axis=1) for i in range(0, width, 128)]
-    return np.cumsum(blocks, axis=0)[-1] + 0.0
+    """The sum of each row, to the last bit the same however wide padding makes the table."""
+    return core.row_sums(x)

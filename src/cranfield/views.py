@@ -6,7 +6,8 @@ gain mapping -> ties -> depth -> condense -> terminate. They do not commute.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from cranfield.batch import COLUMNS, Batch, Booleans, Key
 from cranfield.data import Floats
 from cranfield.errors import MeasureError
+from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 from cranfield.rows import summed
 
@@ -27,6 +29,14 @@ class Gains:
     gain: str | tuple[tuple[float, float], ...] = "linear"
     max: float | None = None
     min: float = 0.0  # the highest grade without gain
+
+    # It is a key of what is computed for every run.
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.kind, self.rel, self.gain, self.max, self.min))
 
     def of(self, grade: Floats, top: float) -> Floats:
         """The gain of each grade; padding (NaN) and negative grades gain nothing."""
@@ -42,7 +52,8 @@ class Gains:
             # A map need not rise with the grade, nor have every grade.
             below = self._mapped(np.maximum(top - np.arange(len(self.gain) + 1.0), 0))
             highest = max(highest, float(below.max()), *(value for _, value in self.gain))
-        lowest = float(self._mapped(np.array([self.min]))[0])
+        # A map may give a gain to grade 0: it is a gain like any other, and nothing to count from.
+        lowest = float(self._mapped(np.array([self.min]))[0]) if self.min > 0 else 0.0
         return np.clip((gain - lowest) / (highest - lowest), 0, 1) if highest > lowest else np.zeros_like(gain)
 
     def _mapped(self, grade: Floats) -> Floats:
@@ -52,30 +63,6 @@ class Gains:
         if self.gain == "exp" and grade.max(initial=0) > 1000:
             raise MeasureError(f"2 to the power of a grade of {grade.max():g} is too large a gain")
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
-
-    def __call__(self, batch: Batch) -> Batch:
-        if self not in batch.pooled:
-            gains = self.of(batch.pool, batch.top)
-            relevant = (gains > 0).sum(axis=1).astype(np.float64)
-            nonrelevant = (batch.pool >= 0).sum(axis=1) - relevant
-            ideal = -np.sort(-gains, axis=1)
-            batch.pooled[self] = ideal, relevant, nonrelevant, summed(ideal)
-        ideal, relevant, nonrelevant, mass = batch.pooled[self]
-        gain = self.of(batch.grade, batch.top)
-        top = float(self.of(np.array([batch.top]), batch.top)[0])
-        fields: dict[str, Any] = {"gain": gain, "ideal": ideal, "R": relevant, "N": nonrelevant, "mass": mass}
-        return replace(batch, **fields, top=top, worth=_Worth(self, batch.top))
-
-
-@dataclass(frozen=True)
-class _Worth:
-    """Gains, once the collection's top grade is known."""
-
-    gains: Gains
-    top: float
-
-    def __call__(self, grade: Floats) -> Floats:
-        return self.gains.of(grade, self.top)
 
 
 @dataclass(frozen=True)
@@ -109,7 +96,12 @@ class Views:
             self.full or other.full,
         )
 
-    @property
+    @cached_property
+    def plain(self) -> bool:
+        """Whether lists are scored as they are: not cut, condensed or terminated."""
+        return not (self.depth or self.condensed or self.terminal)
+
+    @cached_property
     def rule(self) -> TieRule:
         """The tie rule in force."""
         return tie_rule(self.ties)
@@ -120,28 +112,20 @@ class Views:
         return self.rule.key
 
 
-def ordered(batch: Batch, gains: Gains, views: Views, *, whole: bool = True) -> Batch:
+def ordered(rankings: Rankings, gains: Gains, views: Views, *, whole: bool = True) -> Batch:
     """The first half of the views: grades become gains, ties are ruled on, the ranking is cut at its depth.
 
     Documents without gain are left out, unless the ``whole`` list is asked for, or it is to be condensed.
     """
-    whole = whole or views.condensed
-    if (gains, views, whole) not in batch.memo:
-        gained = gains(batch) if whole else _gainful(batch, gains)
-        ruled = views.rule(gained)
-        batch.memo[gains, views, whole] = ruled if views.depth is None else truncate(ruled, views.depth)
-    return batch.memo[gains, views, whole]
-
-
-def _gainful(batch: Batch, gains: Gains) -> Batch:
-    """The documents that have a gain, or say that there is no answer."""
-    if isinstance(gains.gain, str):  # without a map of its own no grade of 0 has a gain
-        if "graded" not in batch.memo:
-            batch.memo["graded"] = batch.compact((batch.grade > 0) | batch.nil)
-        batch = batch.memo["graded"]
-    gained = gains(batch)
-    keep = gained.relevant | gained.nil
-    return gained if (keep | np.isnan(gained.grade)).all() else gained.compact(keep)
+    whole, rule = whole or views.condensed, views.rule
+    if rule.arrange is None and views.depth is None:
+        return rankings.batch(gains, rule.position, whole=whole)
+    key = gains, views.ties, views.depth, whole
+    if key not in rankings.memo:
+        batch = rule(rankings.batch(gains, rule.position, whole=whole))
+        rankings.memo[key] = batch if views.depth is None else truncate(batch, views.depth)
+    ordered: Batch = rankings.memo[key]
+    return ordered
 
 
 def settled(batch: Batch, views: Views, *, bounded: bool = False) -> Batch:
@@ -165,20 +149,19 @@ def _settled(batch: Batch, views: Views, *, bounded: bool) -> Batch:
     # relevant, there was silence to find, and it did not.
     barren = plain.mass == 0
     silence = np.concatenate([barren[:, None].astype(np.float64), np.zeros_like(plain.ideal[:, 1:])], axis=1)
-    plain = replace(plain, ideal=plain.ideal + silence, R=plain.R + barren, mass=plain.mass + barren)
+    plain = plain.changed(ideal=plain.ideal + silence, R=plain.R + barren, mass=plain.mass + barren)
     return either(batch.nil.any(axis=1) | (batch.length < views.full), ended, plain)
 
 
 def truncate(batch: Batch, depth: int) -> Batch:
     """The ranking cut at a depth, which may fall inside a tie."""
-    return replace(batch.only(batch.start < depth), length=np.minimum(batch.length, depth))
+    return batch.only(batch.start < depth).changed(length=np.minimum(batch.length, depth))
 
 
 def condense(batch: Batch) -> Batch:
     """The ranking without the documents that nobody judged."""
     batch = batch.only(batch.judged)
-    return replace(
-        batch,
+    return batch.changed(
         start=np.where(batch.judged, batch.above(batch.judged), 0).astype(np.int64),
         size=np.where(batch.judged, batch.within(batch.judged), 1).astype(np.int64),
         length=batch.judged.sum(axis=1),
@@ -193,8 +176,7 @@ def answered(batch: Batch) -> Batch:
     end = np.where(batch.nil, batch.start, batch.length[:, None]).min(axis=1)
     # Where NIL is the right answer it is all that there is to find.
     right = asked & (batch.nil_grade > 0)
-    return replace(
-        batch.only(~np.isnan(batch.grade) & ~batch.nil & (batch.start < end[:, None])),
+    return batch.only(~np.isnan(batch.grade) & ~batch.nil & (batch.start < end[:, None])).changed(
         length=end,
         ideal=np.where(right[:, None], 0, batch.ideal),
         R=np.where(right, 0, batch.R),
@@ -213,7 +195,7 @@ def either(chosen: Booleans, one: Batch, other: Batch) -> Batch:
         fields[name] = np.where(chosen[:, None], a, b)
     for name in ("length", "R", "N", "mass", "tail"):
         fields[name] = np.where(chosen, getattr(one, name), getattr(other, name))
-    return replace(one, **fields)
+    return one.changed(**fields)
 
 
 def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
@@ -241,14 +223,11 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
     def ended(values: Any, last: Any) -> Any:
         return np.column_stack([values, np.broadcast_to(last, len(queries)).astype(values.dtype)])
 
-    return replace(
-        batch,
+    return batch.changed(
         grade=ended(batch.grade, earned),
         gain=ended(batch.gain, earned),
         start=ended(batch.start, batch.length),
         size=ended(batch.size, 1),
-        by_id=ended(batch.by_id, 0),
-        by_input=ended(batch.by_input, 0),
         nil=ended(batch.nil, False),
         document=ended(batch.document, -1),
         length=batch.length + 1,
@@ -266,14 +245,11 @@ def fill(batch: Batch, depth: int) -> Batch:
     at = np.broadcast_to(np.arange(depth), gain.shape)
     nothing = np.zeros_like(at)
     length = np.full_like(batch.length, depth)
-    return replace(
-        batch,
+    return batch.changed(
         grade=gain,
         gain=gain,
         start=at,
         size=nothing + 1,
-        by_id=nothing,
-        by_input=nothing,
         nil=nothing > 0,
         document=nothing - 1,
         length=length,

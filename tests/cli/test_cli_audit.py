@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -17,29 +19,27 @@ def test_every_run_has_a_table_and_the_order_has_words(call: Call, monkeypatch: 
     result = call("audit", QRELS, BM25, DENSE)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines if "documents in a list" in line] == ["bm25", "dense"]
+    assert [line.partition(":")[0] for line in lines if "documents per query" in line] == ["bm25", "dense"]
     rows = [line.split()[0] for line in lines if line.startswith(("AP ", "nDCG@10 ", "RR ", "RBP "))]
     assert rows == ["AP", "nDCG@10", "RR", "RBP"] * 3
     assert "What could change the order of the runs" in lines
-    assert result.stderr.splitlines() == [
-        "note: means are over all judged queries: 8",
-        "note: AP is undefined for 1 query (q8), left out of means",
-        "note: nDCG@10 is undefined for 1 query (q8), left out of means",
-    ]
+    notes = result.stderr.splitlines()
+    assert len(notes) == 2 and all(note.startswith("note: ") for note in notes)
+    assert "(8)" in notes[0]
+    assert "AP, nDCG@10" in notes[1] and "q8" in notes[1]
 
 
 def test_words_name_the_pair(call: Call) -> None:
     words = " ".join(call("audit", QRELS, BM25, DENSE, "-m", "AP nDCG@10", "--digits", "3").stdout.split())
-    assert (
-        "AP: `dense` and `bm25` change places if ties fall the other way "
-        "(0.580 [0.533, 0.619] against 0.566 [0.561, 0.568])"
-    ) in words
+    assert re.search(
+        r"AP: `dense` and `bm25` [^(]*ties[^(]* \(0.580 \[0.533, 0.619\] vs 0.566 \[0.561, 0.568\]\)", words
+    )
 
 
 def test_one_run_is_enough(call: Call) -> None:
     result = call("audit", QRELS, BM25, "-m", "RR")
     assert result.exit_code == 0
-    assert "There is one run: its scores could be others, but there is no order to change." in result.stdout
+    assert "only one run" in result.stdout
 
 
 def test_json_is_the_audit(call: Call) -> None:
@@ -50,8 +50,8 @@ def test_json_is_the_audit(call: Call) -> None:
 
 def test_all_pairs(call: Call) -> None:
     short, whole = call("audit", QRELS, *RUNS).stdout, call("audit", QRELS, *RUNS, "--all-pairs").stdout
-    assert "more (--all-pairs)" in short
-    assert "more (--all-pairs)" not in whole
+    assert "--all-pairs" in short
+    assert "--all-pairs" not in whole
     assert len(whole) > len(short)
 
 
@@ -69,55 +69,48 @@ def test_standard_input_is_read_more_than_once(call: Call) -> None:
     assert entry == cf.audit(QRELS, DENSE, "AP").to_dict()["runs"]["dense"]["measures"]["AP"]
 
 
-def test_output_and_figure_are_files(call: Call, tmp_path: Path) -> None:
+def test_output_and_figures_are_files(call: Call, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    text, figure = tmp_path / "audit.md", tmp_path / "audit.svg"
-    result = call("audit", QRELS, *RUNS, "--format", "markdown", "-o", text, "--figure", figure)
+    text, folder = tmp_path / "audit.md", tmp_path / "figures"
+    result = call("audit", QRELS, *RUNS, "--format", "markdown", "-o", text, "--figures", folder)
     assert (result.exit_code, result.stdout) == (0, "")
     assert text.read_text(encoding="utf-8").startswith("### bm25\n")
-    drawing = figure.read_text(encoding="utf-8")
+    drawing = (folder / "audit.svg").read_text(encoding="utf-8")
     assert all(name in drawing for name in ("quiet", "nDCG@10", "condensed", "terminal", "ties: worst to best"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.md", "audit.svg"]
+    assert sorted(path.name for path in folder.iterdir()) == ["audit.pdf", "audit.png", "audit.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.md", "figures"]
+
+
+def test_the_old_name_of_an_option_names_the_new_one(call: Call) -> None:
+    result = call("audit", QRELS, BM25, "--figure", "audit.pdf")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "use --figures DIR" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (
-            ["qrels.txt", "good.run", "-m", "nDGC@10"],
-            2,
-            "unknown measure `nDGC@10`\n\nhint: did you mean `nDCG@10`? `cranfield measures` lists them all",
-        ),
-        (["qrels.txt", "good.run", "-m", ""], 2, "no measure was asked for\n\nhint: for example: AP, nDCG@10, RR"),
-        (
-            ["qrels.txt", "good.run", "other.run"],
-            1,
-            "other.run: none of its queries is judged (for example `q7`)\n\n"
-            "hint: the judgments are for queries such as `q1`; do the two belong together?",
-        ),
-        (["qrels.txt", "none.run"], 1, "none.run: there is no such file"),
-        (["qrels.txt", "good.run", "--figure", "a.gif"], 2, "a.gif: a figure is a .pdf, .svg or .png file"),
-        (
-            ["qrels.txt", "good.run", "--interval", "z"],
-            2,
-            "Invalid value for '--interval': 'z' is not one of 't', 'bca'.\n\nhint: cranfield audit --help",
-        ),
+        ("qrels.txt good.run -m nDGC@10", 2, "`nDGC@10`"),
+        ("qrels.txt good.run -m ''", 2, "no measure"),
+        ("qrels.txt good.run other.run", 1, "other.run: "),
+        ("qrels.txt none.run", 1, "none.run: "),
+        ("qrels.txt good.run --interval z", 2, "'--interval'"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_what_is_refused(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], code: int, message: str
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: str, code: int, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("qrels.txt").write_text("q1 0 d1 1\n")
     Path("good.run").write_text("q1 Q0 d1 1 2.5 good\n")
     Path("other.run").write_text("q7 Q0 d1 1 2.5 other\n")
-    result = call("audit", *args)
-    assert (result.exit_code, result.stdout, result.stderr) == (code, "", f"error: {message}\n")
+    result = call("audit", *shlex.split(args))
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in result.stderr
 
 
-def test_a_figure_without_matplotlib_is_refused_before_the_work(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_without_matplotlib_are_refused_before_the_work(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = call("audit", QRELS, BM25, "--figure", "a.pdf")
+    result = call("audit", QRELS, BM25, "--figures", "drawn")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "error: a figure needs an optional package\n\nhint: pip install 'cranfield[plot]'\n"
+    assert "pip install 'cranfield[plot]'" in result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -36,13 +37,11 @@ def test_json_is_the_comparison(call: Call) -> None:
 
 def test_letters_and_pairs(call: Call) -> None:
     result = call("compare", QRELS, BM25, DENSE, "-m", "AP")
-    assert "paired randomisation test, 100,000 samples, seed 0; Holm over 1 pair of each measure; p < 0.05" in " ".join(
-        result.stdout.split()
-    )
-    assert "AP: every pair, over 7 queries" in result.stdout
-    assert result.stderr.splitlines()[0] == (
-        "note: compared on 7 queries (q1, q2, q3, q4, q5, ...); without 1 query (q8), for which some run has no value"
-    )
+    words = " ".join(result.stdout.split())
+    for part in ("paired randomisation test, 100,000 samples, seed 0", "Holm", "1 pair", "p < 0.05"):
+        assert part in words
+    assert "AP: all pairs, 7 queries" in result.stdout
+    assert result.stderr.startswith("note: compared on 7 queries (q1, q2, q3, q4, q5, ...); 1 query (q8) left out")
 
 
 def test_many_systems_have_letters_beyond_z(call: Call, tmp_path: Path) -> None:
@@ -51,7 +50,7 @@ def test_many_systems_have_letters_beyond_z(call: Call, tmp_path: Path) -> None:
     result = call("compare", qrels, *runs, "-m", "RR", "--no-audit", "--test", "t")
     assert "ad  r29  1.0000" in result.stdout
     assert "ae–an" in result.stdout
-    assert "note: 780 pairs of each measure are not listed: ask for all pairs, csv or json" in result.stderr
+    assert re.search(r"780 pairs .*--all-pairs", result.stderr)
     latex = call("compare", qrels, *runs, "-m", "RR", "--no-audit", "--test", "t", "--format", "latex").stdout
     assert "\\textbf{1.0000}\\textsuperscript{ae--an}" in latex
     markdown = call("compare", qrels, *runs, "-m", "RR", "--no-audit", "--test", "t", "--format", "markdown").stdout
@@ -73,10 +72,9 @@ def test_a_worse_run_fails_with_one_sentence(call: Call, tmp_path: Path) -> None
         "compare", qrels, good, bad, "--fail-if-worse", "RR", "--by", "0.01", "--junit", report, "-o", tmp_path / "out"
     )
     assert result.exit_code == 3
-    assert result.stderr.splitlines()[-1] == (
-        "bad is worse than good: RR 0.5000 against 1.0000 (-0.5000, 0.01 is allowed; p = 0.0005, paired randomisation "
-        "test, 100,000 samples, seed 0; Holm over 1 run against good of each measure; p < 0.05)"
-    )
+    sentence = result.stderr.splitlines()[-1]
+    assert sentence.startswith("bad is worse than good: RR 0.5000 vs 1.0000 (")
+    assert all(part in sentence for part in ("-0.5000", "0.01", "p = 0.0005", "randomisation", "Holm"))
     suite = ElementTree.parse(report).getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
     assert suite.find("testcase/failure").get("message") == result.stderr.splitlines()[-1]
@@ -94,20 +92,20 @@ def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
     few, one, other = judged(tmp_path, 3), made(tmp_path, "one", True, 3), made(tmp_path, "other", False, 3)
     result = call("compare", few, one, other, *guard)
     assert result.exit_code == 0
-    assert "nothing can be significant" in result.stderr
+    assert "no difference can be significant" in result.stderr
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])
-def test_a_corpus_that_nobody_reads_is_told_of(call: Call, verb: str) -> None:
+def test_a_corpus_that_is_not_read_gives_a_note(call: Call, verb: str) -> None:
     result = call(verb, QRELS, BM25, DENSE, "-m", "AP", "--corpus", "nowhere.jsonl")
     assert result.exit_code == 0
-    assert "no measure asked for reads documents: the corpus was not opened" in result.stderr
+    assert "the corpus was not read" in result.stderr
 
 
 def test_one_run_is_nothing_to_compare(call: Call) -> None:
     result = call("compare", QRELS, BM25)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "there is nothing to compare: one run" in result.stderr
+    assert "at least two runs" in result.stderr
 
 
 def test_figures_and_report(call: Call, tmp_path: Path) -> None:
@@ -145,7 +143,7 @@ def test_a_guard_that_cannot_guard_is_refused(call: Call, tmp_path: Path) -> Non
     for alone in (["--by", "0.1"], ["--junit", tmp_path / "junit.xml"]):
         result = call("compare", QRELS, BM25, DENSE, *alone)
         assert result.exit_code == 2
-        assert "--by and --junit are about what --fail-if-worse guards" in result.stderr
+        assert f"{alone[0]} needs --fail-if-worse" in result.stderr
 
 
 def test_a_guarded_measure_is_found_by_any_name(call: Call, tmp_path: Path) -> None:
@@ -156,13 +154,13 @@ def test_a_guarded_measure_is_found_by_any_name(call: Call, tmp_path: Path) -> N
     assert result.exit_code == 3
     assert list(json.loads(result.stdout)["queries"]) == ["AP[condensed]", "RR[condensed]", "P@1[condensed]"]
     names = [case.get("name") for case in ElementTree.parse(report).getroot()]
-    assert names == ["RR[condensed] against good", "P@1[condensed] against good"]
+    assert names == ["RR[condensed] vs good", "P@1[condensed] vs good"]
 
 
 def test_the_family_and_the_queries_are_named_in_csv_too(call: Call) -> None:
     result = call("compare", QRELS, *RUNS, "-m", "AP", "--format", "csv")
-    assert next(csv.DictReader(StringIO(result.stdout)))["family"] == "6 pairs of each measure"
-    assert result.stderr.startswith("note: compared on 7 queries (q1, q2, q3, q4, q5, ...); without 1 query (q8), for")
+    assert next(csv.DictReader(StringIO(result.stdout)))["family"] == "6 pairs per measure"
+    assert result.stderr.startswith("note: compared on 7 queries (q1, q2, q3, q4, q5, ...); 1 query (q8)")
 
 
 def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:

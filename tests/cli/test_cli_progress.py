@@ -28,7 +28,7 @@ def test_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch, patience: float, shown: bool) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(module, "PATIENCE", patience)
+    monkeypatch.setattr(module, "DELAY", patience)
     monkeypatch.setenv("TERM", "xterm")
     with progress("scoring") as step:
         assert step is not None

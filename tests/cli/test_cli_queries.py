@@ -22,12 +22,12 @@ def test_two_runs_are_ordered_by_their_difference(call: Call) -> None:
     table = call("queries", QRELS, BM25, DENSE, "-m", "AP", "--most", "3")
     assert "AP by query, 3 of 7 queries" in table.stdout
     assert "█" in table.stdout
-    assert table.stderr == "note: 1 query left out, for which some run has no value\n"
+    assert table.stderr.startswith("note: 1 query left out")
 
 
 def test_documents_of_one_query(call: Call) -> None:
     result = call("queries", QRELS, BM25, DENSE, "--query", "q1", "--page", "3")
-    assert result.stdout.startswith("Query q1: ranks of what either run has on its first page")
+    assert result.stdout.startswith("Query q1: ranks in the top 3")
     found = json.loads(call("queries", QRELS, BM25, DENSE, "--query", "q1", "--page", "3", "--format", "json").stdout)
     assert [one["second"] for one in found["documents"]][:3] == [1, 2, 3]
 
@@ -43,4 +43,4 @@ def test_figures(call: Call, tmp_path: Path) -> None:
 def test_a_query_takes_two_runs(call: Call) -> None:
     result = call("queries", QRELS, BM25, "--query", "q1")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "--query looks at two runs, not 1" in result.stderr
+    assert "two runs, not 1" in result.stderr

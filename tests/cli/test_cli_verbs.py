@@ -61,7 +61,8 @@ def test_an_unknown_family_is_answered_with_all(call: Call) -> None:
     known = ", ".join(
         dict.fromkeys(entry["family"] for entry in json.loads(call("measures", "--format", "json").stdout))
     )
-    assert (result.exit_code, result.stderr) == (2, f"error: unknown family `magic`\n\nhint: one of {known}\n")
+    assert result.exit_code == 2
+    assert "unknown family `magic`" in result.stderr and known in result.stderr
 
 
 def test_measures_as_json_has_every_fact(call: Call) -> None:
@@ -103,8 +104,8 @@ def test_every_measure_has_its_source() -> None:
 def test_check_of_the_example(call: Call) -> None:
     result = call("check", QRELS, BM25)
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"{QRELS}: warning: 1 of 8 queries without a document of grade 1 or more: q8\n")
-    assert result.stderr.startswith("2 files: 0 faults, ")
+    assert result.stdout.startswith(f"{QRELS}: warning: 1 of 8 queries without relevant documents")
+    assert result.stderr.startswith("2 files: 0 errors, ")
 
 
 @pytest.mark.parametrize("extension", ["json", "jsonl", "csv", "tsv", "parquet", "run.gz", "txt"])
@@ -127,10 +128,8 @@ def test_convert_asks_where_both_are_possible(call: Call, tmp_path: Path) -> Non
     (tmp_path / "x.json").write_text('{"q1": {"d1": 1}}')
     result = call("convert", tmp_path / "x.json", tmp_path / "x.run")
     assert result.exit_code == 2
-    assert (
-        result.stderr
-        == f"error: {tmp_path}/x.json: could be a run or judgments\n\nhint: say --kind run or --kind qrels\n"
-    )
+    assert result.stderr.startswith(f"error: {tmp_path}/x.json: ")
+    assert "--kind run or --kind qrels" in result.stderr
 
 
 def test_demo_walks_and_writes_nothing(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,12 +139,12 @@ def test_demo_walks_and_writes_nothing(call: Call, tmp_path: Path, monkeypatch: 
     assert re.findall(r"^\d\. (.+)$", result.stdout, re.MULTILINE) == [
         "Scores",
         "Ties",
-        "A query that nothing answers",
-        "Documents that nobody judged",
+        "A query without relevant documents",
+        "Unjudged documents",
         "Lists that end",
-        "Is one really better?",
-        "Questions with several meanings",
-        "Judging by reading",
+        "Significance",
+        "Diversity",
+        "Document text",
     ]
     assert list(tmp_path.iterdir()) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import subprocess
 import sys
@@ -22,7 +23,7 @@ SHARED = [
     "Success(rel=2)@1", "IPrec@0.1", "IPrec@0.3", "NumRelRet", "RBP(rel=1)", "RBP(p=0.5,rel=2)", "BPM(max_rel=3)@5",
     "SDCG(max_rel=3)@5", "SDCG(max_rel=3,min_rel=1)@5", "NERR8(max_rel=3)@5", "NERR9(max_rel=3)@5", "NERR10(max_rel=3)",
     "NERR10(p=0.5,max_rel=4)", "NERR11(max_rel=3)", "NERR11(T=2.0,max_rel=4)", "INST(max_rel=3)", "INSQ(max_rel=3)",
-    "INST(T=2.0,max_rel=3,min_rel=1)", "Compat", "Compat(p=0.8)", "Compat(normalize=False)", "MRR@10", "NDCG@5", "MAP",
+    "INST(T=2.0,max_rel=3,min_rel=1)", "MRR@10", "NDCG@5", "MAP", "SetP(relative=True,rel=2)", "nDCG(gains={0:1,1:4})@5",
 ]  # fmt: skip
 DIVERSE = ["alpha_DCG@5", "alpha_nDCG@10", "alpha_nDCG(alpha=0.3)@5", "ERR_IA@5", "nERR_IA@10", "NRBP", "NRBP(alpha=0.2,beta=0.7)",
            "nNRBP", "AP_IA", "P_IA@5", "StRecall@10"]  # fmt: skip
@@ -48,6 +49,37 @@ def test_values() -> None:
         ours = cf.evaluate(qrels, run, SHARED, ties="trec9", undefined="zero")
         for m, name in enumerate(SHARED):
             assert ours.means[0, m] == pytest.approx(theirs[asked[name]], abs=1e-6), (name, run, qrels)
+
+
+# Where the two define a measure differently: as a provider, theirs.
+THEIRS = ["Judged@3", "Judged@50", "Judged", "SetF", "SetF(beta=2.0)", "SetF(beta=0.5,rel=2)", "Compat",
+          "Compat(p=0.8)", "Compat(normalize=False)", "Accuracy", "Accuracy@5", "Accuracy(rel=2)@10"]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_of_the_provider() -> None:
+    script = f"""
+import random, sys
+import ir_measures
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+from test_ir_measures import PLAIN, SHARED, THEIRS, sample
+import cranfield.compat.ir_measures
+(provider,) = (p for p in ir_measures.DefaultPipeline.providers if p.NAME == "cranfield")
+rng = random.Random(3)
+for _ in range(25):
+    run, qrels = sample(rng)
+    for name in SHARED + THEIRS:
+        measure = ir_measures.parse_measure(name)
+        try:
+            theirs = {{m.query_id: m.value for m in PLAIN.iter_calc([measure], qrels, run)}}
+        except ZeroDivisionError:
+            continue  # Accuracy of a list without pairs
+        ours = {{m.query_id: m.value for m in provider.iter_calc([measure], qrels, run)}}
+        for query, value in theirs.items():
+            assert abs(ours[query] - value) < 1e-6, (name, query, ours[query], value, run, qrels)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -126,6 +158,14 @@ class TestWhereWeDiffer:
         measure = ir_measures.parse_measure("BPM(T=2.0,max_rel=3)@8")
         assert PLAIN.calc_aggregate([measure], qrels, run)[measure] == pytest.approx(2 / 8)
         assert cf.evaluate(qrels, run, "BPM(T=2.0,max_rel=3)@8").means[0, 0] == pytest.approx(2 / 6)
+
+    def test_overlap_is_summed_to_one_depth(self) -> None:
+        run, qrels = {"1": {"a": 1.0}}, {"1": {"a": 1, "b": 1}}
+        assert PLAIN.calc_aggregate([ir_measures.Compat], qrels, run)[ir_measures.Compat] == pytest.approx(
+            0.7564, abs=5e-5
+        )
+        values = cf.evaluate(qrels, run, ["Compat", "Compat(depth=None)"]).means[0]
+        assert values.tolist() == pytest.approx([0.5942, 0.7564], abs=5e-5)
 
     def test_judged_is_out_of_k(self) -> None:
         run, qrels = {"1": {"a": 1.0}}, {"1": {"a": 1}}

@@ -96,9 +96,9 @@ def test_files(tmp_path: Path) -> None:
 
 WRONG = {
     ("parse_run", "q Q0 d 1 2.5\n"): "line 1: expected 6 columns (query Q0 document rank score tag), found 5",
-    ("parse_run", "q Q0 d 1 x t\n"): "line 1: the score is not a number: `x`",
+    ("parse_run", "q Q0 d 1 x t\n"): "line 1: the score must be a number, not `x`",
     ("parse_run", "q Q0 d 1 1 t\nq Q0 d 1 1 t\n"): "line 2: document `d` appears twice for query `q`",
-    ("parse_qrel", "q 0 d 0.5\n"): "line 1: the grade is not a whole number: `0.5`",
+    ("parse_qrel", "q 0 d 0.5\n"): "line 1: the grade must be a whole number, not `0.5`",
 }
 
 
@@ -136,7 +136,7 @@ def test_the_same_cut_off_twice() -> None:
 
 def test_a_cut_off_of_nothing() -> None:
     assert crash("pytrec_eval.RelevanceEvaluator({'q': {'a': 1}}, {'P.0'}).evaluate({'q': {'a': 1.0}})") < 0
-    with pytest.raises(cf.CranfieldError, match="P: a cut-off is at least 1, not 0"):
+    with pytest.raises(cf.CranfieldError, match=r"P: .* at least 1, not 0"):
         ours.RelevanceEvaluator(JUDGED, {"P.0"})
 
 

@@ -284,37 +284,31 @@ def test_nothing_is_loaded_for_masked_arrays() -> None:
 
 # Exit codes.
 
+# The exit code, and what the message names.
 REFUSED = {
-    ("-m", "nonsense"): (1, "error: trec_eval 9.0.8 has no measure `nonsense`\n\nhint: see -h\n"),
-    ("-m", "P."): (1, "error: `P.`: there is nothing after the dot\n"),
-    ("-m", "unj"): (1, "error: trec_eval 9.0.8 has no measure `unj`\n\nhint: version 10 has it: --compat 10 -m unj\n"),
-    ("-m", "prefs_simp"): (
-        1, "error: `prefs_simp` needs preferences or several assessors, and only plain judgments are read here\n",
-    ),
-    ("-m", "qrels_jg"): (
-        1, "error: `qrels_jg` needs preferences or several assessors, and only plain judgments are read here\n",
-    ),
-    ("-m", "P.0"): (2, "error: P: a cut-off is at least 1, not 0\n"),
-    ("-m", "P.5,5"): (2, "error: P: a cut-off is given twice in 5,5\n"),
-    ("-m", "P.x"): (2, "error: P: `x` is not a number\n\nhint: in `P.x`\n"),
-    ("-m", "ndcg.1"): (2, "error: ndcg: `1` is not a pair of grade and gain\n\nhint: as in ndcg.1=3,2=9\n"),
-    ("-m", "ndcg.1=-3"): (2, "error: `nDCG(gain={1.0: -3.0})`: a gain cannot be negative\n"),
-    ("-m", "utility.1,2"): (4, "error: utility takes 4 numbers, not 2\n\nhint: as in utility.1,-1,0,0\n"),
-    ("-m", "set_F.-1"): (2, "error: set_F: the weight of recall cannot be negative: -1\n"),
-    ("-R", "prefs"): (2, "error: `prefs` holds preferences or several assessors, and only `qrels` are read here\n"),
-    ("-R", "csv"): (2, "error: there is no format `csv` of judgments\n\nhint: there is `qrels`\n"),
-    ("-T", "csv"): (2, "error: there is no format `csv` of results\n\nhint: there is `trec_results`\n"),
-    ("-Z", "/nowhere"): (2, "error: /nowhere: no such file or directory\n"),
-    ("-l", "0"): (
-        1,
-        "error: the lowest relevant grade is at least 1, not 0\n\nhint: a document of grade 0 is judged not to be relevant\n",
-    ),
-    ("-M", "0"): (1, "error: a ranking has at least 1 document, not 0\n"),
-    ("-x",): (1, "\n\nhint: cranfield trec_eval --help\n"),
-    ("-l", "two"): (1, "is not a valid integer.\n\nhint: cranfield trec_eval --help\n"),
-    ("another",): (1, "error: give judgments and one run\n\nhint: cranfield trec_eval --help\n"),
-    ("-D", "1.q3"): (7, "error: no query has both results and judgments\n\nhint: the judgments are for queries such as `q1`\n"),
-}  # fmt: skip
+    ("-m", "nonsense"): (1, "`nonsense`"),
+    ("-m", "P."): (1, "`P.`"),
+    ("-m", "unj"): (1, "--compat 10 -m unj"),
+    ("-m", "prefs_simp"): (1, "`prefs_simp`"),
+    ("-m", "qrels_jg"): (1, "`qrels_jg`"),
+    ("-m", "P.0"): (2, "at least 1, not 0"),
+    ("-m", "P.5,5"): (2, "5,5"),
+    ("-m", "P.x"): (2, "`P.x`"),
+    ("-m", "ndcg.1"): (2, "ndcg.1=3,2=9"),
+    ("-m", "ndcg.1=-3"): (2, "negative"),
+    ("-m", "utility.1,2"): (4, "4 numbers, not 2"),
+    ("-m", "set_F.-1"): (2, "negative"),
+    ("-R", "prefs"): (2, "`prefs`"),
+    ("-R", "csv"): (2, "`qrels`"),
+    ("-T", "csv"): (2, "`trec_results`"),
+    ("-Z", "/nowhere"): (2, "/nowhere: no such file or directory"),
+    ("-l", "0"): (1, "at least 1, not 0"),
+    ("-M", "0"): (1, "at least 1, not 0"),
+    ("-x",): (1, "cranfield trec_eval --help"),
+    ("-l", "two"): (1, "is not a valid integer"),
+    ("another",): (1, "2 files"),
+    ("-D", "1.q3"): (7, "no query in common"),
+}
 
 
 @pytest.mark.parametrize(("options", "expected"), REFUSED.items())
@@ -322,7 +316,8 @@ def test_what_is_refused(options: tuple[str, ...], expected: tuple[int, str], tr
     result = trec(*options, qrels=QRELS, run=RUN)
     assert result.exit_code == expected[0]
     assert result.stdout == ""
-    assert result.stderr.endswith(expected[1])
+    assert result.stderr.startswith("error: ")
+    assert expected[1] in result.stderr
 
 
 def test_files_that_are_wrong(trec: Trec, tmp_path: Path) -> None:
@@ -337,9 +332,8 @@ def test_files_that_are_wrong(trec: Trec, tmp_path: Path) -> None:
     wrong = tmp_path / "means"
     wrong.write_text("q1 map 0.5 0.1\nq1 map 0.5\n")
     result = trec("-Z", wrong, qrels=QRELS, run=RUN)
-    assert (result.exit_code, result.stderr) == (
-        2, f"error: {wrong}:2: expected query, measure, mean and standard deviation\n",
-    )  # fmt: skip
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {wrong}:2: expected 4 columns")
 
 
 # Where trec_eval is wrong, or stops, and this does not.

@@ -39,7 +39,7 @@ def test_a_missing_query_ends_version_10(trec: Trec) -> None:
     result = trec("--compat", "10", "-q", "-mmap", qrels=QRELS, run=run)
     assert result.exit_code == 4
     assert result.stdout == "map                   \tq1\t0.8333\n"
-    assert "there are no results for query `q10`\n\nhint: -c counts such queries as 0" in result.stderr
+    assert "query `q10`" in result.stderr and "-c" in result.stderr
     result = trec("-q", "-mmap", qrels=QRELS, run=run)
     assert (result.exit_code, result.output.count("\n")) == (0, 3)
 

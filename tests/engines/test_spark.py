@@ -136,7 +136,7 @@ def test_the_order_given(spark: SparkSession) -> None:
     asked = ["AP[ties=input]", "nDCG[ties=rank]"]
     scores = engine.evaluate(framed(spark, qrels), framed(spark, numbered).repartition(3), asked)
     engine_contract.same(collected(scores), engine_contract.local([runs], qrels, asked))
-    with pytest.raises(cf.InputError, match="a Spark DataFrame has none"):
+    with pytest.raises(cf.InputError, match="a Spark DataFrame has no order"):
         engine.evaluate(framed(spark, qrels), framed(spark, runs), asked)
 
 
@@ -153,11 +153,11 @@ def test_columns_by_other_names_and_types(spark: SparkSession) -> None:
     [
         (
             "query string, document string, score string",
-            "runs: column `score` is string; the score must be a number\n\nhint: cast the column before",
+            "runs: column `score` is string; the score must be a number\n\nhint: cast the column first",
         ),
         (
             "query double, document string, score double",
-            "runs: column `query` is double; an id must be text\n\nhint: cast the column before",
+            "runs: column `query` is double; an id must be text\n\nhint: cast the column first",
         ),
     ],
 )
@@ -177,16 +177,16 @@ def test_an_error_in_full(spark: SparkSession) -> None:
         engine.evaluate(qrels, runs, "AP")
     assert str(error.value) == (
         "bm25: query `q1`, document `d1`: the score in column `sim` is NaN\n\n"
-        "hint: NaN has no place in an order; leave the document out, or give it a score"
+        "hint: NaN cannot be ordered; remove the document, or give it a score"
     )
 
 
 def test_nothing_to_evaluate(spark: SparkSession) -> None:
     runs = spark.createDataFrame([], "query string, document string, score double")
     qrels = spark.createDataFrame([("q1", "d1", 1)], "query string, document string, grade int")
-    with pytest.raises(cf.InputError, match="runs: there is no row in it"):
+    with pytest.raises(cf.InputError, match="runs: the frame has no rows"):
         engine.evaluate(qrels, runs, "AP")
-    with pytest.raises(cf.InputError, match="qrels: there is no judgment in it"):
+    with pytest.raises(cf.InputError, match="qrels: the frame has no judgments"):
         engine.evaluate(qrels.limit(0), runs, "AP")
     with pytest.raises(cf.CranfieldError, match="AP of run is undefined for 1 of 1 queries: q1"):
         some = spark.createDataFrame([("q1", "d1", 1.0)], "query string, document string, score double")
@@ -200,7 +200,7 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
     tables = []
     for path in paths:
         run = cf.read_run(str(path))
-        table = cf.formats.load(run)
+        table = cf.io.load(run)
         columns = {
             "query": list(table.query),
             "document": list(table.document),

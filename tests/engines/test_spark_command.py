@@ -186,7 +186,7 @@ def test_files_that_are_none(call: Call, files: list[str], tmp_path: Path) -> No
     (tmp_path / "empty.run").write_text("# nothing\n")
     found = call("eval", *files, tmp_path / "empty.run", *on_spark)
     assert found.exit_code == 1
-    assert "empty: there is no row in it" in found.stderr
+    assert "empty: the run has no rows" in found.stderr
     (tmp_path / "nested.json").write_text('{"q0001":\n{"d1": 1.0}}\n')
     found = call("eval", files[0], tmp_path / "nested.json", *on_spark)
     assert found.exit_code == 1
@@ -208,7 +208,7 @@ def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], 
     (tmp_path / "cut.run.gz").write_bytes(packed[: len(packed) // 2])
     found = call("eval", files[0], tmp_path / "cut.run.gz", "-m", "AP", "--engine", "spark")
     assert found.exit_code == 1
-    assert found.stderr.startswith("error: Spark gave up: ")
+    assert found.stderr.startswith("error: Spark failed: ")
     assert len(lines(found)) == 1
 
 
@@ -217,5 +217,5 @@ def test_scores_are_not_written_over(call: Call, files: list[str], tmp_path: Pat
     (tmp_path / "kept" / "mine").write_text("x")
     found = call("eval", *files, "-m", "AP", "--engine", "spark", "--scores", tmp_path / "kept")
     assert found.exit_code == 1
-    assert lines(found)[0] == f"error: {tmp_path}/kept: there is something already"
+    assert lines(found)[0] == f"error: {tmp_path}/kept: the folder already exists"
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine"]

@@ -16,8 +16,8 @@ from spark_samples import Lent, framed
 
 import cranfield as cf
 from cranfield.cli.main import cli
-from cranfield.content import Corpus, Settings, wanted
-from cranfield.content.building import build
+from cranfield.corpus import Corpus, Settings, needed_documents
+from cranfield.corpus.build import build
 from cranfield.engines import spark as engine
 from cranfield.engines.spark import session
 from cranfield.errors import CranfieldError, UsageError
@@ -41,7 +41,7 @@ def of_run(name: str) -> Columns:
     return {column: [row[i] for row in rows] for i, column in enumerate(RUNS)}
 
 
-NEEDED = wanted(
+NEEDED = needed_documents(
     cf.read_qrels(nested(QRELS, "grade")), [cf.read_run(nested(of_run(name), "score")) for name in ("run0", "run1")], 3
 )
 
@@ -86,14 +86,14 @@ def test_several_columns_of_text_and_the_same_text_twice(spark: SparkSession, tm
 
 
 WRONG: dict[str, tuple[Columns, dict[str, Any], str]] = {
-    "no id": ({"name": ["d1"], "text": ["x"]}, {}, "texts: no field for the id; there are name, text\n\nhint: say which it is: --id FIELD"),
-    "no text": ({"docno": ["d1"], "grade": [1]}, {}, "texts: no field for the text; there are docno, grade\n\nhint: say which it is: --text FIELD"),
-    "no such column": ({"docno": ["d1"], "text": ["x"]}, {"text": ["words"]}, "texts: there is no field `words`; there are docno, text"),
-    "a number for text": ({"docno": ["d1"], "score": [1.5]}, {"text": ["score"]}, "texts: column `score` is double; the text must be text\n\nhint: cast the column before"),
-    "nobody's text": ({"docno": [None, "d1"], "text": ["a lamp", None]}, {}, "texts: a document must have an id, found null in column `docno`; its text begins `a lamp`\ntexts: document `d1`: there is no text, but null in column `text`"),
-    "different texts": ({"docno": ["d1", "d1", "d0"], "text": ["x", "y", "x"]}, {}, "texts: document `d1` is there 2 times, with different texts\n\nhint: an id is to stand for one document; keep one of its texts"),
-    "another collection": ({"docno": ["e1"], "text": ["x"]}, {}, "none of the 1 judged documents is in the collection, such as `d1`\n\nhint: do the two belong together, and is the id the field that the judgments speak of? See --id"),
-    "nothing": ({"docno": [], "text": []}, {}, "texts: there is no row in it"),
+    "no id": ({"name": ["d1"], "text": ["x"]}, {}, "texts: no field for the id; the fields are name, text\n\nhint: name the field with --id FIELD"),
+    "no text": ({"docno": ["d1"], "grade": [1]}, {}, "texts: no field for the text; the fields are docno, grade\n\nhint: name the fields with --text FIELD"),
+    "no such column": ({"docno": ["d1"], "text": ["x"]}, {"text": ["words"]}, "texts: there is no field `words`; the fields are docno, text"),
+    "a number for text": ({"docno": ["d1"], "score": [1.5]}, {"text": ["score"]}, "texts: column `score` is double; the text must be text\n\nhint: cast the column first"),
+    "nobody's text": ({"docno": [None, "d1"], "text": ["a lamp", None]}, {}, "texts: a document must have an id, found null in column `docno`; the text begins with `a lamp`\ntexts: document `d1`: there is no text; column `text` contains null"),
+    "different texts": ({"docno": ["d1", "d1", "d0"], "text": ["x", "y", "x"]}, {}, "texts: document `d1` appears 2 times with different texts\n\nhint: each id must have one text; keep one of them"),
+    "another collection": ({"docno": ["e1"], "text": ["x"]}, {}, "none of the 1 judged documents is in the collection (first document: `d1`)\n\nhint: check that both belong to the same collection, and that --id is the field with the judged ids"),
+    "nothing": ({"docno": [], "text": []}, {}, "texts: the frame has no rows"),
 }  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def test_what_is_wrong_with_texts(spark: SparkSession, case: str) -> None:
 
 def test_what_is_wrong_with_runs_and_judgments(spark: SparkSession) -> None:
     frame = framed(spark, {"docno": ["d1"], "text": ["x"]})
-    with pytest.raises(UsageError, match="nobody knows which documents matter"):
+    with pytest.raises(UsageError, match="a corpus needs judgments or runs"):
         engine.corpus(frame)
     twice = framed(spark, {"query": ["q", "q"], "document": ["d1", "d1"], "score": [1, 2]})
     with pytest.raises(cf.InputError, match="run: document `d1` appears twice for query `q`"):
@@ -131,8 +131,8 @@ def test_a_corpus_that_does_not_fit(spark: SparkSession, tmp_path: Path, broadca
     with pytest.raises(cf.InputError) as caught:
         engine.evaluate(qrels, runs, "DELTARB@2", corpus=path, broadcast=broadcast)
     assert str(caught.value) == (
-        f"run: query `q`, document `D2`: {path} was made without it\n\n"
-        f"hint: make it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
+        f"run: query `q`, document `D2`: {path} was built without it\n\n"
+        f"hint: build it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
     )
     assert engine.evaluate(qrels, runs, "DELTARB@1", corpus=path, broadcast=broadcast).count() == 1
     with pytest.raises(cf.InputError, match="qrels: none of its 1 relevant documents is in the corpus, such as `D1`"):
@@ -143,7 +143,7 @@ def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
     runs, qrels = framed(spark, RANKED), framed(spark, JUDGED)
     with pytest.raises(cf.MeasureError, match="DELTARB@2 reads documents, and needs a corpus of them"):
         engine.evaluate(qrels, runs, "DELTARB@2")
-    with pytest.raises(UsageError, match="on Spark a corpus is a file that `cranfield corpus` made"):
+    with pytest.raises(UsageError, match="on Spark a corpus must be a file of `cranfield corpus`"):
         engine.evaluate(qrels, runs, "DELTARB@2", corpus=str(tmp_path))
     with pytest.raises(cf.InputError, match="DELTARB@2 needs judgments by subtopic, and these have none"):
         engine.evaluate(qrels.drop("subtopic"), runs, "DELTARB@2", corpus={"D1": "x"})
@@ -151,7 +151,7 @@ def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_broadcast() -> None:
     """As by a client of Spark Connect, whose session has no context."""
-    assert pickle.loads(pickle.dumps(session.everywhere(object(), [1, 2]))).value == [1, 2]
+    assert pickle.loads(pickle.dumps(session.broadcast(object(), [1, 2]))).value == [1, 2]
 
 
 def test_the_commands(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_the_commands(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.M
         (
             ["docs.sgml", "--qrels", "qrels.txt", "--engine", "spark"],
             1,
-            "docs.sgml: Spark reads collections that are Parquet",
+            "docs.sgml: Spark reads collections in Parquet",
         ),
         (["docs.jsonl", "--qrels", "qrels.txt", "--master", "local"], 2, "--master is for --engine spark"),
     ):

@@ -40,7 +40,7 @@ def test_columns_by_odd_names(spark: SparkSession) -> None:
 def test_columns_of_one_name(spark: SparkSession) -> None:
     runs = spark.createDataFrame([("q1", "d1", 1.0)], "query string, document string, score double")
     qrels = spark.createDataFrame(JUDGED, QRELS)
-    with pytest.raises(cf.InputError, match="runs: there are several columns called `score`"):
+    with pytest.raises(cf.InputError, match="runs: there are several columns named `score`"):
         engine.evaluate(qrels, runs.select("*", sql.lit(2.0).alias("score")), "AP")
     with pytest.raises(UsageError, match="runs must be a Spark DataFrame, not list"):
         engine.evaluate(qrels, [], "AP")
@@ -69,9 +69,9 @@ def test_an_order_that_is_none(spark: SparkSession) -> None:
         ("r", "q2", "d3", 1.0, 7),
     ]
     none, again, *_ = refused(spark, rows, f"{RUNS}, line int", ties="input").splitlines()
-    assert none == "r: query `q1`, document `d1`: the row in column `line` is no number"
+    assert none == "r: query `q1`, document `d1`: the row in column `line` is not a number"
     assert again.startswith("r: query `q1`, document `d")
-    assert again.endswith("the row in column `line` is 7, as that of another document")
+    assert again.endswith("the row in column `line` is 7, as for another document")
     rows = [("r", "q1", "d1", 1.0, 0.3), ("r", "q1", "d2", 1.0, 0.2)]
     runs, qrels = spark.createDataFrame(rows, f"{RUNS}, row double"), spark.createDataFrame(JUDGED[:2], QRELS)
     assert engine.evaluate(qrels, runs, "RR", ties="input").collect()[0]["value"] == 0.5

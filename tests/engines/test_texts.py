@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.content import Corpus, Settings
+from cranfield.corpus import Corpus, Settings
 from cranfield.engines import texts as counting
-from cranfield.engines.texts import Counting
+from cranfield.engines.texts import WordCountTask
 
 SAID = st.lists(st.sampled_from(["Lamp", "lamp", "lamps", "the", "öl", "ÖL", "...", "\u0130", "sea"]), max_size=6)
 
@@ -24,7 +24,7 @@ def batch(rows: list[tuple[Any, bool, Any]]) -> pa.RecordBatch:
 
 
 def told(how: Settings, batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:
-    return [row for made in Counting(how, "docno", ["text"])(iter(batches)) for row in made.to_pylist()]
+    return [row for made in WordCountTask(how, "docno", ["text"])(iter(batches)) for row in made.to_pylist()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -35,7 +35,7 @@ def test_what_tasks_tell_adds_up(said: list[list[str]], size: int, limit: int, d
     how = data.draw(st.sampled_from([Settings(), Settings(stop=frozenset(["the"]), stemmer="english")]))
     rows = [(name.encode(), name in wanted, text.encode()) for name, text in collection.items()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "BYTES", limit)
+        patch.setattr(counting, "MAX_BYTES", limit)
         found = told(how, [batch(rows[i : i + size]) for i in range(0, len(rows), size)])
     expected = Corpus.of(collection, wanted, how)
     frequency, vectors, kept = Counter[str](), dict[str, Counter[str]](), set[str]()
@@ -65,9 +65,9 @@ def test_what_tasks_tell_adds_up(said: list[list[str]], size: int, limit: int, d
 def test_faults_name_the_document() -> None:
     rows = [(b"d1", True, b"x"), (None, False, b"a lamp"), (b"", False, b"sea"), (b"d2", True, None)]
     assert [row["fault"] for row in told(Settings(), [batch(rows)]) if row["fault"]] == [
-        "texts: a document must have an id, found null in column `docno`; its text begins `a lamp`",
-        "texts: a document must have an id, found nothing in column `docno`; its text begins `sea`",
-        "texts: document `d2`: there is no text, but null in column `text`",
+        "texts: a document must have an id, found null in column `docno`; the text begins with `a lamp`",
+        "texts: a document must have an id, found an empty id in column `docno`; the text begins with `sea`",
+        "texts: document `d2`: there is no text; column `text` contains null",
     ]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import _words
-from cranfield.content.settings import kinds
+from cranfield.corpus.settings import character_classes
 
 _core = pytest.importorskip("cranfield._core", reason="the native core is not built")
 if not hasattr(_core, "Words"):
@@ -41,7 +41,7 @@ def counts(words: object) -> tuple[list, bytes, list]:
 @settings(deadline=None)
 @given(st.lists(texts, max_size=3), st.sampled_from(["word", "space"]), st.booleans(), st.data())
 def test_same_as_in_plain_python(batches: list[list[bytes]], split: str, lower: bool, data: st.DataObject) -> None:
-    native, plain = (module.Words(kinds(split), lower) for module in (_core, _words))
+    native, plain = (module.Words(character_classes(split), lower) for module in (_core, _words))
     for batch in batches:
         keep = np.array(sorted(data.draw(st.sets(st.integers(0, max(len(batch) - 1, 0))))), np.int64)
         keep = keep[keep < len(batch)]
@@ -55,7 +55,7 @@ def test_merged(first: list[bytes], second: list[bytes]) -> None:
     none = np.zeros(0, np.int64)
     made = []
     for module in (_core, _words):
-        a, b = (module.Words(kinds("word"), True) for _ in range(2))
+        a, b = (module.Words(character_classes("word"), True) for _ in range(2))
         a.add(packed(first), none)
         b.add(packed(second), none)
         made.append((a.merge(b).tolist(), counts(a)))
@@ -63,12 +63,12 @@ def test_merged(first: list[bytes], second: list[bytes]) -> None:
 
 
 def test_not_with_themselves() -> None:
-    words = _core.Words(kinds("word"), True)
+    words = _core.Words(character_classes("word"), True)
     with pytest.raises(ValueError, match="themselves"):
         words.merge(words)
 
 
 def test_offsets_outside_of_the_data() -> None:
-    words = _core.Words(kinds("word"), True)
+    words = _core.Words(character_classes("word"), True)
     with pytest.raises(ValueError, match="within"):
         words.add((np.array([0, 5]), np.zeros(3, np.uint8)), np.zeros(0, np.int64))

@@ -150,7 +150,7 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
 def test_queries_too_few_to_compare_have_a_report(opened: Any) -> None:
     qrels = {"1": {"a": 1}, "2": {"a": 1}}
     browser = opened([{"1": {"a": 1.0}}, {"2": {"a": 1.0}}], qrels, ["RR"], names=["x", "y"], queries="both")
-    assert texts(browser, "#contest") == ["RR has no differences by query that could be tested."]
+    assert texts(browser, "#pair") == ["RR has no per-query values to test."]
     assert texts(browser, "#by-query tbody tr") == []
 
 
@@ -251,7 +251,7 @@ def test_headings_sort_from_the_keyboard(opened: Any) -> None:
 def test_a_query_opens_with_both_rankings(opened: Any) -> None:
     runs, qrels = museum()
     browser = opened(runs, qrels, MEASURES)
-    browser.execute_script("report.choose({a: 0, b: 2})")
+    browser.execute_script("report.select({a: 0, b: 2})")
     click(browser, "document.querySelector('#by-query tr[data-query=q1] button')")
     assert texts(browser, "#detail h3") == ["Query q1"]
     heads = texts(browser, "#detail h4")
@@ -275,12 +275,12 @@ def test_a_verdict_says_what_the_comparison_says(opened: Any) -> None:
     runs, qrels = museum()
     browser = opened(runs, qrels, MEASURES)
     one = cf.compare(cf.evaluate(qrels, runs, MEASURES)).contest(0, 1)
-    browser.execute_script("report.choose({a: 0, b: 2, measure: 0})")
-    told = texts(browser, "#contest")[0]
+    browser.execute_script("report.select({a: 0, b: 2, measure: 0})")
+    told = texts(browser, "#pair")[0]
     assert f"difference {one.difference:.4f}" in told
     assert f"corrected {one.corrected:.4f}" in told
-    browser.execute_script("report.choose({a: 2, b: 0})")
-    assert f"difference +{-one.difference:.4f} [+{-one.high:.4f}, +{-one.low:.4f}]" in texts(browser, "#contest")[0]
+    browser.execute_script("report.select({a: 2, b: 0})")
+    assert f"difference +{-one.difference:.4f} [+{-one.high:.4f}, +{-one.low:.4f}]" in texts(browser, "#pair")[0]
 
 
 def test_ids_are_text_and_never_run(opened: Any) -> None:
@@ -315,14 +315,14 @@ def test_the_theme_changes_and_charts_follow(opened: Any) -> None:
 
 def test_what_cannot_be_compared_is_said_and_never_called_significant(opened: Any) -> None:
     browser = opened(*museum(), ["AP", "GMAP", "NumRet"])
-    browser.execute_script("report.choose({measure: 1})")
-    assert texts(browser, "#contest") == ["GMAP has no differences by query that could be tested."]
-    assert browser.execute_script("return report.contest(1, 0, 1)") is None
+    browser.execute_script("report.select({measure: 1})")
+    assert texts(browser, "#pair") == ["GMAP has no per-query values to test."]
+    assert browser.execute_script("return report.pairResult(1, 0, 1)") is None
     # A count is summed on the board, and compared by query.
-    browser.execute_script("report.choose({measure: 2, a: 0, b: 3})")
+    browser.execute_script("report.select({measure: 2, a: 0, b: 3})")
     runs, qrels = museum()
     one = cf.compare(cf.evaluate(qrels, runs, ["NumRet"])).contest(0, 2)
-    assert f"{one.mean:.4f} against {one.other_mean:.4f} over 8 queries" in texts(browser, "#contest")[0]
+    assert f"{one.mean:.4f} vs {one.other_mean:.4f}, 8 queries" in texts(browser, "#pair")[0]
 
 
 def test_means_in_a_verdict_are_of_the_queries_compared(opened: Any) -> None:
@@ -331,11 +331,11 @@ def test_means_in_a_verdict_are_of_the_queries_compared(opened: Any) -> None:
     old = {q: {"b": 2.0, "a": 1.0} for q in list(qrels)[1:]}
     third = {q: {"c": 3.0, "b": 2.0, "a": 1.0} for q in list(qrels)[1:]}
     browser = opened([new, old, third], qrels, ["RR"], names=["new", "old", "third"], queries="both")
-    browser.execute_script("report.choose({a: 0, b: 1})")
-    assert "1.0000 against 0.5000 over 3 queries, difference +0.5000" in texts(browser, "#contest")[0]
+    browser.execute_script("report.select({a: 0, b: 1})")
+    assert "1.0000 vs 0.5000, 3 queries; difference +0.5000" in texts(browser, "#pair")[0]
     row = texts(browser, "#by-query tr[data-query=q1] td")
     assert row[1:5] == ["1.0000", "0.5000", "+0.5000", f"{(1 + 1 / 2 + 1 / 3) / 3:.4f}"]
-    browser.execute_script("report.choose({a: 1, b: 2})")
+    browser.execute_script("report.select({a: 1, b: 2})")
     row = texts(browser, "#by-query tr[data-query=q5] td")
     assert row[4] == f"{(1 / 2 + 1 / 3) / 2:.4f}"  # without the run that does not answer it
 

@@ -178,7 +178,7 @@ def test_one_run_needs_no_runid(scores: Scores) -> None:
 
 @pytest.mark.parametrize("format", ["json", "trec"])
 def test_no_intervals_where_there_is_no_place_for_them(scores: Scores, format: str) -> None:
-    with pytest.raises(UsageError, match=f"{format} has no place for intervals"):
+    with pytest.raises(UsageError, match=f"{format} .* intervals"):
         write(scores, format, interval="bca")
 
 

@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield import example, formats
+from cranfield import example, io
 from cranfield.simulation.variants import variants
 from cranfield.statistics.correlation import tau
 
-QRELS = formats.read_qrels(example.path("qrels.diversity.txt"))
-RUN = formats.read_run(example.path("bm25.run"))
+QRELS = io.read_qrels(example.path("qrels.diversity.txt"))
+RUN = io.read_run(example.path("bm25.run"))
 
 
 def test_documents_are_the_runs_own() -> None:
     made, _ = variants(RUN, QRELS, 4, seed=1)
-    table = formats.load(RUN)
+    table = io.load(RUN)
     own: dict[str, set[str]] = {}
     for query, document in zip(table.query, table.document, strict=True):
         own.setdefault(query, set()).add(document)
     for one in made:
         found: dict[str, set[str]] = {}
-        for query, document in zip(formats.load(one).query, formats.load(one).document, strict=True):
+        for query, document in zip(io.load(one).query, io.load(one).document, strict=True):
             found.setdefault(query, set()).add(document)
         assert found == {query: own[query] for query in found}
         assert set(found) <= set(QRELS.queries)
@@ -30,8 +30,8 @@ def test_documents_are_the_runs_own() -> None:
 
 def test_the_same_seed_is_the_same_orders() -> None:
     first, second, other = (variants(RUN, QRELS, 3, seed=seed)[0] for seed in (1, 1, 2))
-    assert [formats.load(a).score.tolist() for a in first] == [formats.load(b).score.tolist() for b in second]
-    assert formats.load(first[0]).score.tolist() != formats.load(other[0]).score.tolist()
+    assert [io.load(a).score.tolist() for a in first] == [io.load(b).score.tolist() for b in second]
+    assert io.load(first[0]).score.tolist() != io.load(other[0]).score.tolist()
 
 
 def test_better_ones_score_higher() -> None:
@@ -48,7 +48,7 @@ def test_wrong_number(number: int) -> None:
 
 
 def test_plain_judgments_and_runs_of_other_queries() -> None:
-    made, _ = variants(RUN, formats.read_qrels(example.path("qrels.txt")), 2)
-    assert np.isfinite(formats.load(made[0]).score).all()
+    made, _ = variants(RUN, io.read_qrels(example.path("qrels.txt")), 2)
+    assert np.isfinite(io.load(made[0]).score).all()
     with pytest.raises(cf.CranfieldError, match="answers none of the judged queries"):
-        variants(formats.read_run({"x": {"a": 1.0}}), QRELS, 2)
+        variants(io.read_run({"x": {"a": 1.0}}), QRELS, 2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_samples import GOLDEN
 
-from cranfield import formats
+from cranfield import io
 from cranfield.studies.judgment_sampling import Strata, reduced_sizes
 
 CASES = GOLDEN["C3-reduce"]["expected"]
@@ -30,7 +30,7 @@ GRADES = st.lists(st.lists(st.integers(-1, 3), min_size=1, max_size=12), min_siz
 
 def strata(grades: list[list[int]]) -> tuple[Strata, np.ndarray]:
     judged = {f"q{q}": {f"d{d}": grade for d, grade in enumerate(row)} for q, row in enumerate(grades)}
-    judgments = formats.read_qrels(judged)
+    judgments = io.read_qrels(judged)
     return Strata(judgments, judgments.grade), judgments.grade
 
 
@@ -64,5 +64,5 @@ def test_every_judgment_is_drawn_as_often_as_any_other() -> None:
 
 def test_documents_keep_all_their_subtopics_together() -> None:
     judged = {"q": {"a": {"1": 1, "2": 0}, "b": {"1": 0, "2": 0}, "c": {"2": 1}}}
-    judgments = formats.read_qrels(judged)
+    judgments = io.read_qrels(judged)
     assert Strata(judgments, judgments.grade).sizes.tolist() == [[2, 1]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield import formats
+from cranfield import io
 from cranfield.errors import CranfieldError, InputError
 from cranfield.measures import CATALOGUE
 from cranfield.studies import relabelling
@@ -70,7 +70,7 @@ def test_scores_are_those_of_the_judgments_left(
             for one in (judged, left)
         )
         names = [name for name in names if not cf.parse(name).definition.subtopics] or ["AP"]
-    judgments = formats.read_qrels(judged)
+    judgments = io.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
     found = relabelled(runs, judgments, names).scores(keep)
     expected = cf.evaluate(left, runs, names)
@@ -164,7 +164,7 @@ def test_what_is_read_is_compared_with_the_judgments_left(
     rng = np.random.default_rng(seed)
     texts = {f"d{i}": " ".join(rng.choice(list("uvwxyz"), rng.integers(0, 8))) for i in range(1, 7)}
     names = ["AP", "alpha_nDCG@2", *rng.choice(READ, 6, replace=False)]
-    judgments = formats.read_qrels(judged)
+    judgments = io.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
     try:
         every = cf.evaluate(judged, runs, names, corpus=texts).values

@@ -1,1 +1,1 @@
-"""What scores mean: audits, comparisons, per-query differences, explanations; each of an evaluation or its scores."""
+"""Analyses of an evaluation or its scores: audits, comparisons, per-query differences, explanations."""

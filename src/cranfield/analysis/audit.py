@@ -1,4 +1,4 @@
-"""What a ranking's imperfections do to each score, and which of them could change the order of two runs."""
+"""How ties, unjudged documents, short lists and the choice of queries affect scores and the order of runs."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from cranfield.statistics.rounding import SAME, levels
 Cause = Literal["ties", "unjudged", "condensed", "terminal", "queries"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 
-# One of everything: the whole ranking, its first page, its first useful document, a user who may stop anywhere.
+# The whole ranking, its first page, its first relevant document, and a user model.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 LEVEL = 0.95
 ORDERS: tuple[Ties, ...] = ("worst", "expected", "best")
-# Notes of the evaluation that an audit reports at length.
-TOLD_BY_AUDITS: tuple[Kind, ...] = ("unjudged_documents", "tie_range", "tie_small", "tie_unknown")
+# Notes of the evaluation that an audit replaces with its own numbers.
+REPLACED_NOTES: tuple[Kind, ...] = ("unjudged_documents", "tie_range", "tie_small", "tie_unknown")
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Two runs whose order one cause could turn, though their scores differ.
+    """Two runs with different scores whose order one cause could reverse.
 
-    ``score``, ``low``, ``high`` have the numbers of the higher run first: what each scores, and between what the
-    cause leaves it open. For ``condensed`` and ``terminal``, which are one number and not an interval, low is high.
-    ``adjacent`` says that no other run scores between the two.
+    ``score``, ``low``, ``high`` have the numbers of the higher run first: its score, and the lowest and highest score
+    that the cause allows. ``condensed`` and ``terminal`` give one number, so low equals high. ``adjacent``: no other
+    run scores between the two.
     """
 
     measure: str
@@ -57,7 +57,7 @@ class Swap:
 
     @property
     def gap(self) -> float:
-        """By how much the scores differ."""
+        """The difference of the scores."""
         return self.score[0] - self.score[1]
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,20 +69,20 @@ class Swap:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Scores with all that could have made them different; arrays are (run, measure) unless said otherwise.
+    """Scores, and the values that they could have had; arrays are (run, measure) unless noted.
 
-    ``score``, ``n``: the mean over queries, and how many these are.
-    ``worst``, ``expected``, ``best``: the mean with ties in their worst order, over all orders, in their best; worst
-    and best are NaN for measures of subtopics and those that read, as are ``lowest`` and ``highest``.
-    ``lowest``, ``highest``: what judging the unjudged documents retrieved could make of the mean, over the same
-    queries; bounds where ``hold``, elsewhere the range of the judgments that were tried.
-    ``unjudged``: the share of documents that nobody judged among those that the measure looks at.
-    ``condensed``: the mean without them. ``terminal``: with the end of each list as an answer; NaN where a measure
-    has no such form.
-    ``low``, ``high``: the confidence interval of the mean over queries like these.
+    ``score``, ``n``: the mean over queries, and the number of queries.
+    ``worst``, ``expected``, ``best``: the mean with ties in the worst order, averaged over all orders, in the best.
+    ``worst``, ``best``, ``lowest`` and ``highest`` are NaN for measures of subtopics and of document text.
+    ``lowest``, ``highest``: the lowest and highest mean that judging the unjudged documents could give, over the same
+    queries; bounds where ``hold``, otherwise the range over the judgments that were tried.
+    ``unjudged``: the share of unjudged documents among those that the measure uses.
+    ``condensed``: the mean without them. ``terminal``: the mean with the end of each list as an answer; NaN if the
+    measure has no such form.
+    ``low``, ``high``: the confidence interval of the mean.
     ``nil``, ``silent``: judged queries without a relevant document, and those of them answered by an empty list.
-    ``empty``, ``length`` (run,): lists without a document, and documents in a list on average.
-    ``swaps``: every pair of runs that some cause could turn.
+    ``empty``, ``length`` (run,): the number of empty lists, and the mean length of a list.
+    ``swaps``: every pair of runs that some cause could reverse.
     """
 
     runs: tuple[str, ...]
@@ -115,24 +115,24 @@ class Audit:
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """Whether each "mean" is one, or a geometric mean or a sum."""
+        """How each column is aggregated: mean, geometric mean or sum."""
         return tuple(column.aggregate for column in self.columns)
 
     @property
     def place(self) -> Floats:
-        """Where the score stands from worst (0) to best (1); NaN where the order of ties changes nothing."""
-        room = self.best - self.worst
-        moved = room > SAME
-        return np.where(moved, (self.score - self.worst) / np.where(moved, room, 1), np.nan)
+        """The position of the score between worst (0) and best (1); NaN if the order of ties changes nothing."""
+        width = self.best - self.worst
+        affected = width > SAME
+        return np.where(affected, (self.score - self.worst) / np.where(affected, width, 1), np.nan)
 
     @property
     def pairs(self) -> Integers:
-        """How many pairs of runs differ in a measure's score, (measure,)."""
+        """How many pairs of runs have different scores, (measure,)."""
         ranks = [_levels(column) for column in self.score.T]
         return np.array([sum(a != b for a, b in combinations(r[r >= 0], 2)) for r in ranks], np.int64)
 
     def reach(self, cause: Cause) -> tuple[Floats, Floats]:
-        """Between which values a cause leaves each score open."""
+        """The lowest and highest value of each score that a cause allows."""
         if cause == "ties":
             orders = self.score, self.worst, self.expected, self.best
             return reduce(np.fmin, orders), reduce(np.fmax, orders)
@@ -190,15 +190,15 @@ def audit(
     progress: Progress | None = None,
     **policy: Any,
 ) -> Audit:
-    """How far each score can be trusted: what ties, unjudged documents, short lists and few queries could change.
+    """How ties, unjudged documents, short lists and the choice of queries affect each score.
 
-    Takes what `evaluate` takes; ``policy`` are the fields of `Policy`. ``interval`` is how confidence intervals are
-    made: Student's t, or the BCa bootstrap.
+    Takes the arguments of `evaluate`; ``policy`` are the fields of `Policy`. ``interval`` is the method of confidence
+    intervals: Student's t, or the BCa bootstrap.
 
     >>> import cranfield as cf
     >>> runs = {"tied": {"q": {"a": 1.0, "b": 1.0}}, "clear": {"q": {"b": 2.0, "a": 1.0}}}
-    >>> found = cf.audit({"q": {"a": 1, "b": 0}}, runs, "RR")
-    >>> found.score.tolist(), found.best.tolist()
+    >>> audit = cf.audit({"q": {"a": 1, "b": 0}}, runs, "RR")
+    >>> audit.score.tolist(), audit.best.tolist()
     ([[0.5], [0.5]], [[1.0], [0.5]])
     """
     one_of("interval", interval, get_args(Interval))
@@ -208,24 +208,24 @@ def audit(
 
 
 def audit_evaluation(evaluation: Evaluation, *, interval: Interval = "t", progress: Progress | None = None) -> Audit:
-    """`audit` of runs that were read already."""
+    """`audit` of runs that were already read."""
     return evaluation.remember(("audit", interval), lambda: Auditor(evaluation).audit(interval, progress))
 
 
 def reversible(evaluation: Evaluation, progress: Progress | None = None) -> tuple[Swap, ...]:
-    """The pairs of runs that other tie orders, or judgments of unjudged documents, could put in another order."""
+    """The pairs of runs whose order ties or unjudged documents could reverse."""
 
     def find() -> tuple[Swap, ...]:
         auditor = Auditor(evaluation)
         parts = evaluation.for_each_run(auditor.limits, progress)
         causes: tuple[Cause, ...] = ("ties", "unjudged")
-        reach = {cause: _stacked(parts, cause) for cause in causes}
-        return tuple(_swaps(evaluation.scores, reach))
+        limits = {cause: _limits_of(parts, cause) for cause in causes}
+        return tuple(_swaps(evaluation.scores, limits))
 
     return evaluation.remember("reversible", find)
 
 
-def _stacked(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
+def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
     low, high = np.array([part[cause] for part in parts]).transpose(2, 0, 1)
     return low, high
 
@@ -238,7 +238,7 @@ class Auditor:
         self.row = {run.run.name: r for r, run in enumerate(evaluation.run_scores)}
 
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
-        """All of it."""
+        """The audit of all runs."""
         scores, seed = self.scores, self.evaluation.policy.seed
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)
@@ -249,7 +249,7 @@ class Auditor:
         ]
         low, high = (np.array(end).reshape(shape) for end in zip(*limits, strict=True))
         arrays: dict[str, Any] = {name: np.array([part[name] for part in parts]) for name in parts[0]}
-        found = Audit(
+        audit = Audit(
             scores.runs,
             scores.columns,
             interval,
@@ -257,13 +257,13 @@ class Auditor:
             scores.sizes,
             low=low,
             high=high,
-            notes=tuple(note for note in scores.notes if note.kind not in TOLD_BY_AUDITS),
+            notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             **arrays,
         )
-        return replace(found, swaps=tuple(_swaps(scores, {cause: found.reach(cause) for cause in CAUSES})))
+        return replace(audit, swaps=tuple(_swaps(scores, {cause: audit.reach(cause) for cause in CAUSES})))
 
     def variants(self, column: Column) -> dict[str, Column]:
-        """The column with one thing done otherwise, by what that is called."""
+        """The column with another tie rule or view, by the name of that."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
         rules: tuple[Ties, ...] = ("expected",) if column.new_counts else ORDERS
         variants = {rule: column.tied(rule) for rule in rules} | {"condensed": column.varied(condensed=True)}
@@ -272,11 +272,11 @@ class Auditor:
         return variants
 
     def audit_run(self, run: RunScores) -> dict[str, Any]:
-        """Of each array of an `Audit` the row of this run."""
+        """The row of this run in each array of an `Audit`."""
         parts = [self.audit_measure(run, m) for m in range(len(self.scores.columns))]
         alignment = run.alignment
         counted = self.scores.counted[self.row[run.run.name]]
-        length = self.placed(run, np.concatenate([alignment.length, alignment.other_length]))[counted]
+        length = self.in_query_order(run, np.concatenate([alignment.length, alignment.other_length]))[counted]
         return {
             **{name: [part[name] for part in parts] for name in parts[0]},
             "empty": int((length <= 0).sum()),
@@ -284,39 +284,39 @@ class Auditor:
         }
 
     def limits(self, run: RunScores) -> dict[str, Any]:
-        """Between which means ties, and unjudged documents, leave each column of this run."""
+        """For each column of this run, the lowest and highest mean that ties and unjudged documents allow."""
         ties, unjudged = [], []
         for m, column in enumerate(self.scores.columns):
-            of_ties = [
+            means = [
                 self.scores.means[self.row[run.run.name], m],
                 self.mean(run, m, run[column.tied("expected")].value),
             ]
-            of_ties += [] if column.new_counts else [self.mean(run, m, value) for value in run.tie_limits(column)]
-            ties.append((np.nanmin(of_ties), np.nanmax(of_ties)) if not np.isnan(of_ties).all() else (np.nan, np.nan))
+            means += [] if column.new_counts else [self.mean(run, m, value) for value in run.tie_limits(column)]
+            ties.append((np.nanmin(means), np.nanmax(means)) if not np.isnan(means).all() else (np.nan, np.nan))
             unjudged.append((np.nan, np.nan) if column.new_counts else self.bounds(run, m))
         return {"ties": ties, "unjudged": unjudged}
 
     def bounds(self, run: RunScores, m: int) -> tuple[float, float]:
-        """The lowest and highest mean that unjudged documents leave possible."""
+        """The lowest and highest mean that unjudged documents allow."""
         low, high = (run[part].value for part in _bounds_of(self.scores.columns[m]))
         return self.mean(run, m, low), self.mean(run, m, high)
 
     def mean(self, run: RunScores, m: int, values: Floats) -> float:
         """The mean of a column if these were its values."""
-        return self.scores.summary(self.row[run.run.name], m, instead=self.placed(run, values))
+        return self.scores.summary(self.row[run.run.name], m, instead=self.in_query_order(run, values))
 
-    def placed(self, run: RunScores, values: Any) -> Any:
-        """Values of a run's judged and other queries, in the order of the scores' queries."""
+    def in_query_order(self, run: RunScores, values: Any) -> Any:
+        """Values of a run's judged and other queries, in the order of the queries of the scores."""
         judged = len(run.length)
-        every = np.zeros(len(self.scores.queries), values.dtype)
-        every[:judged] = values[:judged]
-        if len(every) > judged:
-            at = {query: q for q, query in enumerate(self.scores.queries[judged:], judged)}
-            every[[at[query] for query in run.unjudged_queries]] = values[judged:]
-        return every
+        ordered = np.zeros(len(self.scores.queries), values.dtype)
+        ordered[:judged] = values[:judged]
+        if len(ordered) > judged:
+            index = {query: q for q, query in enumerate(self.scores.queries[judged:], judged)}
+            ordered[[index[query] for query in run.unjudged_queries]] = values[judged:]
+        return ordered
 
     def audit_measure(self, run: RunScores, m: int) -> dict[str, Any]:
-        """Every number of one run and measure."""
+        """All numbers of one run and measure."""
         scores, column, r = self.scores, self.scores.columns[m], self.row[run.run.name]
         if not column.new_counts:
             run.tie_limits(column)
@@ -325,53 +325,55 @@ class Auditor:
         if not column.new_counts:
             means["lowest"], means["highest"] = self.bounds(run, m)
             defined = scores.counted[r] & ~np.isnan(scores.values[r, m])
-            hold = bool(self.placed(run, run[_bounds_of(column)[0]].hold)[defined].all())
-        seen, there, without_answer, silent = self._lists(run, column)
+            hold = bool(self.in_query_order(run, run[_bounds_of(column)[0]].hold)[defined].all())
+        judged_documents, used_documents, unanswerable, silent = self._lists(run, column)
         counted = scores.counted[r]
-        judged, retrieved = (float(self.placed(run, count)[counted].sum()) for count in (seen, there))
-        barren = counted[: len(run.length)] & without_answer[: len(run.length)]
+        judged, retrieved = (
+            float(self.in_query_order(run, count)[counted].sum()) for count in (judged_documents, used_documents)
+        )
+        without_relevant = counted[: len(run.length)] & unanswerable[: len(run.length)]
         return {
             **dict.fromkeys((*ORDERS, "lowest", "highest", "terminal"), np.nan),
             **means,
             "hold": hold,
             "unjudged": max(1 - judged / retrieved, 0) if retrieved else np.nan,
-            "nil": int(barren.sum()),
-            "silent": int((barren & silent[: len(run.length)]).sum()),
+            "nil": int(without_relevant.sum()),
+            "silent": int((without_relevant & silent[: len(run.length)]).sum()),
         }
 
     def _lists(self, run: RunScores, column: Column) -> tuple[Floats, Floats, Booleans, Booleans]:
-        """By query: judged documents that the measure looks at, all it looks at; none exists; none was given."""
+        """By query: judged and all documents that the measure uses; no relevant document exists; the list is empty."""
         measure, k = column.measure, column.rank_cutoff
         size = len(run.length) + len(run.unjudged_queries)
-        seen, there = np.zeros((2, size))
-        without_answer, silent = np.zeros((2, size), bool)
-        for queries, batch in run.batches(column.alignment):
-            ranking = measure.ordered(batch)
-            seen[queries] = summed(ranking.judged * ranking.mean_over(count, k))
-            there[queries] = ranking.length if k is None else np.minimum(ranking.length, k)
-            without_answer[queries] = (ranking.R == 0) | (batch.nil_grade > 0)
-            silent[queries] = batch.length == batch.nil.sum(axis=1)
-        return seen, there, without_answer, silent
+        judged, used = np.zeros((2, size))
+        unanswerable, silent = np.zeros((2, size), bool)
+        for queries, rankings in run.rankings(column.alignment):
+            ranking = measure.ordered(rankings)
+            judged[queries] = summed(ranking.judged * ranking.mean_over(count, k))
+            used[queries] = ranking.length if k is None else np.minimum(ranking.length, k)
+            unanswerable[queries] = (ranking.R == 0) | (rankings.nil_grade > 0)
+            silent[queries] = rankings.length == rankings.count(rankings.nil)
+        return judged, used, unanswerable, silent
 
 
 def _bounds_of(column: Column) -> tuple[Column, Column]:
-    """The columns of the lowest and the highest value."""
+    """The columns of the lowest and highest value."""
     return tuple(Column(column.measure, part, alignment=column.alignment) for part in ("lowest", "highest"))  # type: ignore[return-value]
 
 
 def _levels(score: Floats) -> Integers:
-    """The rank of each score from the lowest, equal ones together; -1 where there is none."""
-    there, found = ~np.isnan(score), np.full(len(score), -1)
-    found[there] = levels(score[there])
-    return found
+    """The rank of each score from the lowest, equal scores together; -1 for NaN."""
+    defined, ranks = ~np.isnan(score), np.full(len(score), -1)
+    ranks[defined] = levels(score[defined])
+    return ranks
 
 
-def _swaps(scores: Scores, reach: Mapping[Cause, tuple[Floats, Floats]]) -> Iterator[Swap]:
-    """The pairs that each cause could turn: by cause and measure, neighbours first, closest first.
+def _swaps(scores: Scores, limits: Mapping[Cause, tuple[Floats, Floats]]) -> Iterator[Swap]:
+    """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
 
-    ``reach``: for each cause the lowest and highest mean that it leaves possible, (run, measure).
+    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure).
     """
-    for cause, (low, high) in reach.items():
+    for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
             score, level = scores.means[:, m], _levels(scores.means[:, m])
             above = (level[:, None] > level) & (level >= 0) & (low[:, m, None] < high[:, m] - SAME)

@@ -1,4 +1,4 @@
-"""Is one system really better than another? Every pair, with all that speaks for it and against it."""
+"""Which differences between runs are significant: every pair, with intervals, effect sizes and p-values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from cranfield.analysis.audit import Audit, Cause, Swap, reversible
 from cranfield.analysis.significance import (
     SIGNIFICANCE_TESTS,
+    ComparisonSettings,
     Family,
-    Outcome,
-    Settings,
+    MeasureComparison,
     Test,
     check_settings,
     test_pairs,
@@ -32,12 +32,12 @@ from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
 from cranfield.wording import few, plural
 
-# What could turn a difference without any new query.
+# What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
-FAR = 1000  # coins whose ways to fall a float can still count
+MOST_SIGNS = 1000  # 2 to this power is still a finite float
 
 
-class Contest(NamedTuple):
+class PairComparison(NamedTuple):
     """One measure of two runs, the first against the second."""
 
     measure: str
@@ -67,14 +67,14 @@ class Contest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs in pairs: arrays are (measure, pair) unless said otherwise.
+    """Runs compared in pairs: arrays are (measure, pair) unless noted.
 
-    ``pairs`` (pair, 2): rows of ``runs``; a difference is the first one's mean less the second one's.
-    ``queries``: for each measure the queries compared on, which every run has a value for.
+    ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
+    ``queries``: for each measure the queries for which every run has a value; only these are compared.
     ``means`` (measure, run): over these queries. ``low``, ``high``: the confidence interval of the difference.
-    ``effect`` (measure, pair, 3): the difference in standard deviations of its own, and both ends of its interval.
+    ``effect`` (measure, pair, 3): the difference in units of its standard deviation, and both ends of its interval.
     ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
-    ``doubts``: what could turn the difference, where an audit was given.
+    ``doubts``: what could reverse the difference, if an audit was given.
     """
 
     runs: tuple[str, ...]
@@ -102,22 +102,22 @@ class Comparison:
     seed: int
     notes: tuple[str, ...] = ()
 
-    def doubted(self, swaps: Sequence[Swap]) -> Comparison:
-        """The same, each pair with what could turn it: ``swaps`` of the same runs and measures."""
-        known: dict[tuple[str, frozenset[str]], list[Cause]] = {}
+    def with_swaps(self, swaps: Sequence[Swap]) -> Comparison:
+        """The same comparison, each pair with what could reverse it; ``swaps`` are of the same runs and measures."""
+        causes: dict[tuple[str, frozenset[str]], list[Cause]] = {}
         for swap in swaps:
             if swap.cause in DOUBTS:
-                known.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
+                causes.setdefault((swap.measure, frozenset((swap.higher, swap.lower))), []).append(swap.cause)
         names = [frozenset((self.runs[a], self.runs[b])) for a, b in self.pairs.tolist()]
-        doubts = tuple(tuple(tuple(known.get((measure, pair), ())) for pair in names) for measure in self.measures)
+        doubts = tuple(tuple(tuple(causes.get((measure, pair), ())) for pair in names) for measure in self.measures)
         return replace(self, doubts=doubts)
 
-    def contest(self, measure: int, pair: int) -> Contest:
-        """All that is known of one measure of one pair."""
+    def contest(self, measure: int, pair: int) -> PairComparison:
+        """One measure of one pair."""
         at = measure, pair
         a, b = self.pairs[pair].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
-        return Contest(
+        return PairComparison(
             self.measures[measure],
             self.runs[a],
             self.runs[b],
@@ -139,19 +139,19 @@ class Comparison:
         )
 
     @property
-    def contests(self) -> list[Contest]:
+    def contests(self) -> list[PairComparison]:
         """Every measure of every pair."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        told = "test", "correction", "family", "alpha", "level", "samples", "seed", "baseline"
+        settings = "test", "correction", "family", "alpha", "level", "samples", "seed", "baseline"
         return {
-            **{name: getattr(self, name) for name in told},
+            **{name: getattr(self, name) for name in settings},
             "queries": dict(zip(self.measures, map(list, self.queries), strict=True)),
             "anova": {
-                measure: {"F": number(found.F), "p": number(found.p), "noise": number(found.noise)}
-                for measure, found in zip(self.measures, self.anova, strict=True)
+                measure: {"F": number(anova.F), "p": number(anova.p), "noise": number(anova.noise)}
+                for measure, anova in zip(self.measures, self.anova, strict=True)
             },
             "pairs": [contest.to_dict() for contest in self.contests],
             "notes": list(self.notes),
@@ -176,21 +176,21 @@ def compare(
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
-    """Which differences between runs are more than luck with the queries, how large they are, and what may turn them.
+    """Which differences between runs are significant, how large they are, and what could reverse them.
 
     Takes judgments, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an `Evaluation`.
-    Compares every pair of runs, or each with the ``baseline``, over the queries that all of them have a value for.
-    ``test`` gives the p-values that are corrected, over all pairs of a measure or, with ``family="all"``, over all
-    pairs of all measures; ``tests`` are computed beside it. ``samples`` is how often the resampling tests draw where
-    they cannot try every possibility. Each pair says whether ties or unjudged documents could turn it, unless only
-    scores are given; then an ``audit`` of the same runs and measures can say so. Queries are resampled in the order
-    of their ids, whatever their order in files.
+    Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs have a value.
+    The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
+    all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
+    cannot try every possibility. Each pair says whether ties or unjudged documents could reverse the difference,
+    unless only scores are given; then pass an ``audit`` of the same runs and measures. Queries are resampled in the
+    order of their ids, so the order of lines in files does not matter.
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
     >>> good, bad = {q: {"a": 2.0, "b": 1.0} for q in "123456"}, {q: {"b": 2.0, "a": 1.0} for q in "123456"}
-    >>> found = cf.compare(qrels, {"good": good, "bad": bad}, "RR")
-    >>> found.contests[0].difference, round(found.contests[0].corrected, 5)
+    >>> comparison = cf.compare(qrels, {"good": good, "bad": bad}, "RR")
+    >>> comparison.contests[0].difference, round(comparison.contests[0].corrected, 5)
     (0.5, 0.03125)
     """
     settings = check_settings(
@@ -205,114 +205,115 @@ def compare(
     )
     if isinstance(qrels, (Scores, Evaluation)) and (run is not None or measures is not None or options):
         raise UsageError(
-            f"compare takes {type(qrels).__name__} alone, or judgments, runs and measures",
-            hint="baseline= names the run to compare with",
+            f"compare takes no runs, measures or options together with {type(qrels).__name__}",
+            hint="use baseline= to name the run to compare with",
         )
     if isinstance(qrels, Scores):
-        found = compare_scores(qrels, settings, baseline, progress)
-        return found if audit is None else found.doubted(audit.swaps)
+        comparison = compare_scores(qrels, settings, baseline, progress)
+        return comparison if audit is None else comparison.with_swaps(audit.swaps)
     if isinstance(qrels, Evaluation):
         evaluation = qrels
     elif run is None or measures is None:
         raise UsageError(
-            "compare needs judgments, runs and measures", hint="compare(qrels, runs, measures), or compare(scores)"
+            "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
         )
     else:
-        how = {name: options.pop(name, None) for name in ("intents", "corpus")}
+        inputs = {name: options.pop(name, None) for name in ("intents", "corpus")}
         names = options.pop("names", None)
         plan = make_plan(measures, Policy.of(**options, seed=seed))
-        evaluation = Evaluator.of(qrels, plan, **how).evaluation(run, names=names)
+        evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(run, names=names)
     return compare_evaluation(evaluation, settings, baseline, progress=progress)
 
 
 def compare_evaluation(
     evaluation: Evaluation,
-    settings: Settings,
+    settings: ComparisonSettings,
     baseline: str | None = None,
     *,
     reversals: bool = True,
     progress: Progress | None = None,
 ) -> Comparison:
-    """`compare` of runs that were read already; without ``reversals`` nothing says what could turn a difference."""
-    found = compare_scores(evaluation.scores, settings, baseline, progress)
-    return found.doubted(reversible(evaluation)) if reversals else found
+    """`compare` of runs that were already read; ``reversals``: find what could reverse each difference."""
+    comparison = compare_scores(evaluation.scores, settings, baseline, progress)
+    return comparison.with_swaps(reversible(evaluation)) if reversals else comparison
 
 
 def compare_scores(
-    scores: Scores, settings: Settings, baseline: str | None = None, progress: Progress | None = None
+    scores: Scores, settings: ComparisonSettings, baseline: str | None = None, progress: Progress | None = None
 ) -> Comparison:
     """`compare` of scores: significance, intervals and effect sizes."""
-    pairs = paired(scores.runs, baseline)
-    comparable(scores.columns)
-    everything = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
-    matched = [_matched(scores, m, len(everything)) for m in range(len(scores.measures))]
+    pairs = run_pairs(scores.runs, baseline)
+    check_comparable(scores.columns)
+    all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
+    matched = [_matched(scores, m, len(all_queries)) for m in range(len(scores.measures))]
     outcomes = []
     for i, (x, _) in enumerate(matched):
         outcomes.append(test_pairs(x, pairs, settings))
         if progress is not None:
             progress(i + 1, len(matched))
     used = [queries for _, queries in matched]
-    return build_comparison(settings, scores.runs, scores.measures, baseline, everything, used, outcomes)
+    return build_comparison(settings, scores.runs, scores.measures, baseline, all_queries, used, outcomes)
 
 
-def paired(runs: Sequence[str], baseline: str | None) -> Integers:
+def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
     """The runs of every pair, or of each and the baseline, (pair, 2)."""
     if len(runs) < 2:
-        raise UsageError("there is nothing to compare: one run", hint="give two runs or more")
+        raise UsageError("compare needs at least two runs", hint="only one run was given")
     if baseline is None:
         return np.array(list(combinations(range(len(runs)), 2)))
     if baseline not in runs:
-        raise UsageError(f"the baseline `{baseline}` is none of the runs", hint=f"one of {few(runs, 10)}")
+        raise UsageError(f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(runs, 10)}")
     at = runs.index(baseline)
     return np.array([(r, at) for r in range(len(runs)) if r != at])
 
 
-def comparable(columns: Sequence[Column]) -> None:
+def check_comparable(columns: Sequence[Column]) -> None:
     """Raise if a measure has no value of its own for a query."""
     for column in columns:
         if column.aggregate == "geometric":
             raise UsageError(
-                f"{column.label} is a geometric mean, and has no differences of queries", hint="compare AP"
+                f"{column.label} is a geometric mean over queries and has no per-query values to compare",
+                hint="compare AP instead",
             )
 
 
-def enough(measure: str, used: int, of: int) -> None:
-    """An error where a measure has too few queries in common."""
+def check_query_count(measure: str, used: int, of: int) -> None:
+    """Raise if too few queries have a value in every run."""
     if used < 2:
         raise InputError(
-            [f"{measure}: {used} of {of} queries have a value in every run; a test needs two"],
-            hint="do the runs answer the same queries?",
+            [f"{measure}: {used} of {of} queries have a value in every run; a test needs at least two"],
+            hint="check that the runs answer the same queries",
         )
 
 
 def _matched(scores: Scores, measure: int, of: int) -> tuple[Floats, tuple[str, ...]]:
-    """One measure's values (run, query), over the queries that every run has one for, by id."""
+    """The values (run, query) of a measure, over the queries for which every run has one, sorted by id."""
     values, both = scores.matched(measure)
-    enough(scores.measures[measure], len(both), of)
+    check_query_count(scores.measures[measure], len(both), of)
     names = [scores.queries[q] for q in both]
     order = sorted(range(len(names)), key=names.__getitem__)
     return values[:, order], tuple(names[q] for q in order)
 
 
 def build_comparison(
-    settings: Settings,
+    settings: ComparisonSettings,
     runs: Sequence[str],
     measures: Sequence[str],
     baseline: str | None,
-    everything: Sequence[str],
+    all_queries: Sequence[str],
     queries: Sequence[tuple[str, ...]],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[MeasureComparison],
 ) -> Comparison:
-    """What was found of each measure, put together: corrected, and with notes.
+    """The comparisons of all measures together: p-values corrected, and notes.
 
-    ``everything`` are the queries that count for some run, ``queries`` those that each measure was compared on.
+    ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared.
     """
-    pairs, test = paired(runs, baseline), settings.test
-    p: dict[Test, Floats] = {one: np.array([found.p[one] for found in outcomes]) for one in settings.tests}
-    apart = [name for name in Outcome._fields if name not in ("p", "anova")]
-    arrays: dict[str, Any] = {name: np.array([getattr(found, name) for found in outcomes]) for name in apart}
+    pairs, test = run_pairs(runs, baseline), settings.test
+    p: dict[Test, Floats] = {name: np.array([outcome.p[name] for outcome in outcomes]) for name in settings.tests}
+    fields = [name for name in MeasureComparison._fields if name not in ("p", "anova")]
+    arrays: dict[str, Any] = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in fields}
     against = plural(len(pairs), "pair") if baseline is None else f"{plural(len(pairs), 'run')} against {baseline}"
-    together = settings.family == "all"
+    across = settings.family == "all"
     return Comparison(
         runs=tuple(runs),
         measures=tuple(measures),
@@ -321,45 +322,51 @@ def build_comparison(
         queries=tuple(queries),
         p=p,
         corrected=corrected(p[test], settings.correction)
-        if together
-        else np.array([corrected(one, settings.correction) for one in p[test]]),
+        if across
+        else np.array([corrected(row, settings.correction) for row in p[test]]),
         doubts=(((),) * len(pairs),) * len(measures),
-        anova=tuple(found.anova for found in outcomes),
+        anova=tuple(outcome.anova for outcome in outcomes),
         test=test,
         correction=settings.correction,
-        family=f"{against} of {len(measures)} measures" if together else f"{against} of each measure",
+        family=f"{against} in all {len(measures)} measures" if across else f"{against} per measure",
         alpha=settings.alpha,
         level=settings.level,
         samples=settings.samples,
         seed=settings.seed,
         notes=(
-            *_notes(measures, everything, queries),
-            *_coarse(settings, queries, p[test].size if together else len(pairs)),
+            *_query_notes(measures, all_queries, queries),
+            *_resolution_note(settings, queries, p[test].size if across else len(pairs)),
         ),
         **arrays,
     )
 
 
-def _coarse(settings: Settings, queries: Sequence[tuple[str, ...]], tests: int) -> list[str]:
-    """A warning where a test that resamples cannot give a p-value that is low enough among so many."""
+def _resolution_note(settings: ComparisonSettings, queries: Sequence[tuple[str, ...]], tests: int) -> list[str]:
+    """A warning if a resampling test cannot give a p-value low enough to be significant after correction."""
     if not SIGNIFICANCE_TESTS[settings.test].resamples:
         return []
-    ways = [2.0 ** min(len(used) - 1, FAR) if settings.test == "randomisation" else np.inf for used in queries]
-    finest = 1 / min(settings.samples + 1, max(ways)) * (tests if settings.correction in ("holm", "bonferroni") else 1)
+    sign_patterns = [
+        2.0 ** min(len(used) - 1, MOST_SIGNS) if settings.test == "randomisation" else np.inf for used in queries
+    ]
+    finest = (
+        1
+        / min(settings.samples + 1, max(sign_patterns))
+        * (tests if settings.correction in ("holm", "bonferroni") else 1)
+    )
     if finest < settings.alpha:
         return []
-    what = f"no corrected p-value of a {settings.test} test can be below {min(finest, 1):.2g} here"
-    return [f"nothing can be significant: {what}; it takes more samples, more queries or fewer pairs"]
+    lowest = f"the lowest possible corrected p-value of the {settings.test} test is {min(finest, 1):.2g}"
+    return [f"no difference can be significant: {lowest}; use more samples, more queries or fewer pairs"]
 
 
-def _notes(measures: Sequence[str], everything: Sequence[str], used: Sequence[tuple[str, ...]]) -> list[str]:
-    """Which queries were compared on, and which were not."""
+def _query_notes(measures: Sequence[str], all_queries: Sequence[str], used: Sequence[tuple[str, ...]]) -> list[str]:
+    """Which queries were used, and which were left out."""
     notes = []
     for queries in dict.fromkeys(used):
         same = [m for m, others in zip(measures, used, strict=True) if others == queries]
-        what = "" if len(same) == len(measures) else f"{', '.join(same)}: "
-        there = set(queries)
-        missing = [query for query in everything if query not in there]
-        left = f"; without {QueryNames.of(missing)}, for which some run has no value" if missing else ""
-        notes.append(f"{what}compared on {QueryNames.of(queries)}{left}")
+        prefix = "" if len(same) == len(measures) else f"{', '.join(same)}: "
+        used_queries = set(queries)
+        missing = [query for query in all_queries if query not in used_queries]
+        left_out = f"; {QueryNames.of(missing)} left out because some run has no value there" if missing else ""
+        notes.append(f"{prefix}compared on {QueryNames.of(queries)}{left_out}")
     return notes

@@ -1,4 +1,4 @@
-"""Why a document earned what it did from a measure that reads: which subtopic it brought nearer, and by which words."""
+"""What each document contributes to a measure of document text: which subtopic it covers, and by which words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.alignment import Aligner
 from cranfield.batch import Batch
-from cranfield.content.gains import steps
-from cranfield.content.judged import Reading
+from cranfield.corpus.gains import steps
+from cranfield.corpus.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.columns import make_plan
@@ -29,7 +29,7 @@ from cranfield.wording import few
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a document, and by how much it brought what was read nearer to the subtopic; below 0, further off."""
+    """A word of a document, and its contribution to the coverage of the subtopic, which may be negative."""
 
     word: str
     change: float
@@ -37,13 +37,13 @@ class Word:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What one document did.
+    """What one document contributes.
 
-    ``judged``: its grade by subtopic (that of a plain judgment under ""), None where nobody judged it; ``known``: the
-    corpus has it. ``earned``: what it adds to the score. ``subtopic``: the one that it brought nearest, or moved off
-    least; ``before``, ``after``: how near that was, 1 - KLD / KLD of the collection, which a gain counts from 0 on.
-    ``words``: all its words, those that moved the subtopic most first. What a word brings it nearer by being likely
-    there is less what it costs that more was read, each occurrence alike. They add up to after - before.
+    ``judged``: its grade by subtopic (under "" for a plain judgment), None if it is unjudged; ``known``: whether the
+    corpus has it. ``earned``: what it adds to the score. ``subtopic``: the one whose coverage it raises most, or
+    lowers least; ``before``, ``after``: that coverage, 1 - KLD / KLD of the collection; a gain counts it from 0 up.
+    ``words``: all its words, largest contributions first. A word's contribution is its gain in model likelihood minus
+    its share of the length penalty. Contributions add up to after - before.
     """
 
     rank: int
@@ -58,7 +58,7 @@ class Step:
 
     @property
     def change(self) -> float:
-        """By how much the subtopic came nearer."""
+        """The change in coverage."""
         return self.after - self.before
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,13 +72,13 @@ class Step:
             "subtopic": self.subtopic,
             "before": number(self.before),
             "after": number(self.after),
-            "words": {one.word: number(one.change) for one in self.words},
+            "words": {word.word: number(word.change) for word in self.words},
         }
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A score of one query, rank by rank; ``near`` (rank, subtopic) is how near each subtopic had come."""
+    """The score of one query, rank by rank; ``near`` (rank, subtopic) is the coverage of each subtopic so far."""
 
     run: str
     query: str
@@ -111,9 +111,9 @@ def explain(
     query: str | None = None,
     **policy: Any,
 ) -> Explanation:
-    """What each document of a query earned from a measure that reads, and why; an only query need not be named.
+    """What each document of a query contributes to a measure of document text, and why.
 
-    ``policy`` are the fields of `Policy`.
+    ``query`` may be left out if there is only one. ``policy`` are the fields of `Policy`.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
@@ -121,69 +121,78 @@ def explain(
     >>> first, second = cf.explain(qrels, {"q": {"b": 2.0, "c": 1.0}}, "DELTANB(mu=10)", corpus=texts).steps
     >>> first.document, first.judged, first.subtopic, round(first.earned, 4)
     ('b', None, 'light', 0.6849)
-    >>> [(one.word, round(one.change, 4)) for one in first.words]
+    >>> [(word.word, round(word.change, 4)) for word in first.words]
     [('lamp', 0.8636), ('oil', -0.1786)]
     """
     plan = make_plan(measure, Policy.of(**policy))
     column = plan.columns[0]
-    asked = column.measure
-    if not asked.definition.content:
+    chosen = column.measure
+    if not chosen.definition.content:
         raise MeasureError(
-            f"{asked} does not read documents: their grades and ranks are all there is to explain",
-            hint="those that do: ABSNB, ABSRB, DELTANB, DELTARB",
+            f"{chosen} does not use document text, so there is nothing to explain",
+            hint="use ABSNB, ABSRB, DELTANB or DELTARB",
         )
-    if asked.views.rule.leaves_ties:
-        raise UsageError("ties=expected is a mean over many orders, and only one can be explained at a time")
-    read, judgments = formats.read_run(run), formats.read_qrels(qrels)
-    wanted = _query(judgments, query)
+    if chosen.views.rule.leaves_ties:
+        raise UsageError("ties=expected averages over many orders; explain needs a rule that fixes one order")
+    read, judgments = io.read_run(run), io.read_qrels(qrels)
+    q = _query_index(judgments, query)
     scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=corpus).scores([read]))
     alignment = scores.alignments[column.alignment]
-    name = judgments.queries[wanted]
-    if alignment.length[wanted] < 0:
-        raise InputError([f"{read.place or read.name}: there is no query `{name}` in it"])
-    rows, batch = next((rows, batch) for rows, batch in alignment.batches if wanted in rows)
-    seen = settled(asked.ordered(batch.rows(np.flatnonzero(rows == wanted))), asked.views)
-    return _explained(read, alignment.aligner, asked, seen, name)
+    name = judgments.queries[q]
+    if alignment.length[q] < 0:
+        raise InputError([f"{read.source_name or read.name}: the run has no query `{name}`"])
+    rankings = next(rankings for rankings in alignment.rankings if q in rankings.query)
+    ranked = settled(chosen.ordered(rankings.rankings(np.flatnonzero(rankings.query == q))), chosen.views)
+    return _explain_query(read, alignment.aligner, chosen, ranked, name)
 
 
-def _query(judgments: Judgments, query: str | None) -> int:
+def _query_index(judgments: Judgments, query: str | None) -> int:
     names = list(judgments.queries)
     if query is None and len(names) == 1:
         return 0
     if query not in names:
-        what = "which query?" if query is None else f"{judgments.name}: there is no query `{query}` in it"
-        raise UsageError(what, hint=f"there are {few(names)}")
+        if query is None:
+            raise UsageError("explain needs a query", hint=f"choose one of {few(names)}")
+        raise UsageError(f"{judgments.name} has no query `{query}`", hint=f"its queries are {few(names)}")
     return names.index(query)
 
 
-def _explained(run: Run, aligner: Aligner, measure: Measure, seen: Batch, query: str) -> Explanation:
+def _explain_query(run: Run, aligner: Aligner, measure: Measure, ranked: Batch, query: str) -> Explanation:
     reading, chosen = aligner.reading, measure.chosen
     assert reading is not None
     view, mu = (chosen["rel"], chosen["whole"]), chosen["mu"]
-    score = float(measure.scored(seen).value[0])
+    score = float(measure.scored(ranked).value[0])
     if np.isnan(score):
         raise InputError(
             [f"{aligner.judgments.name}: {measure} is undefined for query `{query}`"],
-            hint="the corpus has no document that is relevant to any of its subtopics",
+            hint="the corpus has no relevant document for any of its subtopics",
         )
-    rows = ranking(seen, measure.arguments["k"])
-    names = reading.relevant(view).names[int(seen.query[0])]
-    near = reading.nearness(seen.query, rows, view, mu)[0, :, : len(names)]
-    told = Words(reading, seen.query, rows, measure)
-    gains = earned(measure, seen)[0]
-    found = tuple(
-        _step(aligner, near, told, names, rank, int(row), float(gain))
+    rows = ranking(ranked, measure.arguments["k"])
+    names = reading.relevant(view).names[int(ranked.query[0])]
+    near = reading.nearness(ranked.query, rows, view, mu)[0, :, : len(names)]
+    contributions = WordContributions(reading, ranked.query, rows, measure)
+    gains = earned(measure, ranked)[0]
+    explained = tuple(
+        _step(aligner, near, contributions, names, rank, int(row), float(gain))
         for rank, (row, gain) in enumerate(zip(rows[0].tolist(), gains.tolist(), strict=True))
     )
-    kept = np.flatnonzero(~np.isnan(told.distance[: len(names)]))
-    known = tuple(names[s] for s in kept)
+    modelled = np.flatnonzero(~np.isnan(contributions.distance[: len(names)]))
+    subtopics = tuple(names[s] for s in modelled)
     notes = tuple(reading_notes(reading, view, mu, aligner.judgments.name))
-    return Explanation(run.name, query, str(measure), score, known, near[:, kept], found, notes)
+    return Explanation(run.name, query, str(measure), score, subtopics, near[:, modelled], explained, notes)
 
 
-def _step(aligner: Aligner, near: Floats, told: Words, names: list[str], rank: int, row: int, gain: float) -> Step:
+def _step(
+    aligner: Aligner,
+    near: Floats,
+    contributions: WordContributions,
+    names: list[str],
+    rank: int,
+    row: int,
+    gain: float,
+) -> Step:
     before = near[rank - 1] if rank else np.where(np.isnan(near[rank]), np.nan, 0)
-    # What came nearer counts from 0 on; of what did not, what moved off least.
+    # Coverage counts from 0 up; if none rose, take the subtopic that fell least.
     rise = np.clip(near[rank], 0, None) - np.clip(before, 0, None)
     moved = np.lexsort((np.nan_to_num(near[rank] - before, nan=-np.inf), np.nan_to_num(rise, nan=-np.inf)))[-1]
     judgments = aligner.judgments
@@ -191,12 +200,12 @@ def _step(aligner: Aligner, near: Floats, told: Words, names: list[str], rank: i
         rank + 1,
         judgments.documents[row],
         _judged(aligner, row),
-        bool(told.documents[rank] >= 0),
+        bool(contributions.documents[rank] >= 0),
         gain,
         names[moved],
         float(before[moved]),
         float(near[rank, moved]),
-        told.at(rank, int(moved)),
+        contributions.at(rank, int(moved)),
     )
 
 
@@ -206,12 +215,12 @@ def _judged(aligner: Aligner, row: int) -> dict[str, float] | None:
         return None
     if labels is None:
         return {"": float(aligner.grade[row])}
-    mine = np.flatnonzero(labels.document == row)
-    return {labels.names[int(labels.subtopic[i])]: float(labels.grade[i]) for i in mine}
+    judged = np.flatnonzero(labels.document == row)
+    return {labels.names[int(labels.subtopic[i])]: float(labels.grade[i]) for i in judged}
 
 
-class Words:
-    """What each word of a ranking's documents did to each subtopic of its query."""
+class WordContributions:
+    """What each word of a ranking's documents contributes to each subtopic of its query."""
 
     def __init__(self, reading: Reading, query: Integers, rows: Integers, measure: Measure) -> None:
         chosen = measure.chosen
@@ -227,13 +236,13 @@ class Words:
         self.distance = models.divergence(self.mu)[query][0]
 
     def at(self, rank: int, subtopic: int) -> tuple[Word, ...]:
-        """The words read at a rank, with what each did; together, what the subtopic came nearer by."""
-        mine = np.flatnonzero(self.read.cell == rank)
-        row = self.read.row[mine]
+        """The words of the document at a rank, with their contributions to the coverage of a subtopic."""
+        cells = np.flatnonzero(self.read.cell == rank)
+        row = self.read.row[cells]
         length = self.words.length[self.documents][: rank + 1]
-        # As more is read all that is known becomes rarer in it: a cost that each occurrence of a word has its part in.
-        thinner = np.log1p(length[rank] / (length[:rank].sum() + self.mu))
-        cost = thinner * self.words.count[row] / max(length[rank], 1)
-        change = (self.share[mine, subtopic] * self.read.rise[mine] - cost) / self.distance[subtopic]
+        # A longer text makes every word less likely: a penalty that is shared by all occurrences.
+        penalty = np.log1p(length[rank] / (length[:rank].sum() + self.mu))
+        cost = penalty * self.words.count[row] / max(length[rank], 1)
+        change = (self.share[cells, subtopic] * self.read.rise[cells] - cost) / self.distance[subtopic]
         order = np.argsort(-np.abs(change), kind="stable")
         return tuple(Word(self.terms[int(self.words.term[row[i]])], float(change[i])) for i in order)

@@ -29,8 +29,8 @@ CELLS = 1 << 21  # differences of pairs by query that are held at a time
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What is asked of a comparison, whatever the scores: the arguments of `compare`, checked."""
+class ComparisonSettings:
+    """The checked arguments of `compare` that do not depend on the scores."""
 
     test: Test
     tests: tuple[Test, ...]
@@ -46,13 +46,13 @@ class Settings:
 class SignificanceTest:
     """One test.
 
-    ``title`` is what reports call it. ``p_values`` takes values (run, query) and pairs of runs, and returns a p-value
-    for each pair. A ``joint`` test tests all pairs of a measure at once and leaves nothing to correct. One that
+    ``title`` is its name in reports. ``p_values`` takes values (run, query) and pairs of runs, and returns a p-value
+    for each pair. A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that
     ``resamples`` cannot give a p-value below one over the number of samples.
     """
 
     title: str
-    p_values: Callable[[Floats, Integers, Settings], Floats]
+    p_values: Callable[[Floats, Integers, ComparisonSettings], Floats]
     joint: bool = False
     resamples: bool = False
 
@@ -63,18 +63,18 @@ def _of_pairs(p: Floats, pairs: Integers, systems: int) -> Floats:
     return p[low * systems - low * (low + 1) // 2 + high - low - 1]
 
 
-def _randomisation(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+def _randomisation(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
     signs = draw_signs(x.shape[1], settings.samples, settings.seed)
     return _of_pairs(randomisation_p_values(x, signs), pairs, len(x))
 
 
-def _bootstrap(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+def _bootstrap(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
     p = discriminate(x, "bootstrap", samples=settings.samples, seed=settings.seed).p
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
     return (settings.samples * _of_pairs(p, pairs, len(x)) + 1) / (settings.samples + 1)
 
 
-def _randomised_tukey(x: Floats, pairs: Integers, settings: Settings) -> Floats:
+def _randomised_tukey(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
     return _of_pairs(discriminate(x, "randomised-tukey", samples=settings.samples, seed=settings.seed).p, pairs, len(x))
 
 
@@ -95,8 +95,8 @@ def each_pair(statistic: Callable[[Floats], Any], x: Floats, pairs: Integers) ->
     return np.concatenate([statistic(x[a] - x[b]) for a, b in parts])
 
 
-class Outcome(NamedTuple):
-    """What a comparison finds of one measure; arrays are by pair, as in `Comparison`, but for ``means``, by run."""
+class MeasureComparison(NamedTuple):
+    """The comparison of one measure; arrays are by pair, as in `Comparison`, except ``means``, which are by run."""
 
     means: Floats
     difference: Floats
@@ -119,28 +119,32 @@ def check_settings(
     level: float = 0.95,
     samples: int = 100_000,
     seed: int = 0,
-) -> Settings:
-    """The arguments of `compare`, checked; what they mean is said there."""
-    for name, value, known in (
+) -> ComparisonSettings:
+    """Check the arguments of `compare`, which explains them."""
+    for name, value, choices in (
         ("test", test, TESTS),
         ("correction", correction, CORRECTIONS),
         ("family", family, FAMILIES),
-        *(("tests", one, TESTS) for one in tests),
+        *(("tests", other, TESTS) for other in tests),
     ):
-        one_of(name, value, known)
+        one_of(name, value, choices)
     alpha, level, samples = share("alpha", alpha), share("level", level), whole("samples", samples)
     if SIGNIFICANCE_TESTS[test].joint:
         if family == "all":
-            raise UsageError(f"{test} is about the pairs of one measure", hint="family = all needs another test")
+            raise UsageError(
+                f"{test} tests the pairs of one measure, not of all measures", hint="use family=measure or another test"
+            )
         correction = "none"
-    return Settings(test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed)
+    return ComparisonSettings(
+        test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed
+    )
 
 
-def test_pairs(x: Floats, pairs: Integers, settings: Settings) -> Outcome:
+def test_pairs(x: Floats, pairs: Integers, settings: ComparisonSettings) -> MeasureComparison:
     """One measure compared, from its values (run, query), all of them defined."""
-    x = np.ascontiguousarray(x)  # the same to the last bit, however it came to be
+    x = np.ascontiguousarray(x)  # so that results do not depend on memory layout
     limits = bca(x, pairs, level=settings.level, seed=settings.seed)
-    return Outcome(
+    return MeasureComparison(
         x.mean(axis=1),
         each_pair(lambda differences: differences.mean(axis=1), x, pairs),
         limits[:, 0],

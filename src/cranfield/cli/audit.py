@@ -1,15 +1,17 @@
-"""``cranfield audit``: what the imperfections of rankings do to their scores."""
+"""``cranfield audit``: how ties, unjudged documents and short lists affect scores."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.analysis.audit import DEFAULT_MEASURES
-from cranfield.cli import options
+from cranfield.cli import options, results
+from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, replace, width
+from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.report.audit import FORMATS
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval
 
 
-@click.command(short_help="Show what could have made scores others.")
+@click.command(cls=Verb, short_help="Show how ties, unjudged documents and cutoffs affect scores.")
 @options.inputs
 @options.measuring(" ".join(DEFAULT_MEASURES))
 @options.views
@@ -29,12 +31,13 @@ if TYPE_CHECKING:
     type=click.Choice(("t", "bca")),
     default="t",
     show_default=True,
-    help="95 % confidence intervals of means: Student's t or bootstrap (bca).",
+    help="95% confidence intervals of the means: Student's t or bootstrap (bca).",
 )
-@click.option("--all-pairs", is_flag=True, help="Name every pair of runs that could change places, not only a few.")
-@click.option("--figure", type=click.Path(), metavar="FILE", help="Also draw it: a .pdf, .svg or .png file.")
+@click.option("--all-pairs", is_flag=True, help="Name every pair of runs that could swap, not only a few.")
+@options.figures("Draw the audit into this folder, as PDF, SVG and PNG.")
+@options.renamed("--figure", "--figures DIR")
 @options.digits
-@options.formats(FORMATS, "json has full precision and every pair.")
+@options.formats(FORMATS, "json has full precision and all pairs.")
 @options.output
 @options.seed
 def command(
@@ -43,34 +46,35 @@ def command(
     measures: list[str] | None,
     interval: Interval,
     all_pairs: bool,
-    figure: str | None,
+    figures: str | None,
     digits: int,
     format: str,
     output: str | None,
-    **how: Any,
+    **settings: Any,
 ) -> None:
-    """Show what ties, unjudged documents, short lists and few queries could change.
+    """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
-    For each RUN a table with a row for each measure; then, in words, which pairs of runs could change places and why.
+    Prints a table for each RUN, then the pairs of runs that could swap, and why.
 
     \b
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
-    cranfield audit qrels.txt *.run --figure audit.pdf
+    cranfield audit qrels.txt *.run --figures figures
     """
     from cranfield.analysis.audit import audit_evaluation
     from cranfield.evaluation.notes import sentences
     from cranfield.report import audit as report
 
-    if figure:
-        from cranfield.report.figures import audit as figures
-
-        figures.accept(figure)
-    evaluation, said = read_evaluation(qrels, runs, measures, usual=DEFAULT_MEASURES, **how)
-    with progress("looking closely") as step:
-        found = audit_evaluation(evaluation, interval=interval, progress=step)
-    text = report.write(found, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
+    results.drawable(figures)
+    evaluation, notes = read_evaluation(qrels, runs, measures, default=DEFAULT_MEASURES, **settings)
+    with progress("Auditing runs") as step:
+        audit = audit_evaluation(evaluation, interval=interval, progress=step)
+    text = report.write(audit, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
     emit(text, output)
-    if figure:
-        replace(figure, figures.render(found, figure))
+    if figures is not None:
+        from cranfield.report.figures import audit as drawing
+        from cranfield.report.figures import canvas
+
+        files = canvas.save(partial(drawing.draw, audit), figures, "audit")
+        click.echo(f"{len(files)} files written to {figures}", err=True)
     if format != "json":
-        note([*said, *sentences(found.notes)])
+        note([*notes, *sentences(audit.notes)])

@@ -1,4 +1,4 @@
-"""``cranfield compare``: which system is really better; and, in a pipeline, whether a new one is worse."""
+"""``cranfield compare``: significance of the differences between runs; in a pipeline, a check for regressions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.analysis.significance import FAMILIES, TESTS
-from cranfield.cli import distributed, options, results
+from cranfield.cli import options, results, spark
+from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
@@ -19,16 +20,23 @@ from cranfield.statistics.corrections import CORRECTIONS
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
-    from cranfield.analysis.significance import Settings
+    from cranfield.analysis.significance import ComparisonSettings
 
-# What `testing` adds to a command.
+# The parameters that `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
-UNASKED = "what ties and unjudged documents could turn is not asked with --engine spark: `cranfield audit` knows"
-WORSE = 3  # the exit code where a run is worse than it may be
+NOT_AUDITED = (
+    "with --engine spark, nothing checks whether ties or unjudged documents could reverse a difference; "
+    "use `cranfield audit` for that"
+)
+WORSE = 3  # the exit code if --fail-if-worse finds a regression
 
 testing = options.several(
     click.option(
-        "--test", type=click.Choice(TESTS), default="randomisation", show_default=True, help="Which test decides."
+        "--test",
+        type=click.Choice(TESTS),
+        default="randomisation",
+        show_default=True,
+        help="Significance test; tukey is the analytic HSD test, randomised-tukey its randomised form.",
     ),
     click.option(
         "--also",
@@ -36,43 +44,44 @@ testing = options.several(
         multiple=True,
         type=click.Choice((*TESTS, "all")),
         callback=lambda ctx, param, value: TESTS if "all" in value else value,
-        help="A test whose p-values are shown beside; may be repeated.",
+        help="Also show the p-values of this test; may be repeated.",
     ),
     click.option(
         "--correction",
         type=click.Choice(CORRECTIONS),
         default="holm",
         show_default=True,
-        help="How p-values are corrected for being many.",
+        help="Multiple-testing correction.",
     ),
     click.option(
         "--family",
         type=click.Choice(FAMILIES),
         default="measure",
         show_default=True,
-        help="What they are many of: the pairs of one measure, or of all measures.",
+        help="Correct within each measure, or across all measures.",
     ),
-    options.level(0.05, "A corrected p-value below this is significant."),
+    options.level(0.05, "Significance level: corrected p-values below it are significant."),
     click.option(
         "--samples",
         type=click.IntRange(min=1),
+        metavar="N",
         default=100_000,
         show_default=True,
-        help="Draws of the tests that resample.",
+        help="Number of resamples.",
     ),
 )
 
 
-def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    # Nothing is lower than by something that is no number: the guard would let everything pass.
+def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    # No difference is below NaN: the check would let every run pass.
     if math.isnan(value):
-        raise click.BadParameter("nan is no number", ctx, param)
+        raise click.BadParameter("must be a number, not nan.", ctx, param)
     return value
 
 
-def _against(baseline: str | None, called: Mapping[str, str], instead: str | None) -> str | None:
-    """The name of the run that others are compared with, which may be given by its path."""
-    return instead if baseline is None else called.get(baseline, baseline)
+def _baseline_name(baseline: str | None, name_of: Mapping[str, str], default: str | None) -> str | None:
+    """The name of the baseline, which may be given as a path."""
+    return default if baseline is None else name_of.get(baseline, baseline)
 
 
 guarding = options.several(
@@ -82,28 +91,33 @@ guarding = options.several(
         multiple=True,
         type=options.MeasureName(),
         metavar="MEASURE",
-        callback=lambda ctx, param, value: options.listed(value),
-        help="Exit with 3 if a run is significantly worse than the baseline in this measure; may be repeated.",
+        callback=lambda ctx, param, value: options.measure_names(value),
+        help="Exit with code 3 if a run is significantly worse than the baseline in this measure; may be repeated.",
     ),
     click.option(
         "--by",
         type=click.FloatRange(0, math.inf, max_open=True),
+        metavar="X",
         default=0.0,
-        callback=_finite,
+        callback=_not_nan,
         show_default=True,
-        help="How much lower a mean may be without being worse.",
+        help="Ignore differences up to this size.",
     ),
-    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the verdicts as JUnit XML, for CI servers."),
+    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."),
 )
 
 
-@click.command(short_help="Say which run is really better.")
+@click.command(cls=Verb, short_help="Test which differences between runs are significant.")
 @options.inputs
 @options.measures
-@click.option("--baseline", metavar="RUN", help="Compare each run with this one only: its file as given, or its name.")
+@click.option("--baseline", metavar="RUN", help="Compare every run with this one only; a file name or a run name.")
 @testing
-@click.option("--all-pairs", is_flag=True, help="List every pair, however many there are.")
-@click.option("--no-audit", is_flag=True, help="Do not ask what ties and unjudged documents could turn.")
+@click.option("--all-pairs", is_flag=True, help="List all pairs of runs, however many there are.")
+@click.option(
+    "--no-audit",
+    is_flag=True,
+    help="Skip the check whether ties or unjudged documents could reverse a difference.",
+)
 @guarding
 @options.figures("Draw a figure for each measure into this folder, as PDF, SVG and PNG.")
 @options.views
@@ -114,7 +128,7 @@ guarding = options.several(
 @options.scores
 @options.seed
 @options.digits
-@options.formats(FORMATS, "json and csv have full precision and every pair.")
+@options.formats(FORMATS, "json and csv have full precision and all pairs.")
 @options.output
 def command(
     qrels: str,
@@ -135,63 +149,66 @@ def command(
     scores: str | None,
     **given: Any,
 ) -> None:
-    """Compare RUNs with each other, or each with a baseline: differences with their intervals, sizes and p-values.
+    """Test which differences between RUNs are significant, for every pair or against a baseline.
 
-    Rows also say whether ties or unjudged documents could turn a difference that is significant. With --fail-if-worse
-    the first run, unless --baseline says otherwise, is what the others must not be worse than.
+    Shows each difference with its confidence interval, effect size and p-value, and marks significant differences
+    that ties or unjudged documents could reverse. With --fail-if-worse the baseline is the first run unless
+    --baseline names another.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
-    cranfield compare qrels.txt *.run --baseline bm25.run --test t --correction bh
-    cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01 --alpha 0.05
+    cranfield compare qrels.txt *.run --baseline bm25.run --test t
+    cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01
     """
     from cranfield.analysis.significance import check_settings
     from cranfield.errors import UsageError
     from cranfield.report import compare as report
-    from cranfield.report.guard import junit_xml, verdicts
+    from cranfield.report.guard import check_regressions, junit_xml
     from cranfield.report.pages import write
 
     if not guarded and (junit or by):
-        raise UsageError("--by and --junit are about what --fail-if-worse guards", hint="name a measure with it")
-    distributed.accept(engine, master=master, scores=scores)
+        raise UsageError(
+            f"{'--junit' if junit else '--by'} needs --fail-if-worse", hint="for example: --fail-if-worse nDCG@10"
+        )
+    spark.check_options(engine, master=master, scores=scores)
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
     if engine == "spark":
-        reversals = None if no_audit else UNASKED
-        found, labels, said = _on_spark(
-            qrels, runs, measures, guarded, baseline, settings, master, scores, reversals, given
+        warning = None if no_audit else NOT_AUDITED
+        comparison, labels, notes = _compare_on_spark(
+            qrels, runs, measures, guarded, baseline, settings, master, scores, warning, given
         )
     else:
-        found, labels, said = _here(qrels, runs, measures, guarded, baseline, settings, not no_audit, given)
+        comparison, labels, notes = _compare(qrels, runs, measures, guarded, baseline, settings, not no_audit, given)
     if format == "csv":
-        text = report.csv(found)
+        text = report.csv(comparison)
     else:
-        pages = report.pages(found, digits, all_pairs=all_pairs)
-        text = write(pages, found.to_dict(), format, width=width(), colour=colour(output))
+        pages = report.pages(comparison, digits, all_pairs=all_pairs)
+        text = write(pages, comparison.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
     if format != "json":
-        note([*said, *report.notes(found, all_pairs=all_pairs or format == "csv")])
+        note([*notes, *report.notes(comparison, all_pairs=all_pairs or format == "csv")])
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
-        click.echo(f"{len(drawing.figures(found, figures))} files in {figures}", err=True)
-    judged = verdicts(found, labels, by)
+        click.echo(f"{len(drawing.figures(comparison, figures))} files written to {figures}", err=True)
+    checks = check_regressions(comparison, labels, by)
     if junit:
-        replace(junit, junit_xml(judged).encode())
-    worse = [one.sentence for one in judged if one.worse]
-    for sentence in worse:
+        replace(junit, junit_xml(checks).encode())
+    regressions = [check.sentence for check in checks if check.worse]
+    for sentence in regressions:
         click.echo(sentence.encode("utf-8", "surrogateescape"), err=True)
-    if worse:
+    if regressions:
         click.get_current_context().exit(WORSE)
 
 
-def _here(
+def _compare(
     qrels: str,
     runs: tuple[str, ...],
     measures: list[str] | None,
     guarded: list[str],
     baseline: str | None,
-    settings: Settings,
+    settings: ComparisonSettings,
     reversals: bool,
     given: dict[str, Any],
 ) -> tuple[Comparison, list[str], list[str]]:
@@ -200,45 +217,45 @@ def _here(
     from cranfield.analysis.compare import compare_evaluation
     from cranfield.evaluation.notes import input_notes
 
-    evaluation, said = read_evaluation(qrels, runs, measures, guarded=guarded, **given)
+    evaluation, notes = read_evaluation(qrels, runs, measures, guarded=guarded, **given)
     label_of = {column.measure: column.label for column in reversed(evaluation.columns)}
     labels = [label_of[column.measure] for column in options.guarded_columns(guarded, evaluation.policy)]
-    called = dict(zip(reversed(runs), reversed(evaluation.runs), strict=True))  # of a file given twice, the first
-    baseline = _against(baseline, called, evaluation.runs[0] if guarded else None)
+    name_of = dict(zip(reversed(runs), reversed(evaluation.runs), strict=True))  # the first, if a file is given twice
+    baseline = _baseline_name(baseline, name_of, evaluation.runs[0] if guarded else None)
     if reversals:
-        with progress("looking closely") as step:
+        with progress("Auditing runs") as step:
             reversible(evaluation, step)
-    with progress("comparing") as step:
-        found = compare_evaluation(evaluation, settings, baseline, reversals=reversals, progress=step)
-    return found, labels, [*said, *input_notes(evaluation.scores.notes)]
+    with progress("Comparing measures") as step:
+        comparison = compare_evaluation(evaluation, settings, baseline, reversals=reversals, progress=step)
+    return comparison, labels, [*notes, *input_notes(evaluation.scores.notes)]
 
 
-def _on_spark(
+def _compare_on_spark(
     qrels: str,
     runs: tuple[str, ...],
     measures: list[str] | None,
     guarded: list[str],
     baseline: str | None,
-    settings: Settings,
+    settings: ComparisonSettings,
     master: str | None,
     scores: str | None,
-    unasked: str | None,
+    warning: str | None,
     given: dict[str, Any],
 ) -> tuple[Comparison, list[str], list[str]]:
-    """The same where the data are."""
+    """The same, computed by Spark."""
     from cranfield.evaluation.columns import make_columns
     from cranfield.evaluation.notes import sentences
     from cranfield.evaluation.policy import Policy
 
     inputs = {name: given.pop(name) for name in ("intents", "corpus")}
     policy = Policy(**given)
-    wanted, said = options.fitting(measures, None, terminal=policy.terminal)
-    columns = make_columns(wanted, policy.views)
-    known = {column.measure: column.label for column in reversed(columns)}
-    extra = options.guarded_columns(guarded, policy)
-    columns += [column for column in extra if column.measure not in known]
-    labels = [known.get(column.measure, column.label) for column in extra]
-    with distributed.scored(qrels, runs, columns, master, scores, given | inputs) as (there, called):
-        baseline = _against(baseline, called, there.runs[0] if guarded else None)
-        found = there.compare(baseline, **asdict(settings))
-        return found, labels, [*said, *sentences(there.said), *([unasked] if unasked else [])]
+    names, notes = options.choose_measures(measures, None, terminal=policy.terminal)
+    columns = make_columns(names, policy.views)
+    label_of = {column.measure: column.label for column in reversed(columns)}
+    guarded_columns = options.guarded_columns(guarded, policy)
+    columns += [column for column in guarded_columns if column.measure not in label_of]
+    labels = [label_of.get(column.measure, column.label) for column in guarded_columns]
+    with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):
+        baseline = _baseline_name(baseline, name_of, frame.runs[0] if guarded else None)
+        comparison = frame.compare(baseline, **asdict(settings))
+        return comparison, labels, [*notes, *sentences(frame.said), *([warning] if warning else [])]

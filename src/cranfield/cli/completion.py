@@ -1,4 +1,4 @@
-"""``cranfield completion``: the Tab key."""
+"""``cranfield completion``: completion by the Tab key."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from click.shell_completion import get_completion_class
 from cranfield.cli.output import emit
 
 
-@click.command(short_help="Print the script that completes by the Tab key.")
+@click.command(short_help="Print a script for completion by the Tab key.")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the script that lets SHELL complete verbs, options and measures.
+    """Print a script that lets a shell complete commands, options and measures.
 
     \b
     bash:  eval "$(cranfield completion bash)"     in ~/.bashrc
     zsh:   eval "$(cranfield completion zsh)"      in ~/.zshrc
     fish:  cranfield completion fish > ~/.config/fish/completions/cranfield.fish
     """
-    made = get_completion_class(shell)
-    if made is None:  # pragma: no cover (click knows all three)
+    completion = get_completion_class(shell)
+    if completion is None:  # pragma: no cover (click supports all three)
         raise click.UsageError(f"no completion for {shell}")
-    emit(made(ctx.find_root().command, {}, "cranfield", "_CRANFIELD_COMPLETE").source() + "\n")
+    emit(completion(ctx.find_root().command, {}, "cranfield", "_CRANFIELD_COMPLETE").source() + "\n")

@@ -1,45 +1,49 @@
-"""``cranfield convert``: the same data in another format."""
+"""``cranfield convert``: runs and judgments in another format."""
 
 from __future__ import annotations
 
 import click
 
 from cranfield.cli import options
+from cranfield.cli.commands import Verb
 from cranfield.errors import UsageError
 
 
-@click.command(short_help="Write runs and judgments in another format.")
+@click.command(cls=Verb, short_help="Convert runs and judgments between formats.")
 @click.argument("source", metavar="IN", type=options.FILE)
 @click.argument("target", metavar="OUT", type=click.Path())
-@click.option("--kind", type=click.Choice(("run", "qrels")), help="What IN holds; found out where its content tells.")
+@click.option(
+    "--kind", type=click.Choice(("run", "qrels")), help="What IN holds.  [default: detected from its content]"
+)
 def command(source: str, target: str, kind: str | None) -> None:
-    """Read IN, a run or judgments in any format, and write it to OUT in the format that its name asks for.
+    """Convert IN, a run or judgments in any format, to OUT.
 
-    .json .jsonl .csv .tsv .parquet, and TREC text for every other name; each also with .gz .bz2 .xz .zst.
+    The name of OUT selects the format: .json, .jsonl, .csv, .tsv or .parquet, and TREC text for any other name. A
+    further .gz, .bz2, .xz or .zst compresses it.
 
     \b
     cranfield convert bm25.run bm25.parquet
     cranfield convert qrels.csv.gz qrels.txt --kind qrels
     """
-    from cranfield import formats
+    from cranfield import io
 
-    if (kind or guess(source)) == "run":
-        formats.write_run(formats.read_run(source), target)
+    if (kind or detect_kind(source)) == "run":
+        io.write_run(io.read_run(source), target)
     else:
-        formats.write_qrels(formats.read_qrels(source), target)
+        io.write_qrels(io.read_qrels(source), target)
 
 
-def guess(source: str) -> str:
-    """Whether a file reads as a run or as judgments; an error where it could be both."""
-    from cranfield import formats
+def detect_kind(source: str) -> str:
+    """Whether a file holds a run or judgments; an error if it could be both."""
+    from cranfield import io
 
-    hint = "say --kind run or --kind qrels"
+    hint = "use --kind run or --kind qrels"
     if source == "-":
-        raise UsageError("what standard input holds cannot be found out beforehand", hint=hint)
-    run, qrels = formats.check_run(source), formats.check_qrels(source)
+        raise UsageError("cannot detect whether standard input holds a run or judgments", hint=hint)
+    run, qrels = io.check_run(source), io.check_qrels(source)
     if run is not None and qrels is not None:
-        # Neither: the nearer miss is the one with fewer faults.
+        # Neither: report whichever has fewer errors.
         raise min(run, qrels, key=lambda error: error.total)
     if run is None and qrels is None:
-        raise UsageError(f"{source}: could be a run or judgments", hint=hint)
+        raise UsageError(f"{source}: this could be a run or judgments", hint=hint)
     return "run" if run is None else "qrels"

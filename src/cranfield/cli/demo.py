@@ -1,4 +1,4 @@
-"""``cranfield demo``: a walk through the bundled example."""
+"""``cranfield demo``: a tour of the bundled example."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 import click
 
 from cranfield.cli.output import colour, emit, width
-from cranfield.drafts import draft
+from cranfield.io.atomic_write import atomic_write
 
 
-@click.command(short_help="Walk through the bundled example.")
+@click.command(short_help="Show a tour of the bundled example.")
 @click.option(
-    "--into", type=click.Path(file_okay=False), metavar="DIR", help="Also copy the files of the example here."
+    "--into", type=click.Path(file_okay=False), metavar="DIR", help="Copy the files of the example into this folder."
 )
 def command(into: str | None) -> None:
-    """Show on a small example what scores, ties, unjudged documents and unanswerable queries do.
+    """Show scores, ties, unjudged documents and significance on a small example.
 
-    Writes nothing unless --into is given; then the commands shown can be run in DIR.
+    With --into, the files of the example are copied to DIR, where you can run the commands of the tour.
     """
     from cranfield import example
     from cranfield.example.tour import tour
@@ -26,11 +26,11 @@ def command(into: str | None) -> None:
     for stop in tour():
         emit(stop.text(width=width(), colour=colour()))
     if into is None:
-        click.echo("The files: cranfield demo --into DIR", err=True)
+        click.echo("To get the files: cranfield demo --into DIR", err=True)
         return
     folder = Path(into)
     folder.mkdir(parents=True, exist_ok=True)
     for name in example.NAMES:
-        with draft(folder / name) as beside:
-            shutil.copyfile(example.path(name), beside)
-    click.echo(f"{len(example.NAMES)} files in {into}", err=True)
+        with atomic_write(folder / name) as temporary:
+            shutil.copyfile(example.path(name), temporary)
+    click.echo(f"{len(example.NAMES)} files written to {into}", err=True)

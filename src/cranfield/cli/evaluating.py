@@ -1,4 +1,4 @@
-"""From files and options to one evaluation, for the verbs that look at more than scores."""
+"""From files and options to one evaluation, for the verbs that need more than scores."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def read_evaluation(
     measures: list[str] | None,
     *,
     guarded: Sequence[str] = (),
-    usual: Sequence[str] = options.DEFAULT_MEASURES,
+    default: Sequence[str] = options.DEFAULT_MEASURES,
     intents: str | None = None,
     corpus: str | None = None,
     page: int = 0,
     **policy: Any,
 ) -> tuple[Evaluation, list[str]]:
-    """The runs, each read once, and a note where measures were chosen to fit the judgments.
+    """The evaluation of runs, each read once, and a note if the measures were chosen to fit the judgments.
 
-    ``guarded``: measures to compute besides; one that is asked for anyhow, perhaps by another name, is not repeated.
+    ``guarded``: measures to compute as well; one that is asked for anyhow, perhaps by another name, is not repeated.
     """
     from cranfield import read_qrels
     from cranfield.evaluation.columns import Plan, make_columns
@@ -34,11 +34,12 @@ def read_evaluation(
     from cranfield.evaluation.policy import Policy
 
     judgments = read_qrels(qrels)
-    wanted, notes = options.fitting(measures, judgments, terminal=policy["terminal"], usual=usual)
-    chosen = Policy(**policy)
-    columns = make_columns(wanted, chosen.views)
-    known = {column.measure for column in columns}
-    columns += [column for column in options.guarded_columns(guarded, chosen) if column.measure not in known]
-    evaluator = Evaluator.of(judgments, Plan(tuple(columns), chosen), intents=intents, corpus=corpus)
-    with progress("reading") as step:
+    names, notes = options.choose_measures(measures, judgments, terminal=policy["terminal"], default=default)
+    checked_policy = Policy(**policy)
+    columns = make_columns(names, checked_policy.views)
+    present = {column.measure for column in columns}
+    guarded_columns = options.guarded_columns(guarded, checked_policy)
+    columns += [column for column in guarded_columns if column.measure not in present]
+    evaluator = Evaluator.of(judgments, Plan(tuple(columns), checked_policy), intents=intents, corpus=corpus)
+    with progress("Reading runs") as step:
         return evaluator.evaluation(list(runs), page=page, progress=step), notes

@@ -1,4 +1,4 @@
-"""``cranfield explain``: why documents earned what they did from a measure that reads."""
+"""``cranfield explain``: the score of a measure that uses document text, document by document."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from cranfield.cli import options, results
+from cranfield.cli.commands import Verb
 
 
-@click.command(short_help="Show why documents earned what they did from a measure that reads.")
+@click.command(cls=Verb, short_help="Explain a score that uses document text.")
 @click.argument("qrels", type=options.FILE)
 @click.argument("run", type=options.FILE)
 @click.option(
@@ -22,9 +23,14 @@ from cranfield.cli import options, results
     help="ABSNB, ABSRB, DELTANB or DELTARB.",
 )
 @options.corpus
-@click.option("--query", metavar="ID", help="Whose ranking; may be left out where there is only one.")
+@click.option("--query", metavar="ID", help="The query to explain; may be left out if there is only one.")
 @click.option(
-    "--words", type=click.IntRange(min=0), default=3, show_default=True, help="How many words of each document to show."
+    "--words",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=3,
+    show_default=True,
+    help="How many words of each document to show.",
 )
 @options.ordering
 @results.writing
@@ -37,21 +43,25 @@ def command(
     digits: int,
     format: str,
     output: str | None,
-    **how: Any,
+    **settings: Any,
 ) -> None:
-    """Show, rank by rank, what the documents of one query of RUN earned, and why, though nobody may have judged them.
+    """Explain how each document of RUN contributes to the score of one query, judged or not.
 
-    For each document: what it earned, the subtopic that it brought nearest, and the words that did it.
+    Shows what each document adds to the score, the subtopic whose coverage it changes most, and the words that
+    cause this.
 
     \b
     cranfield explain qrels.txt bm25.run --corpus corpus.parquet --query q1
-    cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet --query q1 --figures figures
+    cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet \\
+      --query q1 --figures figures
     """
     from cranfield import explain
     from cranfield.report.explanation import pages
     from cranfield.report.figures.explanation import figures as draw
 
     results.drawable(figures)
-    found = explain(qrels, run, measure, **how)
-    shown = pages(found, digits, words)
-    results.deliver(shown, found.to_dict(), partial(draw, found), format=format, output=output, figures=figures)
+    explanation = explain(qrels, run, measure, **settings)
+    tables = pages(explanation, digits, words)
+    results.deliver(
+        tables, explanation.to_dict(), partial(draw, explanation), format=format, output=output, figures=figures
+    )

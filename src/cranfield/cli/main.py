@@ -1,6 +1,6 @@
-"""The command ``cranfield``: finds the verb, loads nothing else, and turns errors into messages and exit codes.
+"""The command ``cranfield``: loads the verb that was asked for, and turns errors into messages and exit codes.
 
-0: done; 1: the data cannot be used; 2: the command makes no sense; 130: interrupted; 143: told to end.
+0: success; 1: bad data; 2: bad usage; 130: interrupted; 143: terminated.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 import click
 
 from cranfield import __version__, core
-from cranfield.cli.lazy import Lazy
+from cranfield.cli.commands import LazyGroup
 from cranfield.errors import CranfieldError
 
 INTERRUPTED = 130
-KILLED = 128  # and the number of the signal, as shells say it
-BROKEN_PIPE = 141  # what the shell reports of a program that ends by SIGPIPE
+TERMINATED = 128  # plus the number of the signal, as in shells
+BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
-class Verbs(Lazy):
-    """The verbs, in the order in which a newcomer needs them."""
+class Verbs(LazyGroup):
+    """The verbs, most needed first."""
 
     NAMES = (
         "eval",
@@ -52,7 +52,7 @@ class Verbs(Lazy):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            ctx.exit(BROKEN_PIPE)  # whoever read our output has seen enough
+            ctx.exit(BROKEN_PIPE)  # the reader closed the pipe
 
     def main(
         self,
@@ -68,7 +68,7 @@ class Verbs(Lazy):
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "cranfield"
-            fail(error.format_message(), f"{path} --help", error.exit_code)
+            fail(error.format_message(), f"see `{path} --help`", error.exit_code)
         except click.ClickException as error:
             fail(error.format_message(), "", error.exit_code)
         except click.Abort:
@@ -76,15 +76,15 @@ class Verbs(Lazy):
         except CranfieldError as error:
             fail(error.message, error.hint, error.exit_code)
         except OSError as error:
-            place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-            fail(f"{place}{(error.strerror or str(error)).lower()}", "", 1)
+            path = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+            fail(f"{path}{(error.strerror or str(error)).lower()}", "", 1)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def fail(message: str, hint: str, code: int) -> None:
-    """Says what is wrong and, after a blank line, what to do about it; then ends."""
+    """Print the error and, after a blank line, the hint; then exit."""
     hint = f"\n\nhint: {hint}" if hint else ""
-    # Ids and file names may hold bytes that are no text.
+    # Ids and file names may hold bytes that are not UTF-8.
     click.echo(f"error: {message}{hint}".encode("utf-8", "surrogateescape"), err=True)
     sys.exit(code)
 
@@ -93,26 +93,29 @@ def fail(message: str, hint: str, code: int) -> None:
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     invoke_without_command=True,
-    epilog="Data goes to standard output, everything else to standard error.",
+    epilog="Results go to standard output, everything else to standard error.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Scores for rankings as they are: tied, cut short, half judged."""
+    """Evaluate rankings against relevance judgments.
+
+    Every measure handles ties, unjudged documents and short lists. Start with `cranfield demo`.
+    """
     core.admit(lambda text: click.echo(f"note: {text}", err=True))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-def orderly() -> None:
-    """Lets the program clean up behind itself where it is told to end: half-written files do not stay."""
+def exit_on_signals() -> None:
+    """Exit in an orderly way on SIGTERM and SIGHUP, so that half-written files are removed."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # not every system has both
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, lambda received, _: sys.exit(KILLED + received))
+            signal.signal(number, lambda received, _: sys.exit(TERMINATED + received))
 
 
 def main() -> None:
-    """What the installed command runs."""
-    orderly()
+    """The entry point of the installed command."""
+    exit_on_signals()
     cli.main(prog_name="cranfield")

@@ -1,4 +1,4 @@
-"""``cranfield measures``: what can be measured."""
+"""``cranfield measures``: the list of measures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from cranfield.cli import options
 from cranfield.cli.output import colour, emit, width
 
 
-@click.command(short_help="List every measure with what it says.")
-@click.option("--family", metavar="F", help="Only this family, such as `precision` or `gain`.")
-@options.formats(("table", "json"), "json has every fact.")
+@click.command(short_help="List all measures.")
+@click.option("--family", metavar="NAME", help="List only this family, such as `precision` or `gain`.")
+@options.formats(("table", "json"), "json has all details.")
 def command(family: str | None, format: str) -> None:
-    """List every measure, by family, with what it says."""
+    """List all measures by family, with one sentence each.
+
+    \b
+    cranfield measures --family gain
+    """
     from cranfield.report import catalogue
 
     definitions = catalogue.of_family(family)

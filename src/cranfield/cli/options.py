@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-# What is reported when no measure is asked for: two views of the whole ranking, one of its first
-# useful document, one of its first page, one of how much was found at all, and one that unjudged documents spare.
+# The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
-# The same where judgments are by subtopic: what TREC and NTCIR report, and how many subtopics were reached.
+# For judgments by subtopic: what TREC and NTCIR report, and subtopic recall.
 DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
-# The same where the end of a list is an answer, which not every measure can see.
+# For --terminal, which not every measure supports.
 TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 
 
@@ -39,45 +38,45 @@ def several(*options: Decorator) -> Decorator:
     return decorate
 
 
-def split(text: str) -> Iterator[str]:
-    """Measures that stand in one text, apart by spaces outside of brackets.
+def split_measures(text: str) -> Iterator[str]:
+    """The measures in a text, separated by spaces outside brackets.
 
-    >>> list(split("AP nDCG(gain='exp', rel=2)@10 RR[ties=best, condensed]"))
+    >>> list(split_measures("AP nDCG(gain='exp', rel=2)@10 RR[ties=best, condensed]"))
     ['AP', "nDCG(gain='exp', rel=2)@10", 'RR[ties=best, condensed]']
     """
     depth, begin = 0, 0
-    for place, sign in enumerate(text + " "):
-        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(sign, 0)
-        if sign.isspace() and depth <= 0:
-            if text[begin:place].strip():
-                yield text[begin:place].strip()
-            begin = place + 1
-    # A bracket that never closes is the parser's to complain about.
+    for i, character in enumerate(text + " "):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(character, 0)
+        if character.isspace() and depth <= 0:
+            if text[begin:i].strip():
+                yield text[begin:i].strip()
+            begin = i + 1
+    # The parser reports a bracket that is never closed.
     if text[begin:].strip():
         yield text[begin:].strip()
 
 
-def listed(texts: Iterable[str]) -> list[str]:
-    """The measures that stand in several texts."""
-    return [name for text in texts for name in split(text)]
+def measure_names(texts: Iterable[str]) -> list[str]:
+    """The measures in several texts."""
+    return [name for text in texts for name in split_measures(text)]
 
 
-def _asked(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
-    # An empty -m is most often a variable without a value: no reason to report something else instead.
-    return listed(value) if value else None
+def _given_measures(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
+    # An empty -m is usually an unset variable: it must not silently select the defaults.
+    return measure_names(value) if value else None
 
 
-DIVERSE = "{name} has judgments by subtopic, so that these are measures of diversity; -m asks for others"
+DIVERSITY_DEFAULT = "{name} has judgments by subtopic, so diversity measures are shown; use -m to choose others"
 
 
-def fitting(
+def choose_measures(
     measures: list[str] | None,
     judgments: Judgments | None,
     *,
     terminal: bool,
-    usual: Sequence[str] = DEFAULT_MEASURES,
+    default: Sequence[str] = DEFAULT_MEASURES,
 ) -> tuple[list[str], list[str]]:
-    """The measures asked for, or where none were those that fit the judgments, if these are here; and a note."""
+    """The measures given, or defaults that fit the judgments (if these were read); and a note on the choice."""
     from cranfield.subtopics import diverse
 
     if measures is not None:
@@ -85,30 +84,26 @@ def fitting(
     if terminal:
         return list(TERMINAL_MEASURES), []
     if judgments is not None and diverse(judgments):
-        return list(DIVERSITY_MEASURES), [DIVERSE.format(name=judgments.name)]
-    return list(usual), []
+        return list(DIVERSITY_MEASURES), [DIVERSITY_DEFAULT.format(name=judgments.name)]
+    return list(default), []
 
 
 def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
-    """The columns of measures that --fail-if-worse names."""
+    """The columns of the measures that --fail-if-worse names."""
     from cranfield.evaluation.columns import make_columns
 
     return make_columns(measures, policy.views) if measures else []
 
 
-def _symbols(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from cranfield.measures import CATALOGUE
-
-    return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]
-
-
 class MeasureName(click.types.StringParamType):
-    """A measure as text; the catalogue knows how to complete it, and the library how to read it."""
+    """A measure as text, completed from the catalogue; the library parses it."""
 
     name = "measure"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return _symbols(ctx, param, incomplete)
+        from cranfield.measures import CATALOGUE
+
+        return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]
 
 
 FILE = click.Path(allow_dash=True)
@@ -121,53 +116,55 @@ inputs = several(
 
 
 def measuring(default: str) -> Decorator:
-    """The option -m, None unless given: each verb knows its own default, which is told here in words."""
+    """The option -m, None unless given; ``default`` is what help says the verb uses then."""
     return click.option(
         "-m",
         "--measure",
         "measures",
         multiple=True,
         type=MeasureName(),
-        callback=_asked,
-        help=f"A measure, or several apart by spaces; may be repeated.  [default: {default}]",
+        callback=_given_measures,
+        help=f"One or more measures, separated by spaces; may be repeated.  [default: {default}]",
     )
 
 
 measures = measuring(" ".join(DEFAULT_MEASURES))
 
-nil = click.option("--nil", metavar="ID", help="The document id that means: there is no answer.")
+nil = click.option("--nil", metavar="ID", help='Document id that stands for "no answer".')
 
 intents = click.option(
     "--intents",
     type=FILE,
     metavar="FILE",
-    help="How many readers want which subtopic: lines `query subtopic weight`.  [default: all alike]",
+    help="Weights of subtopics, in lines `query subtopic weight`.  [default: equal weights]",
 )
 
 corpus = click.option(
     "--corpus",
     type=click.Path(),
     metavar="FILE",
-    help="What documents say, for measures that read: a file of `cranfield corpus`, or a collection.",
+    help="Document text, for measures that need it: a collection, or a file written by `cranfield corpus`.",
 )
 
 full_length = click.option(
     "--full-length",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Lists of N documents were not ended by the system: no terminal document.",
+    help="With --terminal: a list of N documents was cut off, so its end is not an answer.",
 )
 
 ordering = several(
-    # No default here: a measure's label says [ties=...] only where somebody asked for it.
-    click.option("--ties", type=click.Choice(TIES), help="What orders documents of one score.  [default: trec]"),
-    click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Look at the first N documents only."),
-    click.option("--condensed", is_flag=True, help="Leave out documents that nobody judged (condensed lists)."),
+    # No default here: a measure's label says [ties=...] only if --ties was given.
+    click.option("--ties", type=click.Choice(TIES), help="How to order documents with equal scores.  [default: trec]"),
+    click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Use only the first N documents."),
+    click.option("--condensed", is_flag=True, help="Remove unjudged documents from rankings (condensed lists)."),
 )
 
 views = several(
     ordering,
-    click.option("--terminal", is_flag=True, help="Take the end of a list as an answer: no more is relevant."),
+    click.option(
+        "--terminal", is_flag=True, help="Count the end of a list as the answer that nothing more is relevant."
+    ),
     nil,
     full_length,
 )
@@ -177,7 +174,7 @@ undefined = click.option(
     type=click.Choice(UNDEFINED),
     default="skip",
     show_default=True,
-    help="What a query without relevant documents counts where its score is undefined.",
+    help="How to count a query for which a measure is undefined, such as AP without relevant documents.",
 )
 
 policies = several(
@@ -186,7 +183,7 @@ policies = several(
         type=click.Choice(("judged", "both", "run")),
         default="judged",
         show_default=True,
-        help="Average over judged queries (unanswered ones count 0), those in both, or those of the run.",
+        help="Average over all judged queries (missing ones score 0), over those in both files, or over the run's.",
     ),
     undefined,
     click.option(
@@ -194,7 +191,7 @@ policies = several(
         type=click.Choice(("unjudged", "nonrel")),
         default="unjudged",
         show_default=True,
-        help="What a negative grade means.",
+        help="Treat negative grades as unjudged or as not relevant.",
     ),
 )
 
@@ -204,39 +201,55 @@ engine = several(
         type=click.Choice(("local", "spark")),
         default="local",
         show_default=True,
-        help="Where to compute: in this process, or on Apache Spark.",
+        help="Compute in this process or on Apache Spark.",
     ),
-    click.option("--master", metavar="URL", help="Spark's master; else the session's or spark-submit's own."),
+    click.option("--master", metavar="URL", help="Spark master.  [default: that of the session or of spark-submit]"),
 )
 
-scores = click.option("--scores", metavar="DIR", help="With Spark: write every query's scores here, as Parquet.")
+scores = click.option("--scores", metavar="DIR", help="With Spark: write per-query scores to this folder, as Parquet.")
 
 seed = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where random steps begin."
+    "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Random seed."
 )
 
 output = click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write here instead of standard output."
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file instead of standard output."
 )
 
 digits = click.option(
-    "--digits", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals shown to people."
+    "--digits",
+    type=click.IntRange(0, 17),
+    metavar="N",
+    default=4,
+    show_default=True,
+    help="Number of decimals in tables.",
 )
 
 
-def formats(known: Sequence[str], help: str) -> Decorator:
-    """The option --format: a table unless another one is asked for."""
-    return click.option("--format", "format", type=click.Choice(known), default="table", show_default=True, help=help)
+def formats(names: Sequence[str], help: str) -> Decorator:
+    """The option --format, a table by default."""
+    help = f"Output format. {help}".strip()
+    return click.option("--format", "format", type=click.Choice(names), default="table", show_default=True, help=help)
 
 
 def figures(help: str) -> Decorator:
-    """The option --figures: into which folder to draw."""
+    """The option --figures: the folder to draw into."""
     return click.option("--figures", type=click.Path(file_okay=False), metavar="DIR", help=help)
 
 
 def level(default: float, help: str) -> Decorator:
-    """The option --alpha: a chance of being wrong."""
-    return click.option("--alpha", type=CHANCE, default=default, show_default=True, help=help)
+    """The option --alpha: the significance level."""
+    return click.option("--alpha", type=CHANCE, metavar="P", default=default, show_default=True, help=help)
 
 
-writing = several(digits, formats(FORMATS, "json and csv have full precision; trec is what trec_eval prints."), output)
+def renamed(old: str, new: str) -> Decorator:
+    """A hidden option that has a new name: whoever uses the old one is told."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"{old} was renamed: use {new}", ctx)
+
+    return click.option(old, hidden=True, expose_value=False, callback=refuse, help=f"Renamed: use {new}.")
+
+
+writing = several(digits, formats(FORMATS, "json and csv have full precision; trec prints as trec_eval does."), output)

@@ -1,4 +1,4 @@
-"""A progress bar for those who wait: on a terminal, on standard error, and only after a second."""
+"""A progress bar on standard error; only on a terminal, and only after a second."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-PATIENCE = 1.0
+DELAY = 1.0  # seconds before the bar appears
 
 
 @contextmanager
-def progress(what: str, *, octets: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yields what to call with (done, total), or None where nobody is looking; ``octets`` where these are bytes."""
+def progress(title: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function to call with (done, total), or None if standard error is not a terminal.
+
+    ``in_bytes``: the numbers count bytes.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -26,9 +29,9 @@ def progress(what: str, *, octets: bool = False) -> Iterator[Callable[[int, int]
     def step(done: int, total: int) -> None:
         nonlocal bar
         if bar is None:
-            if done >= total or time.monotonic() - begin < PATIENCE:
+            if done >= total or time.monotonic() - begin < DELAY:
                 return
-            bar = _bar(what, total, octets=octets)
+            bar = _bar(title, total, in_bytes=in_bytes)
             bar.start()
         bar.update(bar.task_ids[0], completed=done, total=total)
 
@@ -39,7 +42,7 @@ def progress(what: str, *, octets: bool = False) -> Iterator[Callable[[int, int]
             bar.stop()
 
 
-def _bar(what: str, total: int, *, octets: bool) -> Progress:
+def _bar(title: str, total: int, *, in_bytes: bool) -> Progress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -50,8 +53,8 @@ def _bar(what: str, total: int, *, octets: bool) -> Progress:
         TimeRemainingColumn,
     )
 
-    done = DownloadColumn() if octets else MofNCompleteColumn()
+    done = DownloadColumn() if in_bytes else MofNCompleteColumn()
     columns = TextColumn("{task.description}"), BarColumn(), done, TimeRemainingColumn()
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(what, total=total)
+    bar.add_task(title, total=total)
     return bar

@@ -1,30 +1,37 @@
-"""``cranfield queries``: which queries make the difference, and which documents in them."""
+"""``cranfield queries``: per-query scores, and the documents on which two runs differ."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
 from cranfield.analysis.per_query import ORDERS
 from cranfield.cli import options, results
+from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
 
 
-@click.command(short_help="Show which queries, and documents in them, make the difference.")
+@click.command(cls=Verb, short_help="Show per-query scores and where runs differ.")
 @options.inputs
 @click.option(
-    "-m", "--measure", type=options.MeasureName(), default="nDCG@10", show_default=True, help="The measure looked at."
+    "-m", "--measure", type=options.MeasureName(), default="nDCG@10", show_default=True, help="The measure to show."
 )
 @click.option(
     "--order",
     type=click.Choice(ORDERS),
-    help="Which queries come first.  [default: difference of two runs, else hardest]",
+    help="How to sort queries.  [default: difference for two runs, otherwise hardest]",
 )
-@click.option("--most", type=click.IntRange(min=1), metavar="N", help="Show this many queries only.")
-@click.option("--query", metavar="ID", help="Show the documents that two runs put first for this query.")
+@click.option("--most", type=click.IntRange(min=1), metavar="N", help="Show only the first N queries.")
+@click.option("--query", metavar="ID", help="Compare the top documents of two runs for this query.")
 @click.option(
-    "--page", type=click.IntRange(min=1), default=10, show_default=True, help="How many documents --query looks at."
+    "--page",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="With --query: how many top documents to compare.",
 )
 @options.views
 @options.corpus
@@ -44,11 +51,11 @@ def command(
     digits: int,
     format: str,
     output: str | None,
-    **how: Any,
+    **settings: Any,
 ) -> None:
-    """Show the scores of RUNs query by query: those that make the difference, the hardest, those that divide the runs.
+    """Show the scores of RUNs query by query: the largest differences, the hardest queries, or the most disagreement.
 
-    With two runs and --query, show which documents the second one gained, lost and moved.
+    With two runs and --query, show which documents the second run gained, lost and moved.
 
     \b
     cranfield queries qrels.txt bm25.run dense.run -m nDCG@10 --most 10
@@ -58,30 +65,30 @@ def command(
     from cranfield.analysis import per_query
     from cranfield.errors import UsageError
     from cranfield.evaluation.notes import input_notes
-    from cranfield.report import contrasts as report
+    from cranfield.report import per_query as report
     from cranfield.report.figures import contrasts as drawing
     from cranfield.wording import plural
 
     results.drawable(figures)
     if query is not None and len(runs) != 2:
-        raise UsageError(f"--query looks at two runs, not {len(runs)}")
+        raise UsageError(f"--query compares two runs, not {len(runs)}")
     if query is not None and figures is not None:
-        raise UsageError("--query has no figure")
-    evaluation, _ = read_evaluation(qrels, runs, [measure], page=0 if query is None else page, **how)
+        raise UsageError("--query and --figures cannot be combined")
+    evaluation, _ = read_evaluation(qrels, runs, [measure], page=0 if query is None else page, **settings)
     scores = evaluation.scores
     if query is not None:
-        places = per_query.documents(evaluation, query, page, how["ties"])
-        plain: Any = {"query": query, "runs": list(scores.runs), "documents": [place._asdict() for place in places]}
-        pages = [report.documents(places, (scores.runs[0], scores.runs[1]), query)]
+        ranks = per_query.documents(evaluation, query, page, settings["ties"])
+        result: Any = {"query": query, "runs": list(scores.runs), "documents": [rank._asdict() for rank in ranks]}
+        pages = [report.documents(ranks, (scores.runs[0], scores.runs[1]), query, page)]
         draw = None
     else:
-        found = per_query.by_query(scores, 0, order)
-        plain = found.to_dict()
-        pages = [report.queries(found, digits, most=most, bars=format == "table")]
-        draw = lambda folder: drawing.figures(found, folder)  # noqa: E731
-        told = input_notes(scores.notes)
-        if found.left_out:
-            told.append(f"{plural(found.left_out, 'query')} left out, for which some run has no value")
-        if told:
-            plain["notes"] = told
-    results.deliver(pages, plain, draw, format=format, output=output, figures=figures)
+        by_query = per_query.by_query(scores, 0, order)
+        result = by_query.to_dict()
+        pages = [report.queries(by_query, digits, most=most, bars=format == "table")]
+        draw = partial(drawing.figures, by_query)
+        notes = input_notes(scores.notes)
+        if by_query.left_out:
+            notes.append(f"{plural(by_query.left_out, 'query')} left out because some run has no value there")
+        if notes:
+            result["notes"] = notes
+    results.deliver(pages, result, draw, format=format, output=output, figures=figures)

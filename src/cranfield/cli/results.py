@@ -15,7 +15,7 @@ from cranfield.report.pages import FORMATS, Page, write
 writing = options.several(
     options.figures("Folder for the figures, each as PDF, SVG and PNG."),
     options.digits,
-    options.formats(FORMATS, "Output format; json holds the complete result."),
+    options.formats(FORMATS, "json holds the complete result."),
     options.output,
 )
 

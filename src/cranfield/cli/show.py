@@ -1,4 +1,4 @@
-"""``cranfield show``: all about one measure."""
+"""``cranfield show``: the details of one measure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from cranfield.cli import options
 from cranfield.cli.output import colour, emit, width
 
 
-@click.command(short_help="Explain one measure, with an example.")
+@click.command(short_help="Explain a measure, with an example.")
 @click.argument("measure", type=options.MeasureName())
 def command(measure: str) -> None:
-    """Explain MEASURE: formula, parameters, bounds, ties, source, and an example computed on the spot.
+    """Explain MEASURE: formula, parameters, bounds, ties, source and an example.
 
     \b
     cranfield show nDCG

@@ -7,13 +7,13 @@ from importlib import import_module
 import click
 
 from cranfield.cli import results
-from cranfield.cli.lazy import Lazy
+from cranfield.cli.commands import LazyGroup
 from cranfield.studies.registry import Study, study_names
 
 TABLE1 = "cranfield.studies.truncation.table1"
 
 
-class Studies(Lazy):
+class Studies(LazyGroup):
     """The studies, then `table1` and `show`."""
 
     NAMES = (*study_names(), "table1", "show")

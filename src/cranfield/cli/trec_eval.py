@@ -1,4 +1,4 @@
-"""``cranfield trec_eval``: trec_eval's arguments in, trec_eval's output out."""
+"""``cranfield trec_eval``: the arguments and the output of trec_eval."""
 
 from __future__ import annotations
 
@@ -10,65 +10,119 @@ from cranfield.cli.output import emit
 
 
 class WrongUsage(click.UsageError):
-    """What click calls wrong usage, with the exit code that trec_eval has for it."""
+    """A usage error with trec_eval's exit code."""
 
     exit_code = 1
 
 
-class Command(click.Command):
-    """A command that ends with 1 where its options make no sense."""
+class TrecEvalCommand(click.Command):
+    """A command that exits with code 1 on wrong usage, as trec_eval does."""
 
-    def make_context(self, *args: Any, **how: Any) -> click.Context:
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
         try:
-            return super().make_context(*args, **how)
+            return super().make_context(*args, **extra)
         except click.UsageError as error:
             raise WrongUsage(error.format_message(), error.ctx) from error
 
 
 @click.command(
-    cls=Command,
-    short_help="Do what trec_eval does, with its arguments and its output.",
+    cls=TrecEvalCommand,
+    short_help="Run as a drop-in replacement for trec_eval.",
     context_settings={"help_option_names": []},
 )
 @click.argument("files", nargs=-1, metavar="QRELS RUN", type=click.Path(allow_dash=True))
-@click.option("--compat", type=click.Choice(("9", "10")), default="9", show_default=True, help="Which version to be.")
-@click.option("-q", "--query_eval_wanted", is_flag=True, help="Print every query, then the summary.")
+@click.option(
+    "--compat",
+    type=click.Choice(("9", "10")),
+    default="9",
+    show_default=True,
+    help="The version of trec_eval to reproduce.",
+)
+@click.option("-q", "--query_eval_wanted", is_flag=True, help="Print the scores of every query, then the summary.")
 @click.option(
     "-m",
     "--measure",
     "measures",
     multiple=True,
     metavar="NAME[.PARAMS]",
-    help="A measure, or official, set, all_trec; may be repeated.  [default: official]",
+    help="A measure, or one of official, set, all_trec; may be repeated.  [default: official]",
 )
 @click.option("-c", "--complete_rel_info_wanted", "complete", is_flag=True, help="Average over all judged queries.")
-@click.option("-l", "--level_for_rel", "level", type=int, default=1, metavar="N", help="The lowest relevant grade.")
-@click.option("-n", "--nosummary", is_flag=True, help="Print no summary.")
-@click.option("-J", "--Judged_docs_only", "judged", is_flag=True, help="Leave out documents that nobody judged.")
-@click.option("-N", "--Number_docs_in_coll", "number", type=int, default=0, metavar="N", help="For utility alone.")
-@click.option("-M", "--Max_retrieved_per_topic", "most", type=int, metavar="N", help="Look at the first N documents.")
-@click.option("-Z", "--Zscore", "zscores", metavar="FILE", default="", help="Print z-scores, by FILE's means.")
-@click.option("-R", "--Rel_info_format", "rel_format", default="qrels", metavar="NAME", help="qrels, and no other.")
 @click.option(
-    "-T", "--Results_format", "format", default="trec_results", metavar="NAME", help="trec_results, and no other."
+    "-l",
+    "--level_for_rel",
+    "level",
+    type=int,
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="The lowest relevant grade.",
+)
+@click.option("-n", "--nosummary", is_flag=True, help="Do not print the summary.")
+@click.option("-J", "--Judged_docs_only", "judged", is_flag=True, help="Leave out unjudged documents.")
+@click.option(
+    "-N",
+    "--Number_docs_in_coll",
+    "number",
+    type=int,
+    default=0,
+    metavar="N",
+    help="Number of documents in the collection; used by utility only.",
 )
 @click.option(
-    "-D", "--Debug_level", "debug", default="0", metavar="N[.QUERY]", help="Score QUERY only; prints no more."
+    "-M",
+    "--Max_retrieved_per_topic",
+    "most",
+    type=int,
+    metavar="N",
+    help="Use only the first N documents of each query.",
+)
+@click.option(
+    "-Z",
+    "--Zscore",
+    "zscores",
+    metavar="FILE",
+    default="",
+    help="Print z-scores, using the means and standard deviations in FILE.",
+)
+@click.option(
+    "-R",
+    "--Rel_info_format",
+    "rel_format",
+    default="qrels",
+    metavar="NAME",
+    help="Format of QRELS; only qrels is supported.",
+)
+@click.option(
+    "-T",
+    "--Results_format",
+    "format",
+    default="trec_results",
+    metavar="NAME",
+    help="Format of RUN; only trec_results is supported.",
+)
+@click.option(
+    "-D",
+    "--Debug_level",
+    "debug",
+    default="0",
+    metavar="N[.QUERY]",
+    help="With .QUERY: score only this query. No debug output.",
 )
 @click.option("-o", "old", is_flag=True, help="Has no effect, as in trec_eval.")
 @click.option("--Output_old_results_format", "older", metavar="X", help="Has no effect, as in trec_eval.")
-@click.option("-v", "--version", is_flag=True, help="Print the version that this is compatible with.")
-@click.option("-h", "--help", "help_wanted", is_flag=True, help="Print this, and with -m what measures mean.")
+@click.option("-v", "--version", is_flag=True, help="Print the version of trec_eval that is reproduced.")
+@click.option("-h", "--help", "help_wanted", is_flag=True, help="Print this help; with -m, also explain the measures.")
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given: Any) -> None:
-    """Score RUN against QRELS as trec_eval does: the same arguments, the same output, to the byte.
+    """Score RUN against QRELS with the arguments and, byte for byte, the output of trec_eval.
 
-    To call it by the old name: alias trec_eval='cranfield trec_eval'. Ends with 1 for wrong usage, 2 for files that
-    cannot be read, 4 where a measure cannot be computed, 7 where run and judgments share no query.
+    To use the old name: alias trec_eval='cranfield trec_eval'. Exit codes: 1 for wrong usage, 2 for unreadable files,
+    4 if a measure cannot be computed, 7 if RUN and QRELS have no query in common.
 
     \b
     cranfield trec_eval qrels.txt bm25.run
-    cranfield trec_eval -q -c -m map -m ndcg_cut.5,10 --compat 10 qrels.txt bm25.run
+    cranfield trec_eval -q -c -m map -m ndcg_cut.5,10 qrels.txt bm25.run
     """
     from cranfield.compat import trec_eval as program
 
@@ -77,11 +131,13 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given:
         click.echo(f"trec_eval version {program.VERSIONS[generation]}", err=True)
         ctx.exit(0)
     if given["help_wanted"]:
-        asked = program.requested(given["measures"], generation) if given["measures"] else {}
-        emit(f"{ctx.get_help()}\n{program.explained(asked)}")
+        measures = program.requested_measures(given["measures"], generation) if given["measures"] else {}
+        emit(f"{ctx.get_help()}\n{program.explain_measures(measures)}")
         ctx.exit(0)
     if len(files) != 2:
-        raise program.TrecEvalError("give judgments and one run", 1, hint="cranfield trec_eval --help")
+        raise program.TrecEvalError(
+            f"expected 2 files (judgments and one run), found {len(files)}", 1, hint="see `cranfield trec_eval --help`"
+        )
     options = program.Options(
         measures=given["measures"],
         generation=generation,
@@ -98,4 +154,4 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given:
         results_format=given["format"],
     )
     for part in program.evaluate(files[0], files[1], options):
-        emit(part)  # what there is before an error is printed, as trec_eval does
+        emit(part)  # output that precedes an error is printed, as by trec_eval

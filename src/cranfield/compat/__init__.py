@@ -1,1 +1,1 @@
-"""Other tools' interfaces over this package's measures: names and formats are translated, nothing is computed anew."""
+"""The interfaces of other tools on top of this package: they translate names and formats, and compute nothing."""

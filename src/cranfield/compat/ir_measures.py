@@ -1,9 +1,9 @@
-"""Cranfield as a provider of ir_measures: import this, and ``ir_measures.calc_aggregate`` and PyTerrier use it.
+"""Cranfield as a provider for ir_measures: after this import, ir_measures and PyTerrier use it.
 
 >>> import cranfield.compat.ir_measures  # doctest: +SKIP
 
-The first provider asked, it computes every measure that it knows by one tie rule: trec_eval 9's, whose numbers
-ir_measures users have. What is undefined counts as in ir_measures: 0.
+It becomes the first provider and computes every measure with one tie rule, that of trec_eval 9, which ir_measures
+uses for most measures. Undefined values count as 0, as in ir_measures.
 """
 
 from __future__ import annotations
@@ -18,23 +18,38 @@ try:
 except ImportError:
     from cranfield.errors import MissingDependency
 
-    raise MissingDependency("serving ir_measures", "ir-measures") from None
+    raise MissingDependency("the provider for ir_measures", "ir-measures") from None
 
 from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.formats import read_qrels
+from cranfield.io import read_qrels
 from cranfield.measures import parse
 from cranfield.ranking.tie_rules import Ties
+
+
+def equivalent(measure: Any) -> str:
+    """The measure here that has ir_measures' own value: where the two define it differently, theirs."""
+    text = str(measure)
+    if measure.NAME == "ERR":  # grades go up to 4 there
+        return text.replace("ERR", "ERR(max=4)")
+    if measure.NAME == "Judged":  # of what was retrieved, where that is less than k
+        return text.replace("Judged", "Judged(of='retrieved')")
+    if measure.NAME == "SetF" and "beta" in measure.params:  # it is beta squared there, as in trec_eval
+        return str(measure(beta=math.sqrt(measure["beta"])))
+    if measure.NAME == "Compat":  # overlaps are summed to the end of the longer list there
+        inside = ", ".join([*(f"{name}={value!r}" for name, value in measure.params.items()), "depth=None"])
+        return f"Compat({inside})"
+    return text
 
 
 class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
     """Judgments read once, for any number of runs."""
 
     def __init__(self, measures: Iterable[Any], qrels: Any, ties: Ties) -> None:
-        wanted = list(measures)
+        parsed = list(measures)
         self.ties: Ties = ties
         judged: dict[str, dict[str, Any]] = {}
-        diverse = any(parse(str(m)).definition.subtopics for m in wanted)
+        diverse = any(parse(str(m)).definition.subtopics for m in parsed)
         for row in ir_measures.util.QrelsConverter(qrels).as_namedtuple_iter():
             documents = judged.setdefault(row.query_id, {})
             if diverse:
@@ -42,23 +57,26 @@ class CranfieldEvaluator(providers.Evaluator):  # type: ignore[misc]
             else:
                 documents[row.doc_id] = row.relevance
         self.qrels = read_qrels(judged)
-        super().__init__(wanted, set(judged))
+        super().__init__(parsed, set(judged))
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
         answered = {query: documents for query, documents in scores.items() if query in self.qrel_qids}
-        names = [str(m) for m in self.measures]
-        found = evaluate(self.qrels, answered, names, ties=self.ties, queries="both")
-        columns = dict(zip(dict.fromkeys(names), range(len(found.measures)), strict=True))
-        for q in found.counted[0].nonzero()[0].tolist():
+        names = [equivalent(m) for m in self.measures]
+        results = evaluate(self.qrels, answered, names, ties=self.ties, queries="both")
+        columns = dict(zip(dict.fromkeys(names), range(len(results.measures)), strict=True))
+        for q in results.counted[0].nonzero()[0].tolist():
             for measure, name in zip(self.measures, names, strict=True):
-                value = float(found.values[0, columns[name], q])
-                value = measure.DEFAULT if math.isnan(value) else value
-                yield ir_measures.Metric(query_id=found.queries[q], measure=measure, value=value)
+                value = float(results.values[0, columns[name], q])
+                if math.isnan(value):
+                    if measure.NAME == "Accuracy":  # ir_measures gives no value there
+                        continue
+                    value = measure.DEFAULT
+                yield ir_measures.Metric(query_id=results.queries[q], measure=measure, value=value)
 
 
 class CranfieldProvider(providers.Provider):  # type: ignore[misc]
-    """All of ir_measures' measures that Cranfield knows, which is all of them, with one tie rule."""
+    """All measures of ir_measures, with one tie rule."""
 
     NAME = "cranfield"
 
@@ -78,7 +96,7 @@ class CranfieldProvider(providers.Provider):  # type: ignore[misc]
 
 
 def register(ties: Ties = "trec9") -> CranfieldProvider:
-    """Makes Cranfield the provider that ir_measures asks first; once more, with another rule, replaces it."""
+    """Make Cranfield the first provider of ir_measures; a second call replaces the tie rule."""
     provider = CranfieldProvider(ties)
     providers.registry[provider.NAME] = provider
     pipeline = ir_measures.DefaultPipeline

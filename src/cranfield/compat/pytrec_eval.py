@@ -1,6 +1,6 @@
-"""pytrec_eval's interface: ``import cranfield.compat.pytrec_eval as pytrec_eval`` is the whole migration.
+"""The interface of pytrec_eval: to migrate, ``import cranfield.compat.pytrec_eval as pytrec_eval``.
 
-The same names, keys and numbers, those of trec_eval 9.0.8; `docs/compat/pytrec_eval` lists what is different.
+Names, keys and numbers are those of trec_eval 9.0.8; `docs/compat/pytrec_eval` lists the differences.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.compat.trec_measures import NICKNAMES, Setting, known, line_values, lines, measures_of, nickname
+from cranfield.compat.trec_measures import (
+    NICKNAMES,
+    MeasureOptions,
+    line_values,
+    lines,
+    measures_of,
+    measures_of_version,
+    nickname,
+)
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.views import Views
@@ -35,7 +43,7 @@ Numbers = Mapping[str, Mapping[str, Any]]
 
 
 class RelevanceEvaluator:
-    """Judgments and measures, to which any number of runs may be held.
+    """Judgments and measures, for any number of runs.
 
     >>> evaluator = RelevanceEvaluator({"q": {"a": 1, "b": 0}}, {"map", "ndcg_cut.1,10"})
     >>> evaluator.evaluate({"q": {"b": 2.0, "a": 1.0}})
@@ -53,12 +61,12 @@ class RelevanceEvaluator:
             raise UsageError(f"relevance_level must be at least 1, not {relevance_level}")
         judged = {query: documents for query, documents in query_relevance.items() if len(documents)}
         views = Views("trec9", condensed=bool(judged_docs_only_flag))
-        setting = Setting(9, int(relevance_level), views=views)
+        options = MeasureOptions(9, int(relevance_level), views=views)
         self._lines = [
-            # Parameters that are no cut-offs leave no trace in a key.
+            # Only cutoffs are part of a key.
             (name if line.kind.shape in ("numbers", "pairs") else line.name, line)
             for name, parameters in _combined(measures).items()
-            for line in lines(name, parameters, setting)
+            for line in lines(name, parameters, options)
         ]
         self._queries = {query: row for row, query in enumerate(judged)}
         measures_used = measures_of(line for _, line in self._lines)
@@ -72,7 +80,7 @@ class RelevanceEvaluator:
             return {}
         rows = [self._queries[query] for query in queries]
         values = np.zeros((0, len(self._queries))) if self._evaluator is None else self._evaluator.values(scores)
-        # What is no number, the run's id and the string of grades, is 0 there.
+        # pytrec_eval has 0 for values that are not numbers: the run id and the string of grades.
         table = line_values([line for _, line in self._lines], len(self._queries), lambda m: values[self._rows[m]])
         table[[name == "num_q" for name, _ in self._lines]] = 1
         table = table[:, rows]
@@ -81,7 +89,7 @@ class RelevanceEvaluator:
 
 
 def _combined(measures: Iterable[str]) -> dict[str, str]:
-    """Parameters of every measure together, in trec_eval's order of measures."""
+    """The parameters of each measure, in trec_eval's order of measures."""
     given: dict[str, list[str]] = {}
     for measure in [measures] if isinstance(measures, str) else measures:
         for name in nickname(measure, 9) or [measure]:
@@ -90,21 +98,21 @@ def _combined(measures: Iterable[str]) -> dict[str, str]:
                 continue
             written = WRITTEN.fullmatch(name)
             if written is None or written["name"] not in supported_measures:
-                raise ValueError(f"unsupported measure {measure}")
+                raise ValueError(f"unsupported measure `{measure}`")
             given.setdefault(written["name"], []).extend(written["parameters"].split(","))
-    return {name: ",".join(_distinct(name, given[name])) for name in known(9) if name in given}
+    return {name: ",".join(_distinct(name, given[name])) for name in measures_of_version(9) if name in given}
 
 
 def _distinct(name: str, parameters: list[str]) -> list[str]:
-    """Cut-offs in one spelling, each once; other numbers as they are, since their order matters."""
-    shape = known(9)[name].shape
+    """Cutoffs in one spelling, each once; other numbers unchanged, because their order matters."""
+    shape = measures_of_version(9)[name].shape
     if shape == "cuts":
         return list(dict.fromkeys(str(int(float(x))) for x in parameters))
     return list(dict.fromkeys(repr(float(x)) for x in parameters)) if shape == "shares" else parameters
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
-    """One number over queries, from values as `RelevanceEvaluator.evaluate` has them: gm_ ones are logarithms."""
+    """Aggregate the values of `RelevanceEvaluator.evaluate` over queries; those of gm_ measures are logarithms."""
     sample = np.asarray(values, np.float64)
     if measure.startswith("num_"):
         return float(sample.sum())
@@ -113,28 +121,29 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     """``{query: {document: score}}`` from the lines of a run."""
-    return _parsed(f_run, ("query", "Q0", "document", "rank", "score", "tag"), 4, float)
+    return _parse(f_run, ("query", "Q0", "document", "rank", "score", "tag"), 4, float)
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     """``{query: {document: grade}}`` from the lines of judgments."""
-    return _parsed(f_qrel, ("query", "iteration", "document", "grade"), 3, int)
+    return _parse(f_qrel, ("query", "iteration", "document", "grade"), 3, int)
 
 
-def _parsed(rows: Iterable[str], columns: Sequence[str], at: int, kind: Any) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    place = getattr(rows, "name", None)
+def _parse(rows: Iterable[str], columns: Sequence[str], value_column: int, kind: Any) -> dict[str, dict[str, Any]]:
+    parsed: dict[str, dict[str, Any]] = {}
+    path = getattr(rows, "name", None)
     for number, line in enumerate(rows, 1):
-        where = f"{place}:{number}" if isinstance(place, str) else f"line {number}"
+        where = f"{path}:{number}" if isinstance(path, str) else f"line {number}"
         parts = line.split()
         if len(parts) != len(columns):
             raise InputError([f"{where}: expected {len(columns)} columns ({' '.join(columns)}), found {len(parts)}"])
-        known_for = found.setdefault(parts[0], {})
-        if parts[2] in known_for:
+        documents = parsed.setdefault(parts[0], {})
+        if parts[2] in documents:
             raise InputError([f"{where}: document `{parts[2]}` appears twice for query `{parts[0]}`"])
         try:
-            known_for[parts[2]] = kind(parts[at])
+            documents[parts[2]] = kind(parts[value_column])
         except ValueError:
-            what = "a number" if kind is float else "a whole number"
-            raise InputError([f"{where}: the {columns[at]} is not {what}: `{parts[at]}`"]) from None
-    return found
+            expected = "a number" if kind is float else "a whole number"
+            text = parts[value_column]
+            raise InputError([f"{where}: the {columns[value_column]} must be {expected}, not `{text}`"]) from None
+    return parsed

@@ -1,4 +1,4 @@
-"""The program trec_eval: what it prints for judgments and a run, version 9 or 10."""
+"""The program trec_eval, version 9 or 10: what it prints for judgments and a run."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from cranfield.compat.trec_measures import (
     PREFERENCES,
     Generation,
     Line,
+    MeasureOptions,
     ParameterError,
-    Setting,
-    known,
     line_values,
     lines,
+    measures_of_version,
     nickname,
 )
 from cranfield.data import Bytes, Floats, Integers, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.formats import read_qrels, read_run
+from cranfield.io import read_qrels, read_run
 from cranfield.views import Gains, Views, ordered, settled
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
-USAGE, UNREADABLE, UNCOMPUTABLE, NOTHING = 1, 2, 4, 7
-MISSING = -1_000_000.0  # the z-score of a value that the file of means does not know
+USAGE, UNREADABLE, UNCOMPUTABLE, NO_QUERY = 1, 2, 4, 7  # exit codes
+MISSING = -1_000_000.0  # the z-score of a value that is not in the file of means
 TAIL = 1 << 16
-LINES = 1 << 17  # as many are made into text at a time
-FEW = 500  # values that are made into text one by one
+LINES = 1 << 17  # lines that are formatted at a time
+FEW = 500  # values that are formatted one by one
 
 # The mean and the standard deviation of a measure, by query.
 Scales = dict[bytes, tuple[float, float]]
 
 
 class TrecEvalError(CranfieldError):
-    """What ends the program; ``exit_code`` is what trec_eval would have ended with."""
+    """An error with trec_eval's exit code."""
 
     def __init__(self, message: str, exit_code: int, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -52,7 +52,7 @@ class TrecEvalError(CranfieldError):
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says, by trec_eval's names for it."""
+    """The options of the command line, by trec_eval's names."""
 
     measures: tuple[str, ...] = ()
     generation: Generation = 9
@@ -63,94 +63,101 @@ class Options:
     judged_docs_only: bool = False
     number_docs: int = 0
     max_retrieved: int | None = None
-    only: str = ""  # the one query that was asked for with -D
+    only: str = ""  # the query that -D selects
     zscores: str = ""
     rel_info_format: str = "qrels"
     results_format: str = "trec_results"
 
     def check(self) -> None:
-        """An error for what trec_eval can do and this cannot, or neither."""
+        """Raise for values that are invalid or not supported."""
         if self.rel_info_format in ("prefs", "qrels_prefs", "qrels_jg"):
             raise TrecEvalError(
-                f"`{self.rel_info_format}` holds preferences or several assessors, and only `qrels` are read here",
+                f"the format `{self.rel_info_format}` (preferences or several assessors) is not supported",
                 UNREADABLE,
+                hint="use `qrels`",
             )
         for name, format, only in (
             ("judgments", self.rel_info_format, "qrels"),
-            ("results", self.results_format, "trec_results"),
+            ("runs", self.results_format, "trec_results"),
         ):
             if format != only:
-                raise TrecEvalError(f"there is no format `{format}` of {name}", UNREADABLE, hint=f"there is `{only}`")
+                raise TrecEvalError(f"unknown format `{format}` of {name}", UNREADABLE, hint=f"use `{only}`")
         if self.level < 1:
             raise TrecEvalError(
-                f"the lowest relevant grade is at least 1, not {self.level}",
+                f"the lowest relevant grade (-l) must be at least 1, not {self.level}",
                 USAGE,
-                hint="a document of grade 0 is judged not to be relevant",
+                hint="grade 0 means not relevant",
             )
         if self.max_retrieved is not None and self.max_retrieved < 1:
-            raise TrecEvalError(f"a ranking has at least 1 document, not {self.max_retrieved}", USAGE)
+            raise TrecEvalError(f"the number of documents (-M) must be at least 1, not {self.max_retrieved}", USAGE)
 
 
-def requested(measures: Sequence[str], generation: Generation) -> dict[str, str]:
-    """Measures in the order in which they are printed, each with its parameters ("" for the usual ones)."""
-    marked: dict[str, str] = {}
-    for one in measures or ("official",):
-        name, dot, parameters = one.partition(".")
+def requested_measures(measures: Sequence[str], generation: Generation) -> dict[str, str]:
+    """Measures in the order in which they are printed, each with its parameters ("" for the defaults)."""
+    parameters_of: dict[str, str] = {}
+    for text in measures or ("official",):
+        name, dot, parameters = text.partition(".")
         if dot and not parameters:
-            raise TrecEvalError(f"`{one}`: there is nothing after the dot", USAGE)
-        for found in nickname(name, generation) or [name]:
-            if found in PREFERENCES:
+            raise TrecEvalError(f"`{text}`: parameters are missing after the dot", USAGE)
+        for measure in nickname(name, generation) or [name]:
+            if measure in PREFERENCES:
                 raise TrecEvalError(
-                    f"`{found}` needs preferences or several assessors, and only plain judgments are read here", USAGE
+                    f"`{measure}` needs preferences or several assessors, which are not supported", USAGE
                 )
-            if found not in known(generation):
-                hint = f"version 10 has it: --compat 10 -m {one}" if found in known(10) else "see -h"
-                raise TrecEvalError(f"trec_eval {VERSIONS[generation]} has no measure `{found}`", USAGE, hint=hint)
-            # Of several lists of parameters for one measure trec_eval reads the first.
-            marked[found] = marked.get(found) or (parameters if found == name else "")
-    return {name: marked[name] for name in known(generation) if name in marked}
+            if measure not in measures_of_version(generation):
+                hint = (
+                    f"use version 10: --compat 10 -m {text}"
+                    if measure in measures_of_version(10)
+                    else "see `cranfield trec_eval -h`"
+                )
+                raise TrecEvalError(f"trec_eval {VERSIONS[generation]} has no measure `{measure}`", USAGE, hint=hint)
+            # If a measure has several lists of parameters, trec_eval reads the first.
+            parameters_of[measure] = parameters_of.get(measure) or (parameters if measure == name else "")
+    return {name: parameters_of[name] for name in measures_of_version(generation) if name in parameters_of}
 
 
-def explained(asked: dict[str, str]) -> str:
-    """What measures mean, as the catalogue says it."""
+def explain_measures(measures: dict[str, str]) -> str:
+    """The meaning of measures, from the catalogue."""
     out = []
-    for name, parameters in asked.items():
-        for line in list(lines(name, parameters, Setting()))[:1]:
-            said = [m.definition for m in line.measures]
-            out.append(f"\n{name}\n" + "".join(f"    {d.symbol}: {d.summary}\n    {d.formula}\n" for d in said[:1]))
+    for name, parameters in measures.items():
+        for line in list(lines(name, parameters, MeasureOptions()))[:1]:
+            definitions = [m.definition for m in line.measures]
+            out.append(
+                f"\n{name}\n" + "".join(f"    {d.symbol}: {d.summary}\n    {d.formula}\n" for d in definitions[:1])
+            )
     return "".join(out)
 
 
 def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
-    """What trec_eval prints, some queries at a time; a query that stops it does so after what comes before."""
+    """The output of trec_eval, some queries at a time; an error comes after the output that precedes it."""
     options.check()
-    asked = requested(options.measures, options.generation)
+    printed_measures = requested_measures(options.measures, options.generation)
     views = Views("trec9" if options.generation == 9 else "trec", options.max_retrieved, options.judged_docs_only)
-    setting = Setting(options.generation, options.level, options.number_docs, views)
+    shared = MeasureOptions(options.generation, options.level, options.number_docs, views)
     try:
         judgments = read_qrels(qrels)
         source = read_run(run)
         end = _RunEnd(source.source) if callable(source.source) else None
-        printed = [line for name, parameters in asked.items() for line in lines(name, parameters, setting)]
+        printed = [line for name, parameters in printed_measures.items() for line in lines(name, parameters, shared)]
         alignment = Aligner(judgments).align(source if end is None else replace(source, source=end), views.key)
         zscores = _zscores(options.zscores) if options.zscores else None
     except InputError as error:
         raise TrecEvalError(error.message, _code(error), hint=error.hint) from error
     except MeasureError as error:
         raise TrecEvalError(error.message, ParameterError.exit_code, hint=error.hint) from error
-    # A run that is no TREC text has a name, and no lines.
+    # A run that is not TREC text has a name, but no lines.
     tag = source.name if end is None else (end.tag() or bytes(alignment.rows["tag"])).decode("utf-8", "surrogateescape")
     yield from _Report(alignment, printed, options, views, source, tag, zscores).text()
 
 
 def _code(error: InputError) -> int:
-    """A document given twice is found when measures are computed, and not when files are read."""
-    twice = all("appears twice for" in fault or "is judged again for" in fault for fault in error.faults)
-    return UNCOMPUTABLE if twice else UNREADABLE
+    """The exit code; trec_eval finds repeated documents when it computes, not when it reads."""
+    repeated = bool(error.kinds) and error.kinds <= {"duplicate", "conflict"}
+    return UNCOMPUTABLE if repeated else UNREADABLE
 
 
 class _RunEnd:
-    """Opens a run, and keeps its last bytes while it is read: trec_eval prints the run id of the last line."""
+    """Opens a run and keeps its last bytes: trec_eval prints the run id of the last line."""
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener
@@ -173,13 +180,13 @@ class _RunEnd:
         return count
 
     def tag(self) -> bytes:
-        """The run id of the last line; nothing where that line is too long to be kept."""
+        """The run id of the last line; empty if that line is too long."""
         rows = [line.split() for line in self._end.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")]
         return rows[-1][5] if rows and len(rows[-1]) > 5 else b""
 
 
 class _Report:
-    """One run against its judgments, as text."""
+    """The output for one run."""
 
     def __init__(
         self,
@@ -208,9 +215,9 @@ class _Report:
         answered = self.queries[length >= 0]
         if not len(answered):
             raise TrecEvalError(
-                "no query has both results and judgments",
-                NOTHING,
-                hint=f"the judgments are for queries such as `{self._name(0)}`",
+                "the run and the judgments have no query in common",
+                NO_QUERY,
+                hint=f"the judgments have queries such as `{self._name(0)}`",
             )
         counted = self.queries if options.complete or options.generation == 10 else answered
         stop = len(counted)
@@ -220,16 +227,17 @@ class _Report:
         if options.query_eval_wanted:
             yield from self._queries(counted[:stop] if options.generation == 10 else answered, table)
         if stop < len(counted):
+            source_name = self.run.source_name or self.run.name
             raise TrecEvalError(
-                f"{self.run.place or self.run.name}: there are no results for query `{self._name(counted[stop])}`",
+                f"{source_name}: the run has no query `{self._name(counted[stop])}`",
                 UNCOMPUTABLE,
-                hint="-c counts such queries as 0; trec_eval 9 (--compat 9) leaves them out",
+                hint="use -c to count such queries as 0, or --compat 9 to leave them out",
             )
         if not options.nosummary:
             yield self._summary(counted, table)
 
     def _table(self) -> Floats:
-        """The value of each line for each judged query, a query that is not in the run included."""
+        """The value of each line for each judged query, including those that are not in the run."""
         key = AlignmentKey(content=False, key=self.views.key)
         scores = RunScores(self.run, {key: self.alignment})
         judged = len(self.alignment.length)
@@ -247,25 +255,25 @@ class _Report:
         return table
 
     def _zscores(self, values: Floats, scales: Scales) -> Floats:
-        """How many standard deviations each query's value is above its mean."""
+        """The z-score of each query."""
         mean, deviation = np.array([scales.get(query, (np.nan, 0.0)) for query in self.ids]).T
         same = np.where(values == mean, 0, MISSING)
         with np.errstate(invalid="ignore", over="ignore"):
             return np.divide(values - mean, deviation, out=same, where=deviation != 0)
 
     def _queries(self, queries: Integers, table: Floats) -> Iterator[str]:
-        """The lines of every query, of some queries at a time: all of them can be longer than the run."""
+        """The lines of every query, in parts: together they can be longer than the run."""
         shown = [i for i, line in enumerate(self.printed) if line.numbers or line.kind.style in ("value", "count")]
         strings = {i: self._grade_strings(self.printed[i]) for i in shown if self.printed[i].numbers}
         step = 3 * len(shown)
         for part in np.array_split(queries, len(queries) * len(shown) // LINES + 1):
             pieces = [""] * (step * len(part))
             names = [f"\t{self._name(q)}\t" for q in part.tolist()]
-            for at, i in enumerate(shown):
+            for column, i in enumerate(shown):
                 line = self.printed[i]
-                pieces[3 * at :: step] = [self._label(line)] * len(part)
-                pieces[3 * at + 1 :: step] = names
-                pieces[3 * at + 2 :: step] = (
+                pieces[3 * column :: step] = [self._label(line)] * len(part)
+                pieces[3 * column + 1 :: step] = names
+                pieces[3 * column + 2 :: step] = (
                     [f"'{signs}'\n" for signs in strings[i].take(part)]
                     if i in strings
                     else self._numbers(line, table[i, part])
@@ -281,7 +289,7 @@ class _Report:
                 number = f"{len(counted)}" if self.zscores is None else f"{len(counted):6.4f}"
                 out.append(f"{self._label(line)}\tall\t{number}\n")
             elif line.measures:
-                # One after the other, as trec_eval adds them: in the last digit the order can show.
+                # Added in sequence, as by trec_eval: the order affects the last digit.
                 total = float(np.add.accumulate(values[counted])[-1])
                 style = line.kind.style
                 mean = total if style == "count" else total / len(counted)
@@ -294,14 +302,14 @@ class _Report:
         return f"{'Z' if number and self.zscores is not None else ''}{line.name:<22}"
 
     def _numbers(self, line: Line, values: Floats) -> list[str]:
-        """Values as they are printed, each with the end of its line."""
+        """Values as printed, each with a newline."""
         if line.kind.style == "count" and self.zscores is None:
             return [f"{value}\n" for value in values.astype(np.int64).tolist()]
         return four_decimals(values)
 
     def _grade_strings(self, line: Line) -> Strings:
-        """The grades of the first documents of each query, a sign for each."""
-        batches = [(rows, settled(ordered(b, Gains(), self.views), self.views)) for rows, b in self.alignment.batches]
+        """The grades of the first documents of each query, one character each."""
+        batches = [(r.query, settled(ordered(r, Gains(), self.views), self.views)) for r in self.alignment.rankings]
         length = np.zeros(len(self.ids), np.int64)
         for rows, batch in batches:
             length[rows] = np.clip(line.numbers[0], 0, batch.length)
@@ -319,22 +327,22 @@ def _signs(grades: Floats) -> Bytes:
 
 
 def four_decimals(values: Floats) -> list[str]:
-    """Each value as C's %6.4f has it, and a newline."""
+    """Each value in C's format %6.4f, with a newline."""
     if len(values) < FEW:
         return [f"{value:6.4f}\n" for value in values.tolist()]
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = values * 10_000
         nearest = np.rint(scaled)
-        # Near the middle of two texts the rounding of the product could decide between them.
-        sure = (np.abs(scaled - nearest) < 0.499) & (nearest <= 10_000) & ~np.signbit(values)
-    texts = _ten_thousandths()[np.where(sure, nearest, 0).astype(np.int64)]
-    texts[~sure] = [f"{value:6.4f}\n" for value in values[~sure].tolist()]
+        # Near the middle between two texts, the rounding of the product could choose the wrong one.
+        safe = (np.abs(scaled - nearest) < 0.499) & (nearest <= 10_000) & ~np.signbit(values)
+    texts = _ten_thousandths()[np.where(safe, nearest, 0).astype(np.int64)]
+    texts[~safe] = [f"{value:6.4f}\n" for value in values[~safe].tolist()]
     return list(texts)
 
 
 @cache
 def _ten_thousandths() -> npt.NDArray[np.object_]:
-    """The texts of all scores from 0 to 1: to look one up takes a tenth of the time that it takes to make it."""
+    """The texts of all scores from 0 to 1: a lookup takes a tenth of the time of formatting."""
     return np.array([f"{number / 10_000:6.4f}\n" for number in range(10_001)], object)
 
 
@@ -349,9 +357,7 @@ def _zscores(path: str) -> dict[str, Scales]:
                     by_query = scales.setdefault(measure.decode("utf-8", "surrogateescape"), {})
                     by_query[query] = float(mean), float(deviation)
                 except ValueError:
-                    raise InputError(
-                        [f"{path}:{number}: expected query, measure, mean and standard deviation"]
-                    ) from None
+                    raise InputError([f"{path}:{number}: expected 4 columns (query measure mean deviation)"]) from None
     except OSError as error:
         raise InputError([f"{path}: {(error.strerror or str(error)).lower()}"]) from error
     return scales

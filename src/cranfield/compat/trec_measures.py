@@ -1,4 +1,4 @@
-"""trec_eval's measures: their names, parameters and order, and what each is called here."""
+"""The measures of trec_eval: names, parameters, order, and the measure of this package for each."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import SMALLEST
 from cranfield.measures import Measure, parse
 from cranfield.views import Views
+from cranfield.wording import plural
 
 Generation = Literal[9, 10]
-# What a measure's parameters are: none; cut-offs or shares of R, a line for each; numbers; or pairs like 1=3.
+# The parameters of a measure: none; cutoffs or shares of R, one line each; numbers; or pairs such as 1=3.
 Shape = Literal["none", "cuts", "shares", "numbers", "pairs", "text"]
 # How a value is printed: four decimals, a whole number that is summed, a geometric mean, or not over queries at all.
 Style = Literal["value", "count", "geometric", "text"]
@@ -29,15 +30,15 @@ MULTIPLES = tuple(i / 5 for i in range(1, 11))
 
 @dataclass(frozen=True)
 class Kind:
-    """One measure of trec_eval: ``ours`` is its name here, with places for parameters."""
+    """One measure of trec_eval: ``ours`` is a template for the name of our measure."""
 
     ours: str = ""
     shape: Shape = "none"
     defaults: tuple[float, ...] = ()
     style: Style = "value"
     since: Generation = 9
-    relevant: bool = False  # 0 where no document reaches the level, whatever gains there are
-    silent: bool = False  # version 10 gives 0 to a query that is not in the run, whatever an empty ranking scores
+    relevant: bool = False  # 0 if no document reaches the level, whatever the gains
+    silent: bool = False  # version 10 scores a query that is not in the run 0, whatever an empty ranking scores
 
 
 # In the order in which trec_eval prints them.
@@ -92,10 +93,10 @@ NICKNAMES = {
     "official": (*COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
     "set": (*COUNTS, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
 }
-# Those that are only had by their own names.
-APART = ("yaap", "dcg", "ideal_dcg")
+# Measures that no nickname includes.
+BY_NAME_ONLY = ("yaap", "dcg", "ideal_dcg")
 
-# What compares pairs of documents, or the opinions of several assessors.
+# Measures of preferences, or of several assessors.
 PREFERENCES = (
     *(f"prefs_num_prefs_{part}" for part in ("poss", "ful", "ful_ret")),
     *(f"prefs_{kind}{part}" for kind in ("simp", "pair", "avgjg", "avgjg_Rnonrel") for part in ("", "_ret", "_imp")),
@@ -103,33 +104,33 @@ PREFERENCES = (
 )
 
 
-def known(generation: Generation) -> dict[str, Kind]:
+def measures_of_version(generation: Generation) -> dict[str, Kind]:
     """The measures that a version of trec_eval has, in its order."""
     return {name: kind for name, kind in KINDS.items() if kind.since <= generation}
 
 
 def nickname(name: str, generation: Generation) -> Sequence[str]:
-    """The measures that a nickname stands for; nothing if it is none."""
+    """The measures that a nickname stands for; empty if it is not a nickname."""
     if name == "all_trec":
-        return [one for one in known(generation) if one not in APART]
+        return [name for name in measures_of_version(generation) if name not in BY_NAME_ONLY]
     return NICKNAMES.get(name, ())
 
 
 class ParameterError(CranfieldError):
-    """Parameters that a measure of trec_eval cannot take."""
+    """Parameters that a measure of trec_eval does not accept."""
 
     exit_code = 2
 
 
 class CoefficientError(ParameterError):
-    """Too few numbers, or too many: what trec_eval notices only when it computes."""
+    """Too few or too many numbers, which trec_eval notices only when it computes."""
 
     exit_code = 4
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What all measures of one call share."""
+class MeasureOptions:
+    """The options that all measures of one call share."""
 
     generation: Generation = 9
     level: int = 1
@@ -141,81 +142,83 @@ class Setting:
         return "trec9" if self.generation == 9 else "trec10"
 
     def measure(self, text: str) -> Measure:
-        """A measure of ours, seen through this call's views."""
+        """Our measure of this name, with the views of this call."""
         return replace(parse(text), views=self.views)
 
 
 @dataclass(frozen=True)
 class Line:
-    """What is printed in one line: the mean of measures of ours, most often of a single one."""
+    """One line of output: the mean of our measures, usually of one."""
 
     name: str
     kind: Kind
     measures: tuple[Measure, ...] = ()
-    unless: Measure | None = None  # where this is 0, so is the line
+    unless: Measure | None = None  # if this is 0, so is the line
     numbers: tuple[float, ...] = ()
 
     def values(self, values_of: Callable[[Measure], Floats]) -> Floats:
-        """A value for each query, from those of measures; what is undefined here is 0 there."""
+        """A value for each query; undefined values are 0, as in trec_eval."""
         value = reduce(np.add, (np.nan_to_num(values_of(m)) for m in self.measures)) / len(self.measures)
         if self.unless is not None:
             value = np.where(values_of(self.unless) == 0, 0, value)
-        # In trec_eval a geometric mean is made of logarithms, and these are what a query has.
+        # For a geometric mean trec_eval stores the logarithm for each query.
         return np.log(np.maximum(value, SMALLEST)) if self.kind.style == "geometric" else value
 
 
-def lines(name: str, parameters: str, setting: Setting) -> Iterator[Line]:
-    """The lines that a measure of trec_eval prints, for parameters as they are written after its dot."""
+def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]:
+    """The lines that a measure of trec_eval prints; ``parameters`` is the text after its dot."""
     kind = KINDS[name]
     if kind.shape in ("none", "text") or not (parameters or kind.defaults):
-        # As there, parameters of a measure that has none are passed over.
-        yield _line(name, kind, setting, pairs={})
+        # As in trec_eval, parameters of a measure without parameters are ignored.
+        yield _line(name, kind, options, pairs={})
     elif kind.shape == "cuts":
         for x in _distinct(name, _numbers(name, parameters, _whole) if parameters else kind.defaults):
             if x < 1:
-                raise ParameterError(f"{name}: a cut-off is at least 1, not {x:g}")
-            yield _line(f"{name}_{x:.0f}", kind, setting, x=int(x))
+                raise ParameterError(f"{name}: a cutoff must be at least 1, not {x:g}")
+            yield _line(f"{name}_{x:.0f}", kind, options, x=int(x))
     elif kind.shape == "shares":
         for x in _distinct(name, _numbers(name, parameters, float) if parameters else kind.defaults):
-            yield _line(f"{name}_{x:3.2f}", kind, setting, x=x)
+            yield _line(f"{name}_{x:3.2f}", kind, options, x=x)
     elif kind.shape == "pairs":
-        yield _line(f"{name}_{parameters}", kind, setting, pairs=_pairs(name, parameters))
+        yield _line(f"{name}_{parameters}", kind, options, pairs=_pairs(name, parameters))
     else:
         numbers = _numbers(name, parameters, float) if parameters else kind.defaults
-        yield _of_numbers(f"{name}_{parameters}" if parameters else name, name, tuple(numbers), setting)
+        yield _line_of_numbers(f"{name}_{parameters}" if parameters else name, name, tuple(numbers), options)
 
 
-def _line(label: str, kind: Kind, setting: Setting, *, x: float = 0, pairs: dict[str, float] | None = None) -> Line:
+def _line(
+    label: str, kind: Kind, options: MeasureOptions, *, x: float = 0, pairs: dict[str, float] | None = None
+) -> Line:
     if not kind.ours:
         return Line(label, kind)
     given = dict(pairs or {})
     p = given.pop("p", 0.9)
-    text = kind.ours.format(x=x, p=p, level=setting.level, rule=setting.rule, gain=_gain(given))
-    unless = setting.measure(f"NumRel(rel={setting.level})") if kind.relevant else None
-    return Line(label, kind, (setting.measure(text),), unless)
+    text = kind.ours.format(x=x, p=p, level=options.level, rule=options.rule, gain=_gain(given))
+    unless = options.measure(f"NumRel(rel={options.level})") if kind.relevant else None
+    return Line(label, kind, (options.measure(text),), unless)
 
 
-def _of_numbers(label: str, name: str, numbers: tuple[float, ...], setting: Setting) -> Line:
+def _line_of_numbers(label: str, name: str, numbers: tuple[float, ...], options: MeasureOptions) -> Line:
     kind = KINDS[name]
     if name == "relstring":
         return Line(label, kind, numbers=numbers)
     if name == "11pt_avg":
-        texts = [kind.ours.format(x=x, level=setting.level, rule=setting.rule) for x in numbers]
+        texts = [kind.ours.format(x=x, level=options.level, rule=options.rule) for x in numbers]
         if numbers == RECALLS:
-            texts = [f"IPrecAvg(rule='{setting.rule}', rel={setting.level})"]
-        return Line(label, kind, tuple(setting.measure(text) for text in texts))
+            texts = [f"IPrecAvg(rule='{options.rule}', rel={options.level})"]
+        return Line(label, kind, tuple(options.measure(text) for text in texts))
     if len(numbers) != len(kind.defaults):
-        many = f"{len(kind.defaults)} number{'s' * (len(kind.defaults) > 1)}"
+        expected = plural(len(kind.defaults), "number")
         raise CoefficientError(
-            f"{name} takes {many}, not {len(numbers)}", hint=f"as in {name}.{_joined(kind.defaults)}"
+            f"{name} needs {expected}, not {len(numbers)}", hint=f"for example {name}.{_joined(kind.defaults)}"
         )
     if name == "set_F" and numbers[0] == 0:  # F with no weight on recall is precision
-        return Line(label, kind, (setting.measure(f"SetP(rel={setting.level})"),))
+        return Line(label, kind, (options.measure(f"SetP(rel={options.level})"),))
     if name == "set_F" and numbers[0] < 0:
-        raise ParameterError(f"set_F: the weight of recall cannot be negative: {numbers[0]:g}")
+        raise ParameterError(f"set_F: the weight of recall must not be negative, but is {numbers[0]:g}")
     root = math.sqrt(max(numbers[0], 0))  # trec_eval's parameter is the square of beta
     return Line(
-        label, kind, (setting.measure(kind.ours.format(*numbers, root=root, level=setting.level, size=setting.size)),)
+        label, kind, (options.measure(kind.ours.format(*numbers, root=root, level=options.level, size=options.size)),)
     )
 
 
@@ -233,46 +236,46 @@ def _numbers(name: str, parameters: str, read: Callable[[str], float]) -> list[f
         try:
             numbers.append(read(part))
         except (ValueError, OverflowError):
-            raise ParameterError(f"{name}: `{part}` is not a number", hint=f"in `{name}.{parameters}`") from None
+            raise ParameterError(f"`{name}.{parameters}`: `{part}` is not a number") from None
     return numbers
 
 
 def _distinct(name: str, numbers: Sequence[float]) -> list[float]:
     if len(set(numbers)) < len(numbers):
-        raise ParameterError(f"{name}: a cut-off is given twice in {_joined(numbers)}")
+        raise ParameterError(f"`{name}.{_joined(numbers)}`: a cutoff is given twice")
     return sorted(numbers)
 
 
 def _pairs(name: str, parameters: str) -> dict[str, float]:
-    found = {}
+    pairs = {}
     for part in parameters.split(","):
         level, _, number = part.partition("=")
         level = level.strip()
         try:
             if not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
                 raise ValueError
-            found[level] = float(number)
+            pairs[level] = float(number)
         except ValueError:
-            hint = f"as in {name}.p=0.8" if name.startswith("rbp") else f"as in {name}.1=3,2=9"
-            raise ParameterError(f"{name}: `{part}` is not a pair of grade and gain", hint=hint) from None
-    return found
+            hint = f"for example {name}.{'p=0.8' if name.startswith('rbp') else '1=3,2=9'}"
+            raise ParameterError(f"{name}: `{part}` is not a pair grade=gain", hint=hint) from None
+    return pairs
 
 
 def _gain(pairs: dict[str, float]) -> str:
-    """A map as our grammar has it; grades that it leaves out keep their gain."""
+    """The gains in our syntax; grades that are left out keep their gain."""
     if not pairs:
         return "'linear'"
     return repr({float(grade): gain for grade, gain in pairs.items()})
 
 
 def measures_of(lines: Iterable[Line]) -> list[Measure]:
-    """All measures that these lines are made of, each once."""
-    every = (measure for line in lines for measure in (*line.measures, line.unless) if measure is not None)
-    return list(dict.fromkeys(every))
+    """All measures that these lines need, each once."""
+    measures = (measure for line in lines for measure in (*line.measures, line.unless) if measure is not None)
+    return list(dict.fromkeys(measures))
 
 
 def line_values(lines: Sequence[Line], queries: int, values_of: Callable[[Measure], Floats]) -> Floats:
-    """The value of each line for each of so many queries, (line, query); 0 in lines that are text."""
+    """The value of each line for each query, (line, query); 0 in lines of text."""
     values = np.zeros((len(lines), queries))
     for row, line in zip(values, lines, strict=True):
         if line.measures:

@@ -1,5 +1,5 @@
-"""Evaluation where the data are: shards of whole queries in, the library's own functions on each, rows out.
+"""Distributed evaluation: shards of complete queries in, the library's own functions on each shard, rows out.
 
-Nothing below knows that engines exist. Scores of different queries are independent, to the last bit, so that an engine
-has two duties: to bring the rows of a query together, and to add up what comes out.
+The rest of the library does not know about engines. Scores of different queries are independent, so an engine has two
+duties: bring the rows of a query together, and add up the results.
 """

@@ -1,4 +1,4 @@
-"""One record for every ranking: the values of all columns, and what notes are written from; or a fault."""
+"""One record for every ranking: the values of all columns and the numbers for notes, or a fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cranfield.batch import Booleans
 from cranfield.data import Integers, Strings
-from cranfield.errors import CranfieldError, InputError
+from cranfield.errors import CranfieldError, InputError, optional
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.run_notes import (
     documents_read,
@@ -19,22 +19,21 @@ from cranfield.evaluation.run_notes import (
     unknown_tie_effect,
 )
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.formats.optional import optional
 
-# The columns of records, by kind; see `_types`.
+# The columns of records and their types; see `_types`.
 RECORD = {
     "run": "text",
     "query": "text",
     "judged": "flag",
-    "length": "count",  # documents retrieved; -1 where the run does not answer
+    "length": "count",  # documents retrieved; -1 if the run does not have the query
     "value": "numbers",  # by column
-    "worst": "numbers",  # with ties at their worst, where that makes a difference
+    "worst": "numbers",  # by column, with ties at their worst; null if ties do not matter
     "best": "numbers",
-    "error": "numbers",  # of sampled tie orders, where there are any
-    "seen": "numbers",  # judged documents down to each depth
-    "read": "numbers",  # by column that reads: `documents_read`
-    "learnt": "numbers",  # the same without a run: `Reading.learnt`
-    "loose": "flags",  # by column: no bounds (lowest), or open to ties nobody knows how far (value); where any is
+    "error": "numbers",  # by column, of sampled tie orders; null without sampling
+    "seen": "numbers",  # judged documents up to each depth
+    "read": "numbers",  # by content column: `documents_read`
+    "coverage": "numbers",  # by content column, without a run: `Reading.coverage`
+    "unbounded": "flags",  # by column: has no bounds (lowest), or unknown effect of ties (value); null if none
     "fault": "texts",
     "faults": "count",
     "hint": "text",
@@ -43,70 +42,71 @@ RECORD = {
 
 
 def records(plan: Plan, name: str | None, run: RunScores, chosen: Integers) -> Any:
-    """One run's rankings as records; ``chosen`` are the judged queries, and those that nobody judged follow."""
+    """The rankings of a run as records: those of the ``chosen`` judged queries, then those of unjudged queries."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    columns, judged, other = plan.columns, len(run.length), len(run.unjudged_queries)
-    every = np.concatenate([chosen, np.arange(judged, judged + other)])
+    columns, judged, unjudged = plan.columns, len(run.length), len(run.unjudged_queries)
+    queries = np.concatenate([chosen, np.arange(judged, judged + unjudged)])
     table = np.array([run[column].value for column in columns])
     errors = np.array([run[column].error for column in columns])
-    values, scores = table[:, every].T, table[:, :judged]
+    values, scores = table[:, queries].T, table[:, :judged]
     limits = np.broadcast_to(scores, (2, *scores.shape)).copy()
-    loose = np.zeros((len(columns), judged), bool)
+    unbounded = np.zeros((len(columns), judged), bool)
     for m, column in enumerate(columns):
         if limited_by_ties(run, column):
             limits[:, m] = [limit[:judged] for limit in run.tie_limits(column)]
         if column.part == "lowest":
-            loose[m] = ~run[column].hold[:judged]
+            unbounded[m] = ~run[column].hold[:judged]
         elif column.part == "value":
-            loose[m] = unknown_tie_effect(run, column)
-    same = (limits == scores) | (np.isnan(limits) & np.isnan(scores))
-    moved = np.asarray(~same.all(axis=(0, 1)))
+            unbounded[m] = unknown_tie_effect(run, column)
+    unchanged = (limits == scores) | (np.isnan(limits) & np.isnan(scores))
+    changed_by_ties = np.asarray(~unchanged.all(axis=(0, 1)))
     above = judged_above(run, noted_depths(columns))
     names = run.alignment.aligner.judgments.queries.take(chosen)
-    alone = np.zeros(other, bool)
+    unjudged_false = np.zeros(unjudged, bool)
 
-    def numbers(table: npt.NDArray[Any], there: Booleans) -> Any:
-        """A list for each record, (record, number) without gaps; null where it is not there."""
+    def lists(table: npt.NDArray[Any], present: Booleans) -> Any:
+        """The rows of a table as lists; null where not present."""
         width = table.shape[1]
         offsets = pyarrow.array(np.arange(len(table) + 1, dtype=np.int32) * width)
-        return pyarrow.ListArray.from_arrays(offsets, pyarrow.array(table.ravel()), mask=pyarrow.array(~there))
+        return pyarrow.ListArray.from_arrays(offsets, pyarrow.array(table.ravel()), mask=pyarrow.array(~present))
 
-    def below(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.concatenate([table[:, chosen].T, np.zeros((other, len(table)), table.dtype)])
+    def by_query(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A table of columns and judged queries as one row per query, 0 for unjudged queries."""
+        return np.concatenate([table[:, chosen].T, np.zeros((unjudged, len(table)), table.dtype)])
 
-    every_one = np.ones(len(every), bool)
-    more: dict[str, Any] = {}
+    all_queries = np.ones(len(queries), bool)
+    content: dict[str, Any] = {}
     if plan.content_columns:
-        kind, count = ("learnt", _learnt) if name is None else ("read", documents_read)
+        key, count = ("coverage", _coverage) if name is None else ("read", documents_read)
         counts = np.concatenate([count(run, column) for column in plan.content_columns], axis=1)
-        more[kind] = numbers(below(counts.T.astype(np.float64)), every_one)
-    sampled = np.asarray((errors[:, every] > 0).any(axis=0))
-    touched = np.concatenate([moved[chosen], alone])
+        content[key] = lists(by_query(counts.T.astype(np.float64)), all_queries)
+    sampled = np.asarray((errors[:, queries] > 0).any(axis=0))
+    with_limits = np.concatenate([changed_by_ties[chosen], unjudged_false])
     lengths = run.alignment.other_length
     return _batch(
-        len(every),
-        run=pyarrow.array([name] * len(every), pyarrow.string()),
-        query=pyarrow.concat_arrays([texts_of(names), texts_of(run.unjudged_queries)]).cast(pyarrow.string()),
-        judged=pyarrow.array(np.concatenate([np.ones(len(chosen), bool), alone])),
+        len(queries),
+        run=pyarrow.array([name] * len(queries), pyarrow.string()),
+        query=pyarrow.concat_arrays([arrow_strings(names), arrow_strings(run.unjudged_queries)]).cast(pyarrow.string()),
+        judged=pyarrow.array(np.concatenate([np.ones(len(chosen), bool), unjudged_false])),
         length=pyarrow.array(np.concatenate([run.length[chosen], lengths])),
-        value=numbers(values, every_one),
-        worst=numbers(below(limits[0]), touched),
-        best=numbers(below(limits[1]), touched),
-        error=numbers(errors[:, every].T, sampled),
-        seen=numbers(below(above), every_one),
-        **more,
-        loose=numbers(below(loose), np.concatenate([loose[:, chosen].any(axis=0), alone])),
+        value=lists(values, all_queries),
+        worst=lists(by_query(limits[0]), with_limits),
+        best=lists(by_query(limits[1]), with_limits),
+        error=lists(errors[:, queries].T, sampled),
+        seen=lists(by_query(above), all_queries),
+        **content,
+        unbounded=lists(by_query(unbounded), np.concatenate([unbounded[:, chosen].any(axis=0), unjudged_false])),
     )
 
 
-def _learnt(run: RunScores, column: Column) -> Integers:
-    """`Reading.learnt` for what a column asks."""
+def _coverage(run: RunScores, column: Column) -> Integers:
+    """`Reading.coverage` for the measure of a column."""
     reading, chosen = run.alignments[column.alignment].aligner.reading, column.measure.chosen
     assert reading is not None
-    return reading.learnt((chosen["rel"], chosen["whole"]), chosen["mu"])
+    return reading.coverage((chosen["rel"], chosen["whole"]), chosen["mu"])
 
 
-def fault(error: CranfieldError) -> Any:
+def fault_record(error: CranfieldError) -> Any:
     """An error as a record."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     faults = list(error.faults) if isinstance(error, InputError) else [error.message]
@@ -123,7 +123,7 @@ def fault(error: CranfieldError) -> Any:
 def _batch(count: int, **columns: Any) -> Any:
     pyarrow = optional("pyarrow", "an engine", "arrow")
     types = _types(pyarrow)
-    arrays = [columns.get(name, pyarrow.nulls(count, types[kind])) for name, kind in RECORD.items()]
+    arrays = [columns.get(name, pyarrow.nulls(count, types[type_name])) for name, type_name in RECORD.items()]
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(RECORD))
 
 
@@ -138,7 +138,7 @@ def _types(pyarrow: Any) -> dict[str, Any]:
     }
 
 
-def texts_of(strings: Strings) -> Any:
+def arrow_strings(strings: Strings) -> Any:
     """Ids as an Arrow array, without copying."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     offsets = np.ascontiguousarray(strings.offsets, np.int64)

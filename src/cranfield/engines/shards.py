@@ -1,8 +1,8 @@
-"""A shard of whole queries, scored: Arrow rows in, one record for every ranking out.
+"""Scores of a shard of complete queries: Arrow rows in, one record for every ranking out.
 
-A record has the values of all columns for one run and query, and what notes are written from. Records without a run
-are what a run scores that does not answer the query. Bad input becomes a record too, not an exception: an
-engine would try the task again, and would bury the message.
+A record has the values of all columns for one run and query, and the numbers for notes. Records without a run have the
+scores of a run that does not have the query. Faulty input becomes a record and not an exception: an engine would retry
+the task, and would hide the message.
 """
 
 from __future__ import annotations
@@ -14,104 +14,107 @@ from typing import Any
 import numpy as np
 
 from cranfield.alignment import AlignedRun
-from cranfield.content.artifact import AGAIN
+from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Integers, Intents, Judgments, Labels, Run, Strings, Table
-from cranfield.engines.records import fault, records, texts_of
-from cranfield.errors import CranfieldError, InputError
+from cranfield.engines.records import arrow_strings, fault_record, records
+from cranfield.errors import CranfieldError, InputError, optional
 from cranfield.evaluation.columns import Plan
 from cranfield.evaluation.reader import RunReader
-from cranfield.formats.faults import Place, shown
-from cranfield.formats.optional import optional
-from cranfield.formats.tables import ArrowFrame, qrels_table, run_table
+from cranfield.io.faults import Location, quotable
+from cranfield.io.tables import ArrowFrame, qrels_table, run_table
 from cranfield.nil import with_nil
 
-# Rows that are scored together: enough to make calls of Python few, and few enough to hold.
+# Rows that are scored together: a compromise between the number of Python calls and memory.
 ROWS = 1 << 19
 
-# A ranking's key: of the query but for the last bits, which are the run's, or 0 for judgments. Rows sorted by it
-# have whole rankings together, a query's judgments before them. Keys may collide: ids are compared in any case.
+# The key of a row: a hash of the query, with the last bits for the run, or 0 for judgments. Sorted by key, the rows of
+# a ranking are together, after the judgments of the query. Keys may collide, so ids are compared as well.
 RUN_BITS = 24
 RUN_MASK = (1 << RUN_BITS) - 1
 
-ROLES = {role: role for role in ("query", "document", "score")}
-RANKED = {**ROLES, "rank": "rank"}
-JUDGED = {"query": "query", "document": "document", "grade": "score", "iteration": "iteration"}
+RUN_ROLES = {role: role for role in ("query", "document", "score")}
+RANKED_ROLES = {**RUN_ROLES, "rank": "rank"}
+QRELS_ROLES = {"query": "query", "document": "document", "grade": "score", "iteration": "iteration"}
 
 Weights = Mapping[str, Mapping[str, float]]  # of subtopics, by query
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every shard is told: the plan, what only all judgments together tell, and what columns are called."""
+    """What every task needs: the plan, facts about all judgments, and the names of columns."""
 
     plan: Plan
     name: str  # of the judgments
-    top: float  # the highest grade of all
-    subtopics: bool  # whether iterations are that
+    top_grade: float  # the highest of all judgments
+    subtopics: bool  # whether iterations are subtopics
     run_columns: Mapping[str, str] = field(default_factory=dict)
     qrels_columns: Mapping[str, str] = field(default_factory=dict)
-    corpus: Any = None  # for measures that read: its ``value`` is a `Corpus`
-    corpus_from: str = ""  # the file that it is, which may have been made without documents that are needed
-    weights: Weights = field(default_factory=dict)  # where judgments do not come with theirs
+    corpus: Any = None  # for content measures: its ``value`` is a `Corpus`
+    corpus_file: str = ""  # its file, which may have been built without some needed documents
+    weights: Weights = field(default_factory=dict)  # if the judgments do not have weights
 
     def reader(self, judgments: Judgments) -> RunReader:
-        """Judgments of a shard, ready to meet its rankings."""
-        rows = None
+        """A reader of the rankings of a shard."""
+        nil_rows = None
         if self.plan.policy.nil is not None:
-            judgments, rows = with_nil(judgments, self.plan.policy.nil, self.top)
+            judgments, nil_rows = with_nil(judgments, self.plan.policy.nil, self.top_grade)
         corpus = self.corpus.value if self.plan.content_columns else None
-        return RunReader(judgments, self.plan.columns, self.plan.policy, nil=rows, top_grade=self.top, corpus=corpus)
+        return RunReader(
+            judgments, self.plan.columns, self.plan.policy, nil=nil_rows, top_grade=self.top_grade, corpus=corpus
+        )
 
     def run(self, name: str | None, rows: Any) -> Run:
-        """The rows of a run that are in a shard."""
+        """The run of these rows."""
         if name is None:
-            raise _nameless(self, rows)
-        scored_by = self.run_columns.get("score", self.run_columns.get("rank", ""))
-        place = Place(shown(name), "run", "entry", scored_by)
+            raise _unnamed_run_error(self, rows)
+        score_column = self.run_columns.get("score", self.run_columns.get("rank", ""))
+        location = Location(quotable(name), "run", "entry", score_column)
         if "row" in rows.schema.names:
-            _in_order(self, place, rows)
-        frame, told = _called(rows, RANKED if "rank" in rows.schema.names else ROLES, self.run_columns)
-        return Run(name, run_table(frame, told, place), place.name)
+            _check_order(self, location.source_name, rows)
+        roles = RANKED_ROLES if "rank" in rows.schema.names else RUN_ROLES
+        frame, columns = _with_user_names(rows, roles, self.run_columns)
+        return Run(name, run_table(frame, columns, location), location.source_name)
 
-    def told(self, place: str, documents: Mapping[str, Iterable[str]]) -> None:
-        """An error where the corpus was made without some of these documents, given by query."""
-        if not self.corpus_from:
+    def check_documents(self, source_name: str, documents: Mapping[str, Iterable[str]]) -> None:
+        """Raise if the corpus was built without some of these documents, given by query."""
+        if not self.corpus_file:
             return
-        lacking = {query: self.corpus.value.lacking(names) for query, names in documents.items()}
+        unknown = {query: self.corpus.value.not_requested(names) for query, names in documents.items()}
         faults = [
-            f"{place}: query `{shown(query)}`, document `{shown(name)}`: {self.corpus_from} was made without it"
-            for query, names in lacking.items()
+            f"{source_name}: query `{quotable(query)}`, document `{quotable(name)}`: "
+            f"{self.corpus_file} was built without it"
+            for query, names in unknown.items()
             for name in sorted(names)
         ]
         if faults:
-            raise InputError(faults, hint=AGAIN.format(self.corpus_from))
+            raise InputError(faults, hint=REBUILD_HINT.format(self.corpus_file))
 
     def judgments(self, rows: Any) -> Judgments:
         """Judgments from rows of a shard."""
-        place = Place(self.name, "qrels", "entry", self.qrels_columns.get("grade", ""))
+        location = Location(self.name, "qrels", "entry", self.qrels_columns.get("grade", ""))
         if not rows.num_rows:
-            nothing = Strings.of([])
-            return Judgments(self.name, nothing, np.zeros(1, np.int64), nothing, np.zeros(0))
-        columns = JUDGED if self.subtopics else {r: c for r, c in JUDGED.items() if r != "iteration"}
-        frame, told = _called(rows, columns, self.qrels_columns)
-        found = qrels_table(frame, told, self.name, place, subtopics=self.subtopics)
-        return replace(found, intents=self._intents(found)) if self.weights else found
+            empty = Strings.of([])
+            return Judgments(self.name, empty, np.zeros(1, np.int64), empty, np.zeros(0))
+        roles = {role: name for role, name in QRELS_ROLES.items() if self.subtopics or role != "iteration"}
+        frame, columns = _with_user_names(rows, roles, self.qrels_columns)
+        judgments = qrels_table(frame, columns, self.name, location, subtopics=self.subtopics)
+        return replace(judgments, intents=self._intents(judgments)) if self.weights else judgments
 
     def _intents(self, judgments: Judgments) -> Intents | None:
         if judgments.labels is None:
             return None
-        place = {subtopic: code for code, subtopic in enumerate(judgments.labels.names)}
-        found = [
-            (row, place[subtopic], weight)
+        code = {subtopic: number for number, subtopic in enumerate(judgments.labels.names)}
+        rows = [
+            (row, code[subtopic], weight)
             for row, query in enumerate(judgments.queries)
             for subtopic, weight in self.weights.get(query, {}).items()
         ]
-        query, subtopic, weight = (np.array(part) for part in zip(*found, strict=True)) if found else [np.zeros(0)] * 3
+        query, subtopic, weight = (np.array(part) for part in zip(*rows, strict=True)) if rows else [np.zeros(0)] * 3
         return Intents(query.astype(np.int64), subtopic.astype(np.int64), weight)
 
 
-def whole(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:
-    """Batches sorted by key as tables of about so many rows, cut only where a key ends."""
+def whole_keys(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:
+    """Batches sorted by key as tables of about ``rows`` rows; the rows of a key stay together."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     held: list[Any] = []
     count, last = 0, 0
@@ -132,55 +135,55 @@ def whole(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:
 
 
 def with_all_judgments(job: Job, judgments: Judgments, batches: Iterable[Any]) -> Iterator[Any]:
-    """Records of sorted rankings, where every task has all judgments."""
+    """Records of sorted rankings, if every task has all judgments."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    names = texts_of(judgments.queries)
-    for rows in whole(batches):
-        asked = rows.column("query").cast(pyarrow.large_string()).unique()
-        known = pyarrow.compute.is_in(names, value_set=asked).to_numpy(zero_copy_only=False)
-        yield from answers(job, some_of(judgments, np.flatnonzero(known)), rows)
+    names = arrow_strings(judgments.queries)
+    for rows in whole_keys(batches):
+        queries = rows.column("query").cast(pyarrow.large_string()).unique()
+        in_shard = pyarrow.compute.is_in(names, value_set=queries).to_numpy(zero_copy_only=False)
+        yield from ranking_records(job, select_queries(judgments, np.flatnonzero(in_shard)), rows)
 
 
 def with_own_judgments(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
-    """Records of sorted judgments and rankings, where those of a query come in one stream."""
+    """Records of sorted judgments and rankings, if the judgments of a query come in the same stream."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     carried = None
-    for rows in whole(batches):
+    for rows in whole_keys(batches):
         keys = rows.column("key").to_numpy()
         judged = (keys & RUN_MASK) == 0
-        fresh = rows.filter(pyarrow.array(judged))
-        known = fresh if carried is None else pyarrow.concat_tables([carried, fresh])
+        new = rows.filter(pyarrow.array(judged))
+        available = new if carried is None else pyarrow.concat_tables([carried, new])
         try:
-            judgments = job.judgments(known)
-            if fresh.num_rows:
-                yield from silence(job, judgments if carried is None else job.judgments(fresh))
+            judgments = job.judgments(available)
+            if new.num_rows:
+                yield from empty_records(job, judgments if carried is None else job.judgments(new))
         except CranfieldError as error:
-            yield fault(error)
+            yield fault_record(error)
             carried = None
             continue
-        # Most often all of a shard that is cut inside a query are rankings, and then they are not copied.
-        yield from answers(job, judgments, rows.filter(pyarrow.array(~judged)) if judged.any() else rows)
-        # The next rows may be another run's for the same query.
-        last = known.column("key").to_numpy() >> RUN_BITS == keys[-1] >> RUN_BITS
-        carried = known.filter(pyarrow.array(last))
+        # A table that begins inside a query often has rankings only; they are not copied then.
+        yield from ranking_records(job, judgments, rows.filter(pyarrow.array(~judged)) if judged.any() else rows)
+        # The next rows may be of another run for the same query.
+        last = available.column("key").to_numpy() >> RUN_BITS == keys[-1] >> RUN_BITS
+        carried = available.filter(pyarrow.array(last))
 
 
-def some_of(judgments: Judgments, queries: Integers) -> Judgments:
-    """The judgments of some of the queries."""
+def select_queries(judgments: Judgments, queries: Integers) -> Judgments:
+    """The judgments of these queries."""
     counts = np.diff(judgments.begin)[queries]
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     rows = np.arange(begin[-1]) + np.repeat(judgments.begin[queries] - begin[:-1], counts)
     labels, intents = judgments.labels, judgments.intents
     if labels is not None:
-        place = np.full(len(judgments.documents), -1)
-        place[rows] = np.arange(len(rows))
-        kept = place[labels.document] >= 0
-        labels = Labels(place[labels.document[kept]], labels.subtopic[kept], labels.grade[kept], labels.names)
+        new_row = np.full(len(judgments.documents), -1)
+        new_row[rows] = np.arange(len(rows))
+        kept = new_row[labels.document] >= 0
+        labels = Labels(new_row[labels.document[kept]], labels.subtopic[kept], labels.grade[kept], labels.names)
     if intents is not None:
-        place = np.full(len(judgments.queries), -1)
-        place[queries] = np.arange(len(queries))
-        kept = place[intents.query] >= 0
-        intents = Intents(place[intents.query[kept]], intents.subtopic[kept], intents.weight[kept])
+        new_query = np.full(len(judgments.queries), -1)
+        new_query[queries] = np.arange(len(queries))
+        kept = new_query[intents.query] >= 0
+        intents = Intents(new_query[intents.query[kept]], intents.subtopic[kept], intents.weight[kept])
     return replace(
         judgments,
         queries=judgments.queries.take(queries),
@@ -192,52 +195,54 @@ def some_of(judgments: Judgments, queries: Integers) -> Judgments:
     )
 
 
-def answers(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
-    """A record for every ranking among the rows of a shard, run by run."""
+def ranking_records(job: Job, judgments: Judgments, rows: Any) -> Iterator[Any]:
+    """A record for every ranking in the rows of a shard, run by run."""
     reader: RunReader | None = None
-    read: list[tuple[str | None, AlignedRun | CranfieldError]] = []
+    results: list[tuple[str | None, AlignedRun | CranfieldError]] = []
     for name, part in by_run(rows):
         try:
             run = job.run(name, part)
             reader = reader or job.reader(judgments)
             aligned = reader.read(run)
-            job.told(run.place, reader.documents_read(aligned) if job.plan.content_columns else {})
-            read.append((name, aligned))
+            job.check_documents(run.source_name, reader.documents_read(aligned) if job.plan.content_columns else {})
+            results.append((name, aligned))
         except CranfieldError as error:
-            read.append((name, error))
+            results.append((name, error))
     content = None
     if job.plan.content_columns and reader is not None:
-        content = reader.content_aligner([run for _, run in read if isinstance(run, AlignedRun)])
-    for name, result in read:
+        content = reader.content_aligner([run for _, run in results if isinstance(run, AlignedRun)])
+    for name, result in results:
         if isinstance(result, CranfieldError):
-            yield fault(result)
+            yield fault_record(result)
             continue
         assert reader is not None
         try:
             scores = reader.run_scores(result, content)
             yield records(job.plan, name, scores, np.flatnonzero(scores.length >= 0))
         except CranfieldError as error:
-            yield fault(error)
+            yield fault_record(error)
 
 
-def silence(job: Job, judgments: Judgments) -> Iterator[Any]:
-    """A record without a run for every judged query: what nobody's answer to it scores."""
-    nothing = Strings.of([])
-    run = Run("", Table(nothing, nothing, np.zeros(0)))
+def empty_records(job: Job, judgments: Judgments) -> Iterator[Any]:
+    """A record without a run for every judged query: the scores of a run that does not have the query."""
+    empty = Strings.of([])
+    run = Run("", Table(empty, empty, np.zeros(0)))
     try:
         if job.plan.content_columns:
             begin, names = judgments.begin.tolist(), list(judgments.documents)
-            job.told(job.name, {query: names[begin[q] : begin[q + 1]] for q, query in enumerate(judgments.queries)})
+            job.check_documents(
+                job.name, {query: names[begin[q] : begin[q + 1]] for q, query in enumerate(judgments.queries)}
+            )
         reader = job.reader(judgments)
         aligned = reader.read(run)
         content = reader.content_aligner([aligned]) if job.plan.content_columns else None
         yield records(job.plan, None, reader.run_scores(aligned, content), np.arange(len(judgments.queries)))
     except CranfieldError as error:
-        yield fault(error)
+        yield fault_record(error)
 
 
 def by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
-    """The rows of each run, in the order in which they came."""
+    """The rows of each run, in input order."""
     if not rows.num_rows:
         return
     coded = rows.column("run").combine_chunks().dictionary_encode()
@@ -254,40 +259,45 @@ def by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
             yield name, taken.slice(begin, end - begin)
 
 
-def _called(rows: Any, columns: Mapping[str, str], names: Mapping[str, str]) -> tuple[ArrowFrame, Mapping[str, str]]:
-    """The columns by the names that somebody gave them, so that messages have these."""
-    told = {role: names.get(role, role) for role in columns}
-    if len(set(told.values())) < len(told):  # one column for two roles, or for one and none
-        told = {role: role for role in columns}
-    return ArrowFrame(rows.select(list(columns.values())).rename_columns(list(told.values()))), told
+def _with_user_names(
+    rows: Any, roles: Mapping[str, str], names: Mapping[str, str]
+) -> tuple[ArrowFrame, Mapping[str, str]]:
+    """The columns under the names that the user gave them, for messages; and these names by role."""
+    user_names = {role: names.get(role, role) for role in roles}
+    if len(set(user_names.values())) < len(user_names):  # a column has two roles, or the name of another role
+        user_names = {role: role for role in roles}
+    frame = rows.select(list(roles.values())).rename_columns(list(user_names.values()))
+    return ArrowFrame(frame), user_names
 
 
-def _in_order(job: Job, place: Place, rows: Any) -> None:
-    """An error where numbers that are to order documents do not: ``rows`` are sorted by them within a query."""
+def _check_order(job: Job, source_name: str, rows: Any) -> None:
+    """Raise if the numbers that order documents are missing or repeated; ``rows`` are sorted by them within a query."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     compute = optional("pyarrow.compute", "an engine", "arrow")
     row, query = rows.column("row").combine_chunks(), rows.column("query").combine_chunks()
-    void = compute.is_null(row, nan_is_null=True).to_numpy(zero_copy_only=False)
-    again = np.zeros(len(row), bool)
+    missing = compute.is_null(row, nan_is_null=True).to_numpy(zero_copy_only=False)
+    repeated = np.zeros(len(row), bool)
     if len(row) > 1:
         same = (compute.equal(column.slice(1), column.slice(0, len(row) - 1)) for column in (row, query))
-        again[1:] = compute.and_(*(compute.fill_null(one, False) for one in same)).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(void | again)
-    if not len(wrong):
+        repeated[1:] = compute.and_(*(compute.fill_null(equal, False) for equal in same)).to_numpy(zero_copy_only=False)
+    faulty = np.flatnonzero(missing | repeated)
+    if not len(faulty):
         return
-    first = rows.select(["query", "document", "row"]).take(pyarrow.array(wrong[: InputError.SHOWN])).to_pylist()
-    column = shown(job.run_columns.get("row", "row"))
+    first = rows.select(["query", "document", "row"]).take(pyarrow.array(faulty[: InputError.SHOWN])).to_pylist()
+    column = quotable(job.run_columns.get("row", "row"))
     sentences = []
-    for at, one in zip(wrong, first, strict=False):
-        where = ", ".join(f"{role} `{shown(one[role])}`" for role in ("query", "document") if one[role] is not None)
-        what = "is no number" if void[at] else f"is {one['row']}, as that of another document"
-        sentences.append(f"{place.name}: {where}: the row in column `{column}` {what}")
-    raise InputError(sentences, total=len(wrong), hint="it is to say in which order documents were given")
+    for index, cells in zip(faulty, first, strict=False):
+        ids = [f"{role} `{quotable(cells[role])}`" for role in ("query", "document") if cells[role] is not None]
+        problem = "is not a number" if missing[index] else f"is {cells['row']}, as for another document"
+        sentences.append(f"{source_name}: {', '.join(ids)}: the row in column `{column}` {problem}")
+    raise InputError(sentences, total=len(faulty), hint="the rows must number the documents in input order")
 
 
-def _nameless(job: Job, rows: Any) -> InputError:
+def _unnamed_run_error(job: Job, rows: Any) -> InputError:
     column = job.run_columns.get("run", "run")
     queries = rows.column("query").slice(0, InputError.SHOWN).to_pylist()
-    where = ("" if query is None else f"query `{shown(query)}`: " for query in queries)
-    sentences = [f"runs: {there}a run must have a name, found null in column `{shown(column)}`" for there in where]
+    prefixes = ("" if query is None else f"query `{quotable(query)}`: " for query in queries)
+    sentences = [
+        f"runs: {prefix}a run must have a name, found null in column `{quotable(column)}`" for prefix in prefixes
+    ]
     return InputError(sentences, total=rows.num_rows)

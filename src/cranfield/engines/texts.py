@@ -1,8 +1,8 @@
-"""Texts of a collection, counted: Arrow rows in; out come terms with their frequencies, and documents with their terms.
+"""Word counts of a collection: Arrow rows in; terms with frequencies and documents with their terms out.
 
-A row in has an id, whether the document matters (``kept``), and its texts. Records out are of one kind each: a term and
-how often it occurred in the texts of a task; a document that matters, with its terms; how many texts there were; or
-what was wrong with one. Frequencies and numbers of texts are added up by the engine.
+An input row has an id, whether the words of the document are kept (``kept``), and its texts. An output record is one
+of: a term and its frequency in the texts of a task; a kept document with its terms; the number of texts; a fault. The
+engine adds up frequencies and numbers of texts.
 """
 
 from __future__ import annotations
@@ -13,42 +13,41 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.content.counting import Kept, Words
-from cranfield.content.documents import Documents, joined
-from cranfield.content.settings import Settings
+from cranfield.corpus.counting import KeptDocuments, WordCounter
+from cranfield.corpus.settings import Settings
 from cranfield.data import Strings
-from cranfield.formats.faults import shown
-from cranfield.formats.optional import optional
-from cranfield.formats.tables import strings_of
+from cranfield.errors import optional
+from cranfield.io.documents import Documents, join_text_columns
+from cranfield.io.faults import quotable
+from cranfield.io.tables import arrow_binary, strings_of
 
-# A task tells what it has counted after so many bytes of text, or words of documents that matter: so what it holds
-# does not grow with its share of the collection.
-BYTES, KEPT = 1 << 28, 1 << 22
+# A task returns its counts after this many bytes of text, or terms of kept documents, so that its memory is limited.
+MAX_BYTES, MAX_KEPT_TERMS = 1 << 28, 1 << 22
 
 RECORD = {
     "term": "bytes",
     "count": "count",
-    "kept": "flag",  # whether a document that matters has the term
+    "kept": "flag",  # whether a kept document has the term
     "document": "bytes",
     "digest": "bytes",  # of its text
     "terms": "list of bytes",
     "counts": "list of counts",
     "size": "count",  # texts
-    "empty": "count",  # of which had no words
+    "empty": "count",  # texts without words
     "fault": "text",
 }
 
 
 @dataclass(frozen=True)
-class Counting:
-    """What every task is told: what is a word, and what the columns are called that hold ids and texts."""
+class WordCountTask:
+    """Counts the words of batches of rows; ``id`` and ``texts`` are the users' names of the columns."""
 
     settings: Settings
     id: str
     texts: Sequence[str]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        words, kept, read = Words(self.settings), list[Kept](), 0
+        counter, kept, bytes_read = WordCounter(self.settings), list[KeptDocuments](), 0
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -58,77 +57,76 @@ class Counting:
                 continue
             documents = _documents(batch)
             rows = np.flatnonzero(batch.column("kept").to_numpy(zero_copy_only=False))
-            kept.append(words.keep(documents, rows))
-            read += int(documents.offsets[-1] - documents.offsets[0])
-            if read >= BYTES or sum(len(some.word) for some in kept) >= KEPT:
-                yield from _told(self.settings, words, kept)
-                words, kept, read = Words(self.settings), [], 0
-        yield from _told(self.settings, words, kept)
+            kept.append(counter.count_rows(documents, rows))
+            bytes_read += int(documents.offsets[-1] - documents.offsets[0])
+            if bytes_read >= MAX_BYTES or sum(len(block.word) for block in kept) >= MAX_KEPT_TERMS:
+                yield from _count_records(self.settings, counter, kept)
+                counter, kept, bytes_read = WordCounter(self.settings), [], 0
+        yield from _count_records(self.settings, counter, kept)
 
     def _faults(self, batch: Any) -> list[str]:
-        """What is wrong with rows, a sentence each."""
+        """The faults of rows, one sentence each."""
         compute = optional("pyarrow.compute", "an engine", "arrow")
         ids, *texts = (batch.column(name).cast("binary") for name in ("id", *batch.schema.names[2:]))
-        nameless = compute.fill_null(compute.equal(compute.binary_length(ids), 0), True)
-        silent = texts[0].is_null()
+        without_id = compute.fill_null(compute.equal(compute.binary_length(ids), 0), True)
+        without_text = texts[0].is_null()
         for column in texts[1:]:
-            silent = compute.and_(silent, column.is_null())
-        found = []
-        for row in compute.indices_nonzero(nameless).to_pylist():
+            without_text = compute.and_(without_text, column.is_null())
+        faults = []
+        for row in compute.indices_nonzero(without_id).to_pylist():
             begins = next((text for column in texts if (text := column[row].as_py())), b"")[:40]
-            what = "null" if ids[row].as_py() is None else "nothing"
-            found.append(
-                f"texts: a document must have an id, found {what} in column `{shown(self.id)}`; "
-                f"its text begins `{shown(begins.decode('utf-8', 'replace'))}`"
+            value = "null" if ids[row].as_py() is None else "an empty id"
+            faults.append(
+                f"texts: a document must have an id, found {value} in column `{quotable(self.id)}`; "
+                f"the text begins with `{quotable(begins.decode('utf-8', 'replace'))}`"
             )
-        where = "column" if len(self.texts) == 1 else "columns"
-        columns = ", ".join(f"`{shown(name)}`" for name in self.texts)
-        for row in compute.indices_nonzero(compute.and_not(silent, nameless)).to_pylist():
-            name = shown(ids[row].as_py().decode("utf-8", "replace"))
-            found.append(f"texts: document `{name}`: there is no text, but null in {where} {columns}")
-        return found
+        where, contain = ("column", "contains") if len(self.texts) == 1 else ("columns", "contain")
+        columns = ", ".join(f"`{quotable(name)}`" for name in self.texts)
+        for row in compute.indices_nonzero(compute.and_not(without_text, without_id)).to_pylist():
+            name = quotable(ids[row].as_py().decode("utf-8", "replace"))
+            faults.append(f"texts: document `{name}`: there is no text; {where} {columns} {contain} null")
+        return faults
 
 
 def _documents(batch: Any) -> Documents:
-    """The rows as documents that the native core counts in one call."""
+    """The rows as documents."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    texts = joined([batch.column(name) for name in batch.schema.names[2:]])
+    texts = join_text_columns([batch.column(name) for name in batch.schema.names[2:]])
     names: Any = strings_of(batch.column("id").cast(pyarrow.large_binary()))
     return Documents(range(batch.num_rows), names, texts.offsets, texts.data)
 
 
-def _told(settings: Settings, words: Words, kept: Sequence[Kept]) -> Iterator[Any]:
-    """What was counted so far, as records."""
-    pair, counts = words.core.columns()
-    spelled = settings.terms(Strings(*pair))
-    terms, there = Strings.of(spelled), np.array([bool(term) for term in spelled], bool)
-    used = np.zeros(len(there), bool)
-    for some in kept:
-        used[some.word] = True
-    yield _batch(1, size=[sum(some.size for some in kept)], empty=[sum(some.empty for some in kept)])
-    said = np.flatnonzero(there)
-    if len(said):
-        yield _batch(len(said), term=_binary(terms.take(said)), count=counts[said], kept=used[said])
-    for some in kept:
-        if some.names:
-            here = there[some.word]
-            begin = np.concatenate([[0], np.cumsum(here)])[some.begin]
+def _count_records(settings: Settings, counter: WordCounter, kept: Sequence[KeptDocuments]) -> Iterator[Any]:
+    """The counts so far, as records."""
+    words, counts = counter.core.columns()
+    term_of_word = settings.terms(Strings(*words))
+    terms, is_term = Strings.of(term_of_word), np.array([bool(term) for term in term_of_word], bool)
+    in_kept = np.zeros(len(is_term), bool)
+    for block in kept:
+        in_kept[block.word] = True
+    yield _batch(1, size=[sum(block.size for block in kept)], empty=[sum(block.empty for block in kept)])
+    rows = np.flatnonzero(is_term)
+    if len(rows):
+        yield _batch(len(rows), term=_binary(terms.take(rows)), count=counts[rows], kept=in_kept[rows])
+    for block in kept:
+        if block.names:
+            with_term = is_term[block.word]
+            begin = np.concatenate([[0], np.cumsum(with_term)])[block.begin]
             yield _batch(
-                len(some.names),
-                document=_binary(Strings.of(some.names)),
-                digest=some.digests,
-                terms=_listed(begin, _binary(terms.take(some.word[here]))),
-                counts=_listed(begin, some.count[here]),
+                len(block.names),
+                document=_binary(Strings.of(block.names)),
+                digest=block.digests,
+                terms=_lists(begin, _binary(terms.take(block.word[with_term]))),
+                counts=_lists(begin, block.count[with_term]),
             )
 
 
 def _binary(strings: Strings) -> Any:
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    buffers = [None, pyarrow.py_buffer(strings.offsets), pyarrow.py_buffer(strings.data)]
-    return pyarrow.Array.from_buffers(pyarrow.large_binary(), len(strings), buffers).cast(pyarrow.binary())
+    return arrow_binary(strings).cast(pyarrow.binary())
 
 
-def _listed(begin: Any, values: Any) -> Any:
+def _lists(begin: Any, values: Any) -> Any:
     pyarrow = optional("pyarrow", "an engine", "arrow")
     return pyarrow.ListArray.from_arrays(pyarrow.array(begin, pyarrow.int32()), values)
 
@@ -144,7 +142,7 @@ def _batch(rows: int, **columns: Any) -> Any:
         "list of counts": pyarrow.list_(pyarrow.int64()),
     }
     arrays = [
-        pyarrow.array(columns[name], types[kind]) if name in columns else pyarrow.nulls(rows, types[kind])
-        for name, kind in RECORD.items()
+        pyarrow.array(columns[name], types[type_name]) if name in columns else pyarrow.nulls(rows, types[type_name])
+        for name, type_name in RECORD.items()
     ]
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(RECORD))

@@ -1,6 +1,6 @@
-"""What records add up to, exactly: the same means whichever records came together, and in whichever order.
+"""Exact sums over records: the means do not depend on the order of records, or on how they are distributed.
 
-A sum of floats is kept as a few floats that add up to it without error; only the end result is rounded.
+A sum of floats is kept as a few floats that add up to it without error; only the final result is rounded.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats
+from cranfield.errors import optional
 from cranfield.evaluation.columns import Aggregate, Plan
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.run_notes import Figures, noted_depths
 from cranfield.evaluation.scores import SMALLEST, averaged
-from cranfield.formats.optional import optional
 
-FIRST = 5  # names that notes give
+MAX_NAMES = 5  # queries that a note names
 
 
-def exactly(values: Sequence[float]) -> list[float]:
-    """A few floats whose sum is, without rounding, that of the values.
+def exact_parts(values: Sequence[float]) -> list[float]:
+    """A few floats whose sum is the exact sum of the values.
 
-    >>> exactly([1e100, 1.0, -1e100, 1e-3])
+    >>> exact_parts([1e100, 1.0, -1e100, 1e-3])
     [1.001, 1.1015494072452725e-16]
     """
     parts: list[float] = []
@@ -43,106 +43,106 @@ def exactly(values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Total:
-    """Values added up: how many there are, and their sum in parts."""
+    """A count of values, and the parts of their exact sum."""
 
     count: int = 0
     parts: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, values: Floats, kind: Aggregate) -> Total:
-        """The values that are defined, as their aggregate adds them up."""
-        known = values[~np.isnan(values)]
-        added = np.log(np.maximum(known, SMALLEST)) if kind == "geometric" else known
-        return cls(len(known), tuple(exactly(added.tolist())))
+    def of(cls, values: Floats, aggregate: Aggregate) -> Total:
+        """The defined values; their logarithms for a geometric mean."""
+        defined = values[~np.isnan(values)]
+        terms = np.log(np.maximum(defined, SMALLEST)) if aggregate == "geometric" else defined
+        return cls(len(defined), tuple(exact_parts(terms.tolist())))
 
     def __add__(self, other: Total) -> Total:
-        return Total(self.count + other.count, tuple(exactly([*self.parts, *other.parts])))
+        return Total(self.count + other.count, tuple(exact_parts([*self.parts, *other.parts])))
 
-    def mean(self, counted: int, kind: Aggregate, undefined: Undefined) -> float:
-        """The aggregate of so many queries, those without a value treated as the policy says."""
-        instead = {"zero": 0.0, "one": 1.0}.get(undefined)
+    def mean(self, counted: int, aggregate: Aggregate, undefined: Undefined) -> float:
+        """The aggregate of ``counted`` queries; the policy decides the value of undefined ones."""
+        substitute = {"zero": 0.0, "one": 1.0}.get(undefined)
         count, parts = self.count, self.parts
-        if instead is not None:
-            worth = math.log(max(instead, SMALLEST)) if kind == "geometric" else instead
-            count, parts = counted, (*parts, worth * (counted - self.count))
-        return averaged(math.fsum(parts), count, kind)
+        if substitute is not None:
+            term = math.log(max(substitute, SMALLEST)) if aggregate == "geometric" else substitute
+            count, parts = counted, (*parts, term * (counted - self.count))
+        return averaged(math.fsum(parts), count, aggregate)
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """All that is to know of one run's records together; summaries add up, in any order."""
+    """The records of a run summed up. Summaries can be added in any order."""
 
     counted: int
     missing: QueryNames
     other: QueryNames
-    totals: tuple[tuple[Total, Total, Total], ...]  # by column: as it is, with ties at their worst, at their best
+    totals: tuple[tuple[Total, Total, Total], ...]  # by column: the value, with ties at their worst, at their best
     undefined: tuple[QueryNames, ...]
     sampled: Floats  # (2, column): queries, and the sum of squared errors
     seen: Floats  # (2, depth): judged documents, and all
-    loose: tuple[bool, ...]
-    read: Floats  # (column that reads, 2): documents read that the corpus does not have, and all
+    unbounded: tuple[bool, ...]
+    read: Floats  # (content column, 2): documents read that the corpus does not have, and all documents read
 
     def __add__(self, other: Summary) -> Summary:
         return Summary(
             self.counted + other.counted,
-            together(self.missing, other.missing),
-            together(self.other, other.other),
+            add_names(self.missing, other.missing),
+            add_names(self.other, other.other),
             tuple((a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in zip(self.totals, other.totals, strict=True)),
-            tuple(together(a, b) for a, b in zip(self.undefined, other.undefined, strict=True)),
+            tuple(add_names(a, b) for a, b in zip(self.undefined, other.undefined, strict=True)),
             self.sampled + other.sampled,
             self.seen + other.seen,
-            tuple(a or b for a, b in zip(self.loose, other.loose, strict=True)),
+            tuple(a or b for a, b in zip(self.unbounded, other.unbounded, strict=True)),
             self.read + other.read,
         )
 
     def means(self, plan: Plan, which: int = 0) -> list[float]:
-        """The mean of every column: as it is, or with ties at their worst (1) or best (2)."""
-        kinds = (column.aggregate for column in plan.columns)
+        """The mean of every column: of the values (0), or with ties at their worst (1) or best (2)."""
+        aggregates = (column.aggregate for column in plan.columns)
         return [
-            total[which].mean(self.counted, kind, plan.policy.undefined)
-            for total, kind in zip(self.totals, kinds, strict=True)
+            total[which].mean(self.counted, aggregate, plan.policy.undefined)
+            for total, aggregate in zip(self.totals, aggregates, strict=True)
         ]
 
     def sizes(self, plan: Plan) -> list[int]:
-        """How many queries each mean is of."""
+        """The number of queries in each mean."""
         return [total[0].count if plan.policy.undefined == "skip" else self.counted for total in self.totals]
 
     def figures(self, plan: Plan) -> Figures:
-        """What notes are written from."""
+        """The numbers for notes."""
         ends = zip(*(self.means(plan, which) for which in range(3)), strict=True)
-        loose = [column for column, said in zip(plan.columns, self.loose, strict=True) if said]
+        unbounded = [column for column, flag in zip(plan.columns, self.unbounded, strict=True) if flag]
         squares = zip(self.sampled[0], self.sampled[1], self.sizes(plan), strict=True)
         return Figures(
             self.missing,
             self.other,
             list(zip(noted_depths(plan.columns), self.seen[0].tolist(), self.seen[1].tolist(), strict=True)),
-            [[] if any(map(math.isnan, of)) else list(of) for of in ends],
-            [(int(many), math.sqrt(error) / max(size, 1)) for many, error, size in squares],
-            [str(column.measure) for column in loose if column.part == "lowest"],
-            [column.label for column in loose if column.part == "value"],
+            [[] if any(map(math.isnan, means)) else list(means) for means in ends],
+            [(int(queries), math.sqrt(error) / max(size, 1)) for queries, error, size in squares],
+            [str(column.measure) for column in unbounded if column.part == "lowest"],
+            [column.label for column in unbounded if column.part == "value"],
         )
 
 
-def together(a: QueryNames, b: QueryNames) -> QueryNames:
-    """QueryNames of one kind from two places: how many, and the first by id."""
-    return QueryNames(a.count + b.count, heapq.nsmallest(FIRST, [*a.first, *b.first]))
+def add_names(a: QueryNames, b: QueryNames) -> QueryNames:
+    """The union of two disjoint sets of queries: their number, and the first ids."""
+    return QueryNames(a.count + b.count, heapq.nsmallest(MAX_NAMES, [*a.first, *b.first]))
 
 
-def names_of(queries: Any) -> QueryNames:
-    """Ids in an Arrow array: how many, and the first."""
+def query_names(queries: Any) -> QueryNames:
+    """The ids in an Arrow array: their number, and the first ones."""
     compute = optional("pyarrow.compute", "an engine", "arrow")
-    first = compute.array_sort_indices(queries).slice(0, FIRST)
-    return QueryNames(len(queries), texts(queries.take(first)))
+    first = compute.array_sort_indices(queries).slice(0, MAX_NAMES)
+    return QueryNames(len(queries), id_list(queries.take(first)))
 
 
-def texts(ids: Any) -> list[str]:
-    """Ids in an Arrow array, which may hold bytes that are no text."""
+def id_list(ids: Any) -> list[str]:
+    """The ids in an Arrow array, which may have bytes that are not UTF-8."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    return [one.decode("utf-8", "surrogateescape") for one in ids.cast(pyarrow.large_binary()).to_pylist()]
+    return [text.decode("utf-8", "surrogateescape") for text in ids.cast(pyarrow.large_binary()).to_pylist()]
 
 
 def summary(plan: Plan, records: Any) -> Summary:
-    """The summary of some records of one run, given as an Arrow table."""
+    """The summary of records of one run, given as an Arrow table."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
     records = records.combine_chunks()
     queries = records.column("query").combine_chunks()
@@ -151,45 +151,45 @@ def summary(plan: Plan, records: Any) -> Summary:
     counted = judged & ((length >= 0) | (plan.policy.queries == "judged")) | (~judged & (plan.policy.queries == "run"))
     depths = noted_depths(plan.columns)
     values = _numbers(records, "value", len(plan.columns))
-    ends = [_numbers(records, name, len(plan.columns), instead=values) for name in ("worst", "best")]
+    ends = [_numbers(records, name, len(plan.columns), default=values) for name in ("worst", "best")]
     error = _numbers(records, "error", len(plan.columns))[counted]
     seen = _numbers(records, "seen", len(depths))
-    inside = [length if k is None else np.minimum(length, k) for k in depths]
-    there = counted & judged & (length > 0)
+    retrieved = [length if depth is None else np.minimum(length, depth) for depth in depths]
+    answered = counted & judged & (length > 0)
 
-    def named(chosen: npt.NDArray[np.bool_]) -> QueryNames:
-        return names_of(queries.filter(pyarrow.array(chosen)))
+    def names(chosen: npt.NDArray[np.bool_]) -> QueryNames:
+        return query_names(queries.filter(pyarrow.array(chosen)))
 
     totals = []
     for m, column in enumerate(plan.columns):
-        as_is, worst, best = (Total.of(table[counted, m], column.aggregate) for table in (values, *ends))
-        totals.append((as_is, worst, best))
+        value, worst, best = (Total.of(table[counted, m], column.aggregate) for table in (values, *ends))
+        totals.append((value, worst, best))
     return Summary(
         int(counted.sum()),
-        named(judged & (length < 0)),
-        named(~judged),
+        names(judged & (length < 0)),
+        names(~judged),
         tuple(totals),
-        tuple(named(counted & np.isnan(values[:, m])) for m in range(len(plan.columns))),
+        tuple(names(counted & np.isnan(values[:, m])) for m in range(len(plan.columns))),
         np.stack([(error > 0).sum(axis=0), np.nansum(error**2, axis=0)]),
-        np.stack([np.nansum(seen[there], axis=0), [float(many[there].sum()) for many in inside]]),
-        tuple(map(bool, np.any(_numbers(records, "loose", len(plan.columns)) > 0, axis=0))),
+        np.stack([np.nansum(seen[answered], axis=0), [float(documents[answered].sum()) for documents in retrieved]]),
+        tuple(map(bool, np.any(_numbers(records, "unbounded", len(plan.columns)) > 0, axis=0))),
         np.nansum(_numbers(records, "read", 2 * len(plan.content_columns))[counted], axis=0).reshape(-1, 2),
     )
 
 
-def _numbers(records: Any, name: str, width: int, instead: Floats | None = None) -> Floats:
-    """A column of lists as a table (record, number); NaN, or something instead, where there is no list."""
+def _numbers(records: Any, name: str, width: int, default: Floats | None = None) -> Floats:
+    """A column of lists as a table (record, number); the default, or NaN, where a list is null."""
     column = records.column(name).combine_chunks()
-    found = np.full((len(column), width), np.nan) if instead is None else instead.copy()
-    there = column.is_valid().to_numpy(zero_copy_only=False)
-    found[there] = column.flatten().to_numpy(zero_copy_only=False).reshape(int(there.sum()), width)
-    return found
+    table = np.full((len(column), width), np.nan) if default is None else default.copy()
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    table[valid] = column.flatten().to_numpy(zero_copy_only=False).reshape(int(valid.sum()), width)
+    return table
 
 
 def summaries(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
-    """Records in; out comes, for each run among them, its name and its summary, which `merged` reads."""
+    """Records in; the name and the packed summary of each run out, for `merged`."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    found: dict[str, list[Summary]] = {}
+    by_run: dict[str, list[Summary]] = {}
     for batch in batches:
         if not batch.num_rows:
             continue
@@ -197,38 +197,49 @@ def summaries(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
         coded = records.column("run").combine_chunks().dictionary_encode()
         codes = coded.indices.to_numpy()
         for code, run in enumerate(coded.dictionary.to_pylist()):
-            found.setdefault(run, []).append(summary(plan, records.filter(pyarrow.array(codes == code))))
-    yield packed({run: reduce(Summary.__add__, parts) for run, parts in found.items()})
+            by_run.setdefault(run, []).append(summary(plan, records.filter(pyarrow.array(codes == code))))
+    yield pack({run: reduce(Summary.__add__, parts) for run, parts in by_run.items()})
 
 
 def undefined_names(batches: Iterable[Any]) -> Iterator[Any]:
-    """Distinct pairs of a measure and a query in; for each measure its `QueryNames` out."""
+    """Distinct pairs of a measure and a query in; the packed `QueryNames` of each measure out."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    found: dict[str, QueryNames] = {}
+    by_measure: dict[str, QueryNames] = {}
     for batch in batches:
         for measure in batch.column("measure").unique().to_pylist():
             chosen = pyarrow.compute.equal(batch.column("measure"), measure)
-            found[measure] = together(
-                found.get(measure, QueryNames(0, ())), names_of(batch.column("query").filter(chosen))
+            by_measure[measure] = add_names(
+                by_measure.get(measure, QueryNames(0, ())), query_names(batch.column("query").filter(chosen))
             )
-    yield packed(found)
+    yield pack(by_measure)
 
 
-def packed(found: Mapping[str, Any]) -> Any:
-    """Things by name, as rows that engines can carry."""
+PACKED_SCHEMA = "name string, data binary"
+
+
+def pack(by_name: Mapping[str, Any]) -> Any:
+    """Python objects by name as Arrow rows, which engines can transport; see `unpack`."""
     pyarrow = optional("pyarrow", "an engine", "arrow")
-    parts = [pyarrow.array(list(found), pyarrow.string())]
-    parts.append(pyarrow.array([pickle.dumps(thing) for thing in found.values()], pyarrow.binary()))
-    return pyarrow.RecordBatch.from_arrays(parts, names=["name", "found"])
+    names = pyarrow.array(list(by_name), pyarrow.string())
+    data = pyarrow.array([pickle.dumps(value) for value in by_name.values()], pyarrow.binary())
+    return pyarrow.RecordBatch.from_arrays([names, data], names=["name", "data"])
+
+
+def unpack(rows: Iterable[Any]) -> dict[str, Any]:
+    """Python objects by name, from rows that an engine collected; each name occurs once."""
+    return {row["name"]: pickle.loads(bytes(row["data"])) for row in rows}
 
 
 def merged(batches: Iterable[Any]) -> Iterator[Any]:
-    """What `packed` made, added up by name."""
-    found: dict[str, Any] = {}
+    """Packed objects, added up by name."""
+    total: dict[str, Any] = {}
     for batch in batches:
-        for name, data in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-            thing = pickle.loads(data)
-            if name in found:
-                thing = together(found[name], thing) if isinstance(thing, QueryNames) else found[name] + thing
-            found[name] = thing
-    yield packed(found)
+        for row in batch.to_pylist():
+            name, value = row["name"], pickle.loads(row["data"])
+            if name not in total:
+                total[name] = value
+            elif isinstance(value, QueryNames):
+                total[name] = add_names(total[name], value)
+            else:
+                total[name] += value
+    yield pack(total)

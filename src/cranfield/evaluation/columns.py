@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from cranfield.batch import Key
@@ -42,7 +43,7 @@ class Column:
             own = AlignmentKey(self.measure.definition.content, self.measure.views.rule.key)
             object.__setattr__(self, "alignment", own)
 
-    @property
+    @cached_property
     def identity(self) -> tuple[Measure, Part, AlignmentKey]:
         """What its values depend on: everything but the label."""
         return self.measure, self.part, self.alignment

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, count, islice
+from itertools import chain, count, islice, repeat
 from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
@@ -141,7 +141,7 @@ class Evaluator:
 
     def _prepare(self, qrels: Any, plan: Plan, intents: Any, corpus: Any) -> None:
         self.plan, self.corpus = plan, corpus
-        judgments = formats.read_qrels(qrels)
+        judgments = io.read_qrels(qrels)
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: there is no judgment in it"])
         self._notes = subtopic_notes(judgments, plan.columns)
@@ -224,18 +224,17 @@ class Evaluator:
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The value of each query that counts and each measure of one run; NaN where it is undefined."""
         scores = self._single(run)
-        values = np.array([scores[column].value for column in self.columns])
-        counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+        values = [scores[column].value for column in self.columns]
         labels = [column.label for column in self.columns]
         names: Sequence[str] = self._queries
-        if len(counted) > len(names):
+        if self.policy.queries != "judged" or len(scores.unjudged_queries):
+            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
             names = [*names, *scores.unjudged_queries]
-        if not counted.all():
             rows = np.flatnonzero(counted)
-            values, names = values[:, rows], [names[q] for q in rows.tolist()]
-        return {
-            query: dict(zip(labels, row, strict=True)) for query, row in zip(names, values.T.tolist(), strict=False)
-        }
+            values, names = [column[rows] for column in values], [names[q] for q in rows.tolist()]
+        # Thousands of small dicts: without a loop in Python they take two thirds of the time.
+        rows_of_values = zip(*(column.tolist() for column in values), strict=True)
+        return dict(zip(names, map(dict, map(zip, repeat(labels), rows_of_values)), strict=True))
 
     def values(self, run: Any) -> Floats:
         """The values of all judged queries of one run as an array, (column, query), in the judgments' order."""
@@ -243,7 +242,7 @@ class Evaluator:
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
     def _single(self, run: Any) -> RunScores:
-        read = formats.read_run(run)
+        read = io.read_run(run)
         self._check_order([read])
         scores = next(self._reader.scores([read]))
         self._check(scores)
@@ -300,8 +299,8 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
         raise UsageError("no run was given")
     if names is not None and len(names) != len(given):
         raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
-    runs = [formats.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
-    unique = unique_names([one.name for one in runs], [one.place for one in runs])
+    runs = [io.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
+    unique = unique_names([one.name for one in runs], [one.source_name for one in runs])
     return [one if one.name == name else replace(one, name=name) for one, name in zip(runs, unique, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Notes: what a reader of scores has to know, as records that writers turn into sentences."""
+"""Notes on scores: typed records, and the sentences that writers make of them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Kind = Literal[
     "subtopics_without_model",
     "read_not_in_corpus",
 ]
-# Notes about what was given rather than about scores.
+# Notes about the input rather than about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = ("corpus_unused", "unweighted_queries", "unjudged_weights", "unweighted_subtopics")
-SMALL = 0.00005  # a change of a mean that four decimals do not show
+SMALL = 0.00005  # a change in a mean that four decimals do not show
 
 
 @dataclass(frozen=True)
 class QueryNames:
-    """How many queries something is true of, and the first few of them."""
+    """The number of queries that a note is about, and the first few of them."""
 
     count: int = 0
     first: Sequence[str] = ()
@@ -51,7 +51,7 @@ class QueryNames:
 
 @dataclass(frozen=True)
 class Note:
-    """One fact about scores: its kind, the run and the measure it is about, if any, and its numbers."""
+    """One fact about scores: its kind, its run and measure, if any, and its numbers."""
 
     kind: Kind
     run: str | None = None
@@ -63,7 +63,7 @@ class Note:
 
 
 def sentences(notes: Iterable[Note]) -> list[str]:
-    """The notes as sentences, in order; notes of one kind on one run share a sentence where they can."""
+    """The notes as sentences, in order; notes of the same kind on the same run share a sentence if possible."""
     groups: dict[tuple[Kind, str | None], list[Note]] = {}
     for note in dict.fromkeys(notes):
         groups.setdefault((note.kind, note.run), []).append(note)
@@ -71,7 +71,7 @@ def sentences(notes: Iterable[Note]) -> list[str]:
 
 
 def input_notes(notes: Iterable[Note]) -> list[str]:
-    """The sentences about judgments, weights and corpus, for readers who look at something else than means."""
+    """The sentences about judgments, weights and corpus, for output that shows no means."""
     return sentences(note for note in notes if note.kind in ABOUT_INPUTS)
 
 
@@ -80,30 +80,41 @@ def _each(sentence: Callable[[Note], str]) -> Callable[[Sequence[Note]], list[st
 
 
 COUNTED = {
-    "judged": "means are over all judged queries: {n}",
-    "both": "means are over the judged queries that a run answers",
-    "run": "means are over all queries that a run answers",
+    "judged": "means are over all judged queries ({n})",
+    "both": "means are over the judged queries that each run answers",
+    "run": "means are over all queries in each run",
 }
-UNDEFINED = {"skip": "left out of means", "zero": "counted 0", "one": "counted 1", "error": "refused"}
+UNDEFINED = {"skip": "left out of the mean", "zero": "counted as 0", "one": "counted as 1", "error": "not allowed"}
+
+
+def _undefined(group: Sequence[Note]) -> list[str]:
+    measures: dict[tuple[str, str], list[str]] = {}
+    for note in group:
+        measures.setdefault((str(note.values["queries"]), note.values["policy"]), []).append(str(note.measure))
+    return [
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} undefined for {queries}; {UNDEFINED[policy]}"
+        for (queries, policy), names in measures.items()
+    ]
 
 
 def _unanswered(note: Note) -> str:
-    treated = "scored as empty rankings" if note.values["counted"] == "judged" else "not counted"
-    return f"{note.run} does not answer {note.values['queries']}: {treated}"
+    treatment = "scored as empty" if note.values["counted"] == "judged" else "left out"
+    return f"{note.run} has no ranking for {note.values['queries']}; {treatment}"
 
 
 def _unjudged_documents(group: Sequence[Note]) -> list[str]:
     shares = []
     for note in group:
         depth, share = note.values["depth"], note.values["share"]
-        text = "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
-        shares.append(f"{text} of {'everything retrieved' if depth is None else f'the top {depth}'}")
-    return [f"{group[0].run}: nobody judged {', '.join(shares)}"]
+        percent = "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+        shares.append(f"{percent} of {'all retrieved documents' if depth is None else f'the top {depth}'}")
+    *first, last = shares
+    return [f"{group[0].run}: {', '.join(first)}{' and ' if first else ''}{last} are unjudged"]
 
 
 def _tie_range(group: Sequence[Note]) -> list[str]:
-    ranges = (f"{note.measure} between {note.values['low']:.4f} and {note.values['high']:.4f}" for note in group)
-    return [f"{group[0].run}: tied scores could put {', '.join(ranges)}"]
+    ranges = (f"{note.measure} ({note.values['low']:.4f} to {note.values['high']:.4f})" for note in group)
+    return [f"{group[0].run}: the order of ties could change {', '.join(ranges)}"]
 
 
 def _measures(group: Sequence[Note]) -> str:
@@ -111,73 +122,80 @@ def _measures(group: Sequence[Note]) -> str:
 
 
 def _sampled(note: Note) -> str:
+    queries = plural(note.values["queries"], "query")
     return (
-        f"{note.run}: {note.measure} has too many tie orders to take them all for {note.values['queries']} queries; "
-        f"sampled, standard error of the mean {note.values['error']:.2g}"
+        f"{note.run}: {note.measure} has too many tie orders for {queries}; "
+        f"a sample was used (standard error of the mean {note.values['error']:.2g})"
     )
 
 
+def _all(number: int, noun: str, which: str = "") -> str:
+    words = ("the only", noun, which, "is") if number == 1 else ("all", plural(number, noun), which, "are")
+    return " ".join(filter(None, words))
+
+
 def _relevant_not_in_corpus(note: Note) -> str:
-    absent, relevant = note.values["absent"], note.values["relevant"]
-    name = note.values["judgments"]
-    return f"{name}: {absent:,} of {relevant:,} relevant documents are not in the corpus, and teach nothing"
+    absent, relevant, name = note.values["absent"], note.values["relevant"], note.values["judgments"]
+    if not absent:
+        return f"{name}: {_all(relevant, 'relevant document')} in the corpus"
+    return f"{name}: {absent:,} of {relevant:,} relevant documents are not in the corpus and are ignored"
 
 
 def _without_model(note: Note) -> str:
-    without, subtopics = note.values["without"], note.values["subtopics"]
-    name = note.values["judgments"]
-    return f"{name}: {without:,} of {subtopics:,} subtopics have no model of what is relevant to them: left out"
+    without, subtopics, name = note.values["without"], note.values["subtopics"], note.values["judgments"]
+    return f"{name}: {without:,} of {subtopics:,} subtopics have no language model and are left out"
 
 
 def _read_not_in_corpus(group: Sequence[Note]) -> list[str]:
     labels: dict[tuple[int, int], list[str]] = {}
     for note in group:
         labels.setdefault((note.values["absent"], note.values["read"]), []).append(str(note.measure))
-    told = []
+    texts = []
     for (absent, read), names in labels.items():
-        which = f" ({', '.join(names)})" if len(labels) > 1 else ""
-        told.append(
-            f"{group[0].run}: {absent:,} of {read:,} documents read{which} are not in the corpus, and add nothing"
-        )
-    return told
+        which = f"that {', '.join(names)} {'uses' if len(names) == 1 else 'use'}"
+        if absent:
+            text = f"{absent:,} of {read:,} documents {which} are not in the corpus and add nothing to the score"
+        else:
+            text = f"{_all(read, 'document', which)} in the corpus"
+        texts.append(f"{group[0].run}: {text}")
+    return texts
 
 
 def _unweighted_subtopics(note: Note) -> str:
     subtopics = note.values["subtopics"]
-    counted = plural(len(subtopics), "subtopic")
-    return f"{note.values['name']} gives no weight to {counted} with relevant documents ({few(subtopics)}): not counted"
+    number = plural(len(subtopics), "subtopic")
+    return f"{note.values['name']} gives no weight to {number} with relevant documents ({few(subtopics)}); left out"
 
 
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
-    "undefined": _each(
-        lambda note: f"{note.measure} is undefined for {note.values['queries']}, {UNDEFINED[note.values['policy']]}"
-    ),
+    "undefined": _undefined,
     "subtopic_grades": lambda group: [
-        f"{group[0].values['judgments']} has judgments by subtopic: to {_measures(group)} a document's highest grade"
-        " counts"
+        f"{group[0].values['judgments']} has judgments by subtopic; {_measures(group)}"
+        f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
-    "corpus_unused": lambda group: ["no measure asked for reads documents: the corpus was not opened"],
+    "corpus_unused": lambda group: ["the corpus was not read: none of the measures uses document text"],
     "unweighted_queries": _each(
-        lambda note: f"{note.values['name']} has no weights for {note.values['queries']}: all subtopics alike"
+        lambda note: f"{note.values['name']} has no weights for {note.values['queries']}; subtopics get equal weights"
     ),
     "unjudged_weights": _each(
-        lambda note: f"{note.values['name']} has weights for {note.values['queries']} that nobody judged: not used"
+        lambda note: f"{note.values['name']} has weights for {note.values['queries']} without judgments; not used"
     ),
     "unweighted_subtopics": _each(_unweighted_subtopics),
     "unanswered_queries": _each(_unanswered),
-    "unjudged_queries": _each(
-        lambda note: f"{note.run} answers {note.values['queries']} that nobody judged: not counted"
-    ),
+    "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),
     "unjudged_documents": _unjudged_documents,
     "tie_range": _tie_range,
-    "tie_small": lambda group: [f"{group[0].run}: tied scores could move {_measures(group)} by less than 0.0001"],
+    "tie_small": lambda group: [
+        f"{group[0].run}: the order of ties could change {_measures(group)} by less than 0.0001"
+    ],
     "tie_unknown": lambda group: [
-        f"{group[0].run}: tied scores could move {_measures(group)}; ties=expected is the mean over all orders"
+        f"{group[0].run}: the order of ties could change {_measures(group)}; "
+        "ties=expected gives the mean over all orders"
     ],
     "sampled_orders": _each(_sampled),
     "not_bounds": _each(
-        lambda note: f"{note.measure}: lowest and highest are of the judgments tried, and are not bounds"
+        lambda note: f"{note.measure}: lowest and highest cover only the judgments that were tried; they are not bounds"
     ),
     "relevant_not_in_corpus": _each(_relevant_not_in_corpus),
     "subtopics_without_model": _each(_without_model),

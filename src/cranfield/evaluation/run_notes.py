@@ -19,7 +19,7 @@ from cranfield.subtopics import diverse
 from cranfield.views import settled
 
 if TYPE_CHECKING:
-    from cranfield.content.judged import Reading
+    from cranfield.corpus.judged import Reading
 
 SHOWN = 5  # queries that a note names
 DEPTHS = 3  # cutoffs for which the share of unjudged documents is told
@@ -181,8 +181,10 @@ def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
     # Condensed lists are cut after unjudged documents have left them, which moves others up.
     end = min((column.rank_cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
     reads = column.measure.definition.content
-    for rows, batch in run.alignments[column.alignment].batches:
-        queries[rows] = ((batch.size > 1) & (batch.start < end) & (reads | (batch.grade > 0))).any(axis=1)
+    alignment = run.alignments[column.alignment]
+    rows = alignment.rows
+    seen = (rows["size"] > 1) & (rows["start"] < end) & (reads | (alignment.aligner.grade[rows["document"]] > 0))
+    queries[rows["query"][seen]] = True
     return queries
 
 
@@ -207,8 +209,8 @@ def documents_read(run: RunScores, column: Column) -> Integers:
     reading = alignment.aligner.reading
     assert reading is not None
     counts = np.zeros((len(run.length), 2), np.int64)
-    for rows, batch in alignment.batches:
-        seen = settled(measure.ordered(batch), measure.views)
+    for rankings in alignment.rankings:
+        rows, seen = rankings.query, settled(measure.ordered(rankings), measure.views)
         end = np.minimum(seen.length, measure.cutoff or np.inf)[:, None]
         read = ~np.isnan(seen.grade) & (seen.start < end)
         counts[rows, 0] = (read & (reading.document[seen.document] < 0)).sum(axis=1)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield.alignment import Alignment, TopDocuments
-from cranfield.batch import Batch, Booleans, Key
+from cranfield.batch import Booleans, Key
 from cranfield.data import Floats, Integers, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.measures import Measure
+from cranfield.measures.ties.estimate import Estimate
+from cranfield.ranking.rankings import Rankings
 
 
 class ColumnValues(NamedTuple):
@@ -38,7 +41,7 @@ class RunScores:
     ) -> None:
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
-        self._tied: dict[AlignmentKey, list[tuple[Integers, int, Batch]]] = {}
+        self._tied: dict[AlignmentKey, list[tuple[Integers, int, Rankings]]] = {}
 
     @property
     def alignment(self) -> Alignment:
@@ -55,47 +58,58 @@ class RunScores:
         """The run's queries that nobody judged."""
         return self.alignment.other
 
-    def batches(self, key: AlignmentKey) -> Iterator[tuple[Integers, Batch]]:
-        """Every query once: its number, and its row of a batch; judged queries first."""
+    def rankings(self, key: AlignmentKey) -> Iterator[tuple[Any, Rankings]]:
+        """Every query once: which of the run's queries, judged ones first, and their rankings."""
         alignment = self.alignments[key]
-        yield from alignment.batches
-        judged, unjudged = len(alignment.length), len(alignment.other)
+        judged, unjudged, parts = len(alignment.length), len(alignment.other), alignment.rankings
+        for rankings in parts:
+            yield slice(judged) if len(parts) == 1 else rankings.query, rankings
         if unjudged:
-            yield np.arange(judged, judged + unjudged), alignment.unjudged()
+            yield slice(judged, judged + unjudged), alignment.unjudged()
 
     def __getitem__(self, column: Column) -> ColumnValues:
-        if column.identity not in self._values:
+        values = self._values.get(column.identity)
+        if values is None:
             self._compute(column)
-        return self._values[column.identity]
+            values = self._values[column.identity]
+        return values
 
     def _compute(self, column: Column) -> None:
         check_measurable(self.run, self.alignments[column.alignment], column.measure)
         if column.part in ("lowest", "highest"):
             self._compute_bounds(column)
             return
-        values = self._empty()
-        for queries, batch in self.batches(column.alignment):
-            compute = column.measure.values if column.part == "value" else column.measure.residual
-            estimate = compute(batch, seed=self.seed)
-            values.value[queries] = estimate.value
-            if estimate.error is not None:
-                values.error[queries] = estimate.error
-        self._values[column.identity] = values
+        compute = column.measure.values if column.part == "value" else column.measure.residual
+        parts = [(queries, compute(part, seed=self.seed)) for queries, part in self.rankings(column.alignment)]
+        # Most runs have one part, and its values need not be copied.
+        whole = parts[0][1] if len(parts) == 1 else Estimate.joined(self._size, parts)
+        error = self._no_error if whole.error is None else whole.error
+        self._values[column.identity] = ColumnValues(whole.value, error, self._all_hold)
 
     def _compute_bounds(self, column: Column) -> None:
         from cranfield.bounds import bounds
 
-        low, high = self._empty(), self._empty()
-        for queries, batch in self.batches(column.alignment):
-            found = bounds(column.measure, batch, seed=self.seed)
-            low.value[queries], high.value[queries], low.hold[queries] = found.low, found.high, found.hold
+        low, high = np.zeros((2, self._size))
+        hold = np.ones(self._size, bool)
+        for queries, rankings in self.rankings(column.alignment):
+            found = bounds(column.measure, rankings, seed=self.seed)
+            low[queries], high[queries], hold[queries] = found.low, found.high, found.hold
         measure, _, alignment = column.identity
-        self._values[measure, "lowest", alignment] = low
-        self._values[measure, "highest", alignment] = ColumnValues(high.value, high.error, low.hold)
+        self._values[measure, "lowest", alignment] = ColumnValues(low, self._no_error, hold)
+        self._values[measure, "highest", alignment] = ColumnValues(high, self._no_error, hold)
 
-    def _empty(self) -> ColumnValues:
-        value, error = np.zeros((2, len(self.length) + len(self.unjudged_queries)))
-        return ColumnValues(value, error, np.ones(len(value), bool))
+    @property
+    def _size(self) -> int:
+        """How many queries there are, judged or not."""
+        return len(self.length) + len(self.unjudged_queries)
+
+    @cached_property
+    def _no_error(self) -> Floats:
+        return np.zeros(self._size)
+
+    @cached_property
+    def _all_hold(self) -> Booleans:
+        return np.ones(self._size, bool)
 
     def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
         """The values with ties in their worst and in their best order, for a measure of grades."""
@@ -111,21 +125,21 @@ class RunScores:
         # Only what stands above the cutoff counts, unless unjudged documents leave the list before it is cut.
         end = None if column.measure.views.condensed else column.rank_cutoff
         value = None
-        for queries, first, batch in self._mixed_ties(column.alignment):
+        for queries, first, rankings in self._mixed_ties(column.alignment):
             if end is None or first < end:
                 value = known.value.copy() if value is None else value
-                value[queries] = limit.measure.values(batch, seed=self.seed).value
+                value[queries] = limit.measure.values(rankings, seed=self.seed).value
         return known if value is None else ColumnValues(value, known.error, known.hold)
 
-    def _mixed_ties(self, key: AlignmentKey) -> list[tuple[Integers, int, Batch]]:
-        """The queries with ties that matter: their numbers, the rank above the first such tie, and their batch."""
+    def _mixed_ties(self, key: AlignmentKey) -> list[tuple[Integers, int, Rankings]]:
+        """The queries with ties that matter: their numbers, the rank above the first such tie, and their rankings."""
         if key not in self._tied:
             found = []
-            for queries, batch in self.alignments[key].batches:
-                mixed = batch.mixed_ties()
-                rows = np.flatnonzero(mixed.any(axis=1))
+            for rankings in self.alignments[key].rankings:
+                mixed = rankings.mixed_ties()
+                rows = np.unique(rankings.row[mixed])
                 if len(rows):
-                    found.append((queries[rows], int(batch.start[mixed].min()), batch.rows(rows)))
+                    found.append((rankings.query[rows], int(rankings.start[mixed].min()), rankings.rankings(rows)))
             self._tied[key] = found
         return self._tied[key]
 
@@ -158,7 +172,7 @@ def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None
     longer = np.flatnonzero(length > full)
     if len(longer):
         names = alignment.aligner.judgments.queries
-        source = run.place or run.name
+        source = run.source_name or run.name
         raise InputError(
             [f"{source}: query `{names[int(q)]}` has {length[q]} documents; a full list has {full}" for q in longer],
             hint="give the length at which the system was made to stop, or cut lists with a depth",
@@ -170,6 +184,6 @@ def check_query_overlap(run: Run, alignment: Alignment) -> None:
     judged, unjudged = alignment.aligner.judgments.queries, alignment.other
     if len(unjudged) and len(judged) and (alignment.length < 0).all():
         raise InputError(
-            [f"{run.place or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
+            [f"{run.source_name or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
             hint=f"the judgments are for queries such as `{judged[0]}`; do the two belong together?",
         )

@@ -1,4 +1,4 @@
-"""A walk through the example, one trouble at a time; all numbers are computed on the way."""
+"""A tour of the example, one subject at a time; all numbers are computed when it runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.scores import Scores
 from cranfield.report.compare import leaderboard
-from cranfield.report.sheet import Cell, Look, Row, Sheet
+from cranfield.report.sheet import Cell, Layout, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
 
 
 @dataclass(frozen=True)
 class Stop:
-    """One station of the walk: what to see, the command that shows it, the numbers."""
+    """One stop of the tour: a text, the command, and its output."""
 
     title: str
     words: str
@@ -27,91 +27,91 @@ class Stop:
     sheet: Sheet
 
     def text(self, *, width: int, colour: bool) -> str:
-        """The station as it is printed, with a blank line after it."""
+        """The stop as text, followed by a blank line."""
         title = f"{BOLD}{self.title}{PLAIN}" if colour else self.title
         words = textwrap.fill(self.words, min(width, 88))
         return f"{title}\n{words}\n\n$ {self.command}\n\n{render(self.sheet, width=width, colour=colour)}\n"
 
 
 def scored(
-    measures: list[str], *, names: Sequence[str] = example.RUNS, qrels: str = example.QRELS, **how: Any
+    measures: list[str], *, names: Sequence[str] = example.RUNS, qrels: str = example.QRELS, **options: Any
 ) -> Scores:
     """Scores of the runs of the example."""
-    return evaluate(str(example.path(qrels)), [str(example.path(name)) for name in names], measures, **how)
+    return evaluate(str(example.path(qrels)), [str(example.path(name)) for name in names], measures, **options)
 
 
 def tour() -> Iterator[Stop]:
-    """The stations in order; each is computed only when it is reached."""
+    """The stops in order; each is computed when it is reached."""
     yield Stop(
         "1. Scores",
-        "Visitors put eight questions to a lighthouse museum, and four systems answer. Means are over the queries "
-        "where a measure is defined; the last column says how many these are.",
+        "Visitors of a lighthouse museum asked eight questions, and four systems answered them. Each mean covers the "
+        "queries for which the measure is defined; the last column gives their number.",
         'cranfield eval qrels.txt *.run -m "AP nDCG@10 RR P@5"',
-        Look().sheet(scored(["AP", "nDCG@10", "RR", "P@5"])),
+        Layout().sheet(scored(["AP", "nDCG@10", "RR", "P@5"])),
     )
     tied = [f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")]
     yield Stop(
         "2. Ties",
-        "dense keeps its scores to two digits, and llm gives only marks from 0 to 4, so that many documents share "
-        "a score. Their order is then chance. trec_eval settles it by document id; `expected` is the mean over all "
-        "orders; `best` and `worst` are how far luck could go.",
+        "dense rounds its scores to two digits, and llm gives only marks from 0 to 4. Many documents therefore have "
+        "equal scores, and their order is arbitrary. trec_eval orders them by document id. `expected` is the mean over "
+        "all orders; `best` and `worst` are the extremes.",
         f'cranfield eval qrels.txt *.run -m "{" ".join(tied)}"',
-        Look().sheet(scored(tied)),
+        Layout().sheet(scored(tied)),
     )
     yield Stop(
-        "3. A query that nothing answers",
-        "No document is about q8, a diving course. AP is undefined there: not 0, for nobody could have done better. "
-        "Left out, counted 0 or counted 1, it moves each mean. Only quiet knew better than to answer.",
+        "3. A query without relevant documents",
+        "No document is about q8, a diving course, so AP is undefined for it. The mean depends on whether the query is "
+        "left out, counted as 0 or counted as 1. Only quiet returned no document for q8.",
         "cranfield eval qrels.txt *.run -m AP --undefined zero    # or skip, or one",
         policies(scored(["AP", "NumRet"])),
     )
     yield Stop(
-        "4. Documents that nobody judged",
-        "Judged@10 is the share of the first ten places with a judged document. A plain measure takes the others as "
-        "not relevant; `condensed` leaves them out; the residual of RBP is how much higher it would be if all of them "
-        "were relevant.",
+        "4. Unjudged documents",
+        "Judged@10 is the share of judged documents in the top ten. By default, unjudged documents count as not "
+        "relevant. `condensed` removes them from the ranking. The residual of RBP is how much higher RBP would be if "
+        "all unjudged documents were relevant.",
         'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
-        Look().sheet(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
+        Layout().sheet(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
     )
 
     silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]
     yield Stop(
         "5. Lists that end",
-        "quiet stops when it has nothing more to say, and says nothing at all of q8. A plain measure never rewards "
-        "that. With `terminal` the end of a list is an answer: that no more is relevant.",
+        "quiet stops when it finds nothing more, and returns nothing for q8. Most measures do not reward this. With "
+        "`terminal`, the end of a list counts as the answer that nothing more is relevant.",
         f'cranfield eval qrels.txt *.run -m "{" ".join(silent)}"',
-        Look().sheet(scored(silent)),
+        Layout().sheet(scored(silent)),
     )
     yield Stop(
-        "6. Is one really better?",
-        "The letters below a mean name the runs that it beats: a paired randomisation test over the queries, corrected "
-        "for the number of pairs (Holm). Eight queries are few.",
+        "6. Significance",
+        "The letters below a mean mark the runs that are significantly worse, by a paired randomisation test over "
+        "queries with Holm correction. Eight queries are few, so only large differences are significant.",
         'cranfield compare qrels.txt bm25.run dense.run llm.run -m "AP nDCG@10"',
         leaderboard(compare(scored(["AP", "nDCG@10"], names=example.RUNS[:3])), 4),
     )
     several = ["alpha_nDCG@5", "ERR_IA@5", "StRecall@5"]
     yield Stop(
-        "7. Questions with several meanings",
-        "Judgments may say what a document is about. These measures reward a list that covers many subtopics early.",
+        "7. Diversity",
+        "Judgments can name subtopics. These measures reward rankings that cover many subtopics early.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(several)}"',
-        Look().sheet(scored(several, qrels=example.DIVERSITY)),
+        Layout().sheet(scored(several, qrels=example.DIVERSITY)),
     )
     reading = ["DELTARB@5", "ABSRB@5"]
     yield Stop(
-        "8. Judging by reading",
-        "These compare the words of a list with those of the relevant documents, subtopic by subtopic, so that a "
-        "document that nobody judged earns what it is worth. `cranfield explain` says which words did it.",
+        "8. Document text",
+        "These measures compare the words of the ranked documents with those of the relevant documents of each "
+        "subtopic, so an unjudged document can earn gain as well. `cranfield explain` shows which words contribute.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(reading)}" --corpus documents.jsonl',
-        Look().sheet(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
+        Layout().sheet(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
     )
 
 
 def policies(scores: Scores) -> Sheet:
-    """The mean of AP under each treatment of undefined values, beside what was retrieved for the barren query."""
-    look, barren = Look(), scores.queries.index("q8")
+    """The mean of AP for each treatment of undefined values, and how many documents were retrieved for q8."""
+    layout, q8 = Layout(), scores.queries.index("q8")
     names: tuple[Undefined, ...] = ("skip", "zero", "one")
     rows = []
     for r, run in enumerate(scores.runs):
-        means = [Cell(look.number(replace(scores, undefined=name).summary(r, 0))) for name in names]
-        rows.append(Row((run,), (Cell(look.number(scores.values[r, 1, barren], count=True)), *means)))
+        means = [Cell(layout.number(replace(scores, undefined=name).summary(r, 0))) for name in names]
+        rows.append(Row((run,), (Cell(layout.number(scores.values[r, 1, q8], count=True)), *means)))
     return Sheet(("run",), ("retrieved for q8", *(f"AP, {name}" for name in names)), tuple(rows))

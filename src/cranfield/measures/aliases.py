@@ -66,6 +66,13 @@ NAMES = {
     "rndcg": "R_nDCG",
     "ndcg_rel": "nDCG_rel",
     "rbp_resid": "RBPres",
+    # As Sakai (2007) writes them; the last is average precision in the judged part of a collection.
+    "avep": "AP",
+    "q_measure": "Q",
+    "old_bpref": "bpref_old",
+    "bpref_allnonrel": "bpref_N",
+    "bpref_relative2": "rpref_relative2(gain='binary')",
+    "subcollection_ap": "AP[condensed]",
 }
 
 # trec_eval puts the cut-off after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
@@ -84,7 +91,13 @@ CUT = {
 def respell(text: str) -> str:
     """A measure that ir_measures has as a parameter's value, under its own name."""
     text = re.sub(r"^NumRet\(rel=", "NumRelRet(rel=", text)
-    return re.sub(r"^SetP\((.*?),?\s*relative=True\s*(.*)\)", r"SetRelP(\1\2)", text).replace("()", "")
+    if relative := re.match(r"^SetP\((.*)\)", text):
+        given = [part.strip() for part in relative[1].split(",")]
+        if "relative=True" in given:
+            given.remove("relative=True")
+            inside = f"({', '.join(given)})" if given else ""
+            return f"SetRelP{inside}{text[relative.end() :]}"
+    return text
 
 
 def translate(text: str) -> str | None:
@@ -112,7 +125,7 @@ def translate(text: str) -> str | None:
     if plain is None:
         return None
     symbol = NAMES.get(plain[1].replace("-", "_").casefold())
-    if symbol is None or (plain[2] and "(" in symbol):
+    if symbol is None or (plain[2] and "(" in symbol) or (symbol.endswith("]") and any(plain.groups()[1:])):
         return None
     return symbol + "".join(part or "" for part in plain.groups()[1:])
 

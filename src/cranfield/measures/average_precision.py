@@ -9,6 +9,7 @@ import numpy as np
 from cranfield.batch import Batch, GainSums, ragged
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
+from cranfield.measures.precision import Base, hits
 from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
@@ -32,16 +33,22 @@ def precisions(b: GainSums, k: int | None) -> Floats:
     gains="either",
     terminal=TERMINAL,
 )
-def average_precision(b: GainSums, *, k: Rank | None = None, norm: Literal["R", "min"] = "R") -> Floats:
+def average_precision(
+    b: GainSums, *, k: Rank | None = None, norm: Literal["R", "min"] = "R", R: Base = "judged"
+) -> Floats:
     """How early the relevant documents come: precision at each of them, unfound ones counting 0.
 
-    Undefined where no document is relevant. ``graded=True`` reads gains in [0, 1] for 0 and 1.
+    Undefined where no document is relevant. ``graded=True`` reads gains in [0, 1] for 0 and 1. ``R='retrieved'``
+    divides by the relevant documents of the result list, as McSherry and Najork do.
 
     >>> import cranfield as cf
     >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
-    reachable = b.mass if norm == "R" or k is None else b.ideal_gained(count, k)
+    if R == "retrieved":
+        reachable = hits(b) if norm == "R" or k is None else np.minimum(hits(b), k)
+    else:
+        reachable = b.mass if norm == "R" or k is None else b.ideal_gained(count, k)
     return ratio(precisions(b, k), reachable)
 
 

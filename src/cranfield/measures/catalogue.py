@@ -9,7 +9,7 @@ from functools import cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from cranfield.batch import Batch, from_ranking
+from cranfield.batch import Batch
 from cranfield.errors import MeasureError
 from cranfield.measures.parameters import (
     SHARED,
@@ -24,6 +24,7 @@ from cranfield.measures.parameters import (
 )
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
+from cranfield.ranking.rankings import Rankings, from_ranking
 from cranfield.views import Gains, Views, ordered
 
 # What the file of a family needs: the decorator, and types for the parameters of its functions.
@@ -239,6 +240,14 @@ class Measure:
     def definition(self) -> Definition:
         return CATALOGUE[self.symbol]
 
+    # Measures are looked up in every loop of every caller, and their fields hold other records.
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.symbol, self.parameters, self.cutoff, self.views))
+
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={literal(value)}" for name, value in self.parameters)
         at = "" if self.cutoff is None else f"@{self.cutoff:g}"
@@ -276,24 +285,24 @@ class Measure:
             own["k"] = None if self.cutoff is None else int(self.cutoff)
         return own
 
-    def values(self, batch: Batch, *, seed: int = 0) -> Estimate:
-        """The score of every query of a batch, and the sampling error where orders had to be sampled."""
+    def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
+        """The score of every ranking, and the sampling error where orders had to be sampled."""
         # A document without gain by its highest grade may have some by another subtopic's.
         whole = self.definition.uses_nonrelevant or self.definition.subtopics
-        return self.scored(self.ordered(batch, whole=whole), seed=seed)
+        return self.scored(self.ordered(rankings, whole=whole), seed=seed)
 
-    def residual(self, batch: Batch, *, seed: int = 0) -> Estimate:
+    def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
         kernel, strategy = self.definition.residual, self.definition.ties.for_residual
         if kernel is None:
             raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
         if self.views.terminal:
             raise MeasureError(f"{self}: a list that ends leaves nothing open below it, and has no residual")
-        return self._scoring_by(kernel, strategy).expectation(self.ordered(batch, whole=True), seed)
+        return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, whole=True), seed)
 
-    def ordered(self, batch: Batch, *, whole: bool = True) -> Batch:
-        """The batch in this measure's gains, its ties ruled on, and cut at its depth; see `views.ordered`."""
-        return ordered(batch, self.gains, self.views, whole=whole)
+    def ordered(self, rankings: Rankings, *, whole: bool = True) -> Batch:
+        """A batch of rankings in this measure's gains, its ties ruled on, and cut at its depth; see `views.ordered`."""
+        return ordered(rankings, self.gains, self.views, whole=whole)
 
     def scored(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The expected score of what `ordered` returned, or of something made of it."""

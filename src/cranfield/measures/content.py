@@ -45,14 +45,14 @@ def gains(b: Batch, k: int | None, mu: float, rel: float, whole: bool) -> Floats
 
 def absolute(b: Batch, *how: Any) -> Floats:
     """max_i g(i,j) by (query, rank)."""
-    from cranfield.content.gains import absolute
+    from cranfield.corpus.gains import absolute
 
     return absolute(gains(b, *how))
 
 
 def delta(b: Batch, *how: Any) -> Floats:
     """max_i of what g(i,j) rose by, by (query, rank)."""
-    from cranfield.content.gains import delta
+    from cranfield.corpus.gains import delta
 
     return delta(gains(b, *how))
 

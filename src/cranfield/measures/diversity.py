@@ -8,7 +8,6 @@ want subtopic i: 1/M, unless intents are given. Undefined where no document is r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -56,7 +55,7 @@ def pools(b: Batch) -> Floats:
 def for_pool(b: Batch, gain: Floats, pool: Floats) -> Batch:
     """The batch with other gains, those of its documents and those of all that is judged."""
     ideal = -np.sort(-pool, axis=1)
-    return replace(b, gain=gain, ideal=ideal, R=(ideal > 0).sum(axis=1).astype(np.float64), mass=summed(ideal))
+    return b.changed(gain=gain, ideal=ideal, R=(ideal > 0).sum(axis=1).astype(np.float64), mass=summed(ideal))
 
 
 def over_subtopics(b: Batch, score: Callable[[Batch], Floats], *, alike: bool = False) -> Floats:

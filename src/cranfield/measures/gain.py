@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.batch import Batch, GainSums
-from cranfield.data import Floats
-from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
+from cranfield.data import Floats, Integers
+from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits
 from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
@@ -101,7 +101,7 @@ def normalised_discounted_cumulated_gain(
     cite="moffat2013",
     formula="SDCG@k = DCG@k / Σ_{i≤k} D(i),  g = gain / top gain",
     gains="scaled",
-    terminal=FIXED,
+    terminal=TERMINAL,
     retrieved_only=True,
     unused_when=NO_BASE,
 )
@@ -112,7 +112,9 @@ def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount
     >>> cf.parse("SDCG@1")([1], missed=[2])
     0.5
     """
-    return dcg(b, k, discount, base) / log_discount(discount, base)(np.array(k))
+    weights = log_discount(discount, base)
+    below = weights(np.array(k)) - weights(np.minimum(b.length, k))
+    return (dcg(b, k, discount, base) + b.tail * below) / weights(np.array(k))
 
 
 @measure(
@@ -144,22 +146,36 @@ def self_normalised_discounted_cumulated_gain(
 @measure(
     "Compat",
     cite="clarke2021",
-    formula="Compat = RBO(ranking, ideal) / RBO(ideal, ideal),  RBO = Σ_i p^{i-1} overlap at i / i / Σ_i p^{i-1}",
+    formula="Compat = RBO(ranking, ideal) / RBO(ideal, ideal),  "
+    "RBO = Σ_{i≤depth} p^{i-1} overlap at i / i / Σ_{i≤depth} p^{i-1}",
     gains="graded",
 )
-def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) -> Floats:
+def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True, depth: Rank | None = 1000) -> Floats:
     """How much the ranking overlaps with the most similar ideal one, the top counting most.
 
-    Ideal are all documents with gain, in descending order of it; of equal ones the ranking decides. Undefined where
-    there is none.
+    Ideal are all documents with gain, in descending order of it; of equal ones the ranking decides. Overlaps are
+    summed to a depth of 1,000, as its authors do: below the end of a list the last overlap stays. ``depth=None`` ends
+    with the longer of the list and the ideal. Undefined where no document has a gain.
 
     >>> import cranfield as cf
     >>> cf.parse("Compat")([2, 1, 1])
     1.0
+    >>> round(cf.parse("Compat")([1], missed=[1]), 4)
+    0.5942
     """
     count = b.R.astype(np.int64)
-    depth = np.maximum(b.length, count)
-    overlap, total = rank_biased_overlap(p), geometric(p)
+    last = np.maximum(b.length, count) if depth is None else np.full_like(count, depth)
+    weights, total = rank_biased_overlap(p), geometric(p)
+    limit = np.broadcast_to(last[:, None], b.gain.shape)
+
+    def overlap(n: Integers, limit: Integers = limit) -> Floats:
+        return weights(np.minimum(n, limit))
+
+    def summed_overlap(n: Integers) -> Floats:
+        # The sum of overlap(i), i < n, is n overlap(n) - Σ_{i<n} p^i; below the limit overlap(i) stays what it is.
+        inside = np.minimum(n, limit)
+        return inside * weights(inside) - total(inside) / (1 - p) + (n - inside) * weights(limit)
+
     many, nth, ideal = np.zeros((3, *b.gain.shape), np.int64)
     for level in np.unique(b.gain[b.relevant]):
         alike = b.gain == level
@@ -170,16 +186,20 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True) ->
     # A document is in both tops from the lower of its two ranks on.
     above = overlap(np.maximum(b.start, ideal))
     if b.tied.any():
-        # Above its ideal rank its place does not matter; the sum of overlap(i), i < n, is n overlap(n) - Σ_{i<n} p^i.
+        # Above its ideal rank its position does not matter.
         inside, end = b.start + np.clip(ideal - b.start, 0, b.size), b.start + b.size
-        beyond = end * overlap(end) - inside * overlap(inside) - (total(end) - total(inside)) / (1 - p)
+        beyond = summed_overlap(end) - summed_overlap(inside)
         above = np.where(b.size == 1, above, ((inside - b.start) * overlap(ideal) + beyond) / b.size)
         several = many > 1
-        start, own = b.start[several], ideal[several]
+        start, own, end = b.start[several], ideal[several], limit[several]
         above[several] = mean_for_nth(
-            b.size[several], many[several], nth[several], lambda i, x: overlap(np.maximum(start[i] + x, own[i]))
+            b.size[several],
+            many[several],
+            nth[several],
+            lambda i, x: overlap(np.maximum(start[i] + x, own[i]), end[i]),
         )
-    found = summed(np.where(b.relevant, overlap(depth)[:, None] - above, 0))
-    whole = total(count) / (1 - p) + b.R * (overlap(depth) - overlap(count))
-    value = ratio(found, whole if normalize else np.where(b.R > 0, total(depth) / (1 - p), 0))
+    shared = summed(np.where(b.relevant, weights(limit) - above, 0))
+    perfect = np.minimum(count, last)
+    best = total(perfect) / (1 - p) + b.R * (weights(last) - weights(perfect))
+    value = ratio(shared, best if normalize else np.where(b.R > 0, total(last) / (1 - p), 0))
     return np.minimum(value, 1)  # two ways to the same sum differ in the last digit

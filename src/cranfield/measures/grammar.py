@@ -18,7 +18,7 @@ SHAPE = re.compile(
     r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?"
 )
 CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
-RANK = Parameter("the cut-off", int, ..., Range(1, 10_000_000))
+RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
 
 
 def parse(text: Any) -> Measure:
@@ -34,11 +34,11 @@ def parse(text: Any) -> Measure:
     if hasattr(text, "NAME") and hasattr(text, "params"):
         text = str(text)  # a measure of ir_measures
     if not isinstance(text, str):
-        raise MeasureError(f"a measure is a name such as 'nDCG@10', not {text!r}")
+        raise MeasureError(f"a measure must be a name such as 'nDCG@10', not {text!r}")
     whole = respell(text.strip())
     found = _shape(whole)
     if found is None or found["name"] not in CATALOGUE or (found["name"] == "RPrec" and not found["at"]):
-        # RPrec without a cut-off is what ir_measures calls Rprec
+        # RPrec without a cutoff is what ir_measures calls Rprec
         found = _shape(translate(whole) or "")
     if found is None or found["name"] not in CATALOGUE:
         raise _unknown(text)
@@ -70,7 +70,7 @@ def _arguments(inside: str, where: str) -> dict[str, Any]:
         return {str(k.arg): _value(k.value) for k in call.keywords}
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         raise MeasureError(
-            f"cannot read the parameters of `{where}`", hint="they are written name=value, as in RBP(p=0.8)"
+            f"cannot parse the parameters of `{where}`", hint="write them as name=value, for example RBP(p=0.8)"
         ) from None
 
 
@@ -98,8 +98,9 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
             continue
         if ours[0] not in definition.parameters:
             close = nearest(name, definition.parameters)
-            known = ", ".join(definition.parameters) or "none"
-            hint = f"did you mean `{close}`?" if close else f"its parameters are: {known}"
+            names = ", ".join(definition.parameters)
+            others = f"its parameters are {names}" if names else "it has no parameters"
+            hint = f"did you mean `{close}`?" if close else others
             raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
         parameter = definition.parameters[ours[0]]
         checked = parameter.check(ours[1], f"`{where}`")
@@ -112,19 +113,17 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
     if at is None:
         if definition.cutoff in ("required", "recall"):
             example = "0.1" if definition.cutoff == "recall" else "10"
-            raise MeasureError(
-                f"`{where}` needs a cut-off", hint=f"write it after an @, as in `{definition.symbol}@{example}`"
-            )
+            raise MeasureError(f"`{where}` needs a cutoff", hint=f"for example `{definition.symbol}@{example}`")
         return None
     if definition.cutoff == "none":
         raise MeasureError(
-            f"`{where}`: {definition.symbol} takes no cut-off",
-            hint=f"to cut the ranking first, write `{definition.symbol}[depth={at}]`",
+            f"`{where}`: {definition.symbol} has no cutoff",
+            hint=f"to truncate the ranking, write `{definition.symbol}[depth={at}]`",
         )
     try:
         value = float(at)
     except ValueError:
-        raise MeasureError(f"`{where}`: `{at}` after the @ is not a number") from None
+        raise MeasureError(f"`{where}`: the cutoff must be a number, not `{at}`") from None
     checked = CUTOFFS.get(definition.cutoff, RANK).check(value, f"`{where}`")
     return float(checked) if definition.cutoff == "recall" else int(checked)
 
@@ -137,12 +136,12 @@ def _views(inside: str, where: str) -> Views:
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
         if name in said:
-            raise MeasureError(f"`{where}`: {name} is said twice")
+            raise MeasureError(f"`{where}`: {name} is given twice")
         said.add(name)
         if name == "ties" and value in TIES:
             ties = value
         elif name == "ties":
-            raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"it is one of {', '.join(TIES)}")
+            raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"use one of {', '.join(TIES)}")
         elif name in numbers and value.isdecimal() and 0 < int(value) < 10**9:
             numbers[name] = int(value)
         elif name in numbers:
@@ -151,7 +150,11 @@ def _views(inside: str, where: str) -> Views:
             flags[name] = True
         else:
             close = nearest(name, ["ties", *numbers, *flags])
-            hint = f"did you mean `{close}`?" if close else "views are: ties=RULE, depth=N, condensed, full=N, terminal"
+            hint = (
+                f"did you mean `{close}`?"
+                if close
+                else "the views are ties=RULE, depth=N, condensed, full=N and terminal"
+            )
             raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
     return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"])
 
@@ -160,13 +163,13 @@ def _unknown(text: str) -> MeasureError:
     name = re.split(r"[(@\[]", text.strip())[0]
     names = {n.casefold(): n for n in [*NAMES, *CATALOGUE]}
     close = nearest(name.casefold(), names, cutoff=0.5)
-    hint = "`cranfield measures` lists them all"
+    hint = "`cranfield measures` lists all measures"
     if close:
         symbol = names[close]
         rest = text.strip()[len(name) :]
         better = f"{NAMES.get(symbol, symbol)}{rest}"
         if better == text.strip():
-            hint = "a measure is written NAME(parameter=value, ...)@cutoff[view, ...]"
+            hint = "the syntax is NAME(parameter=value, ...)@cutoff[view, ...]"
         else:
             hint = f"did you mean `{better}`? " + hint
     return MeasureError(f"unknown measure `{text}`", hint=hint)

@@ -25,9 +25,18 @@ class Range:
         return above and below
 
     def __str__(self) -> str:
-        low = "(-inf" if self.low == -math.inf else f"{self.closed[0]}{self.low:g}"
-        high = "inf)" if self.high == math.inf else f"{self.high:g}{self.closed[1]}"
-        return f"in {low}, {high}"
+        if self.closed == "[]" and math.isfinite(self.low) and math.isfinite(self.high):
+            return f"from {_shown(self.low)} to {_shown(self.high)}"
+        limits = []
+        if math.isfinite(self.low):
+            limits.append(f"{'of at least' if self.closed[0] == '[' else 'greater than'} {_shown(self.low)}")
+        if math.isfinite(self.high):
+            limits.append(f"{'at most' if self.closed[1] == ']' else 'less than'} {_shown(self.high)}")
+        return " and ".join(limits)
+
+
+def _shown(limit: float) -> str:
+    return f"{limit:,.0f}" if abs(limit) < 1e9 and limit == int(limit) else f"{limit:g}"
 
 
 Rank = Annotated[int, Range(1, 10_000_000)]  # weights are kept for every rank down to the cut-off
@@ -49,7 +58,7 @@ class Parameter:
     optional: bool = False  # may be None
 
     def check(self, value: Any, where: str) -> Any:
-        """The value in the parameter's type, or an error that says what it may be."""
+        """The value in the parameter's type, or an error that says what is allowed."""
         if value is None and self.optional:
             return None
         if self.choices:
@@ -82,15 +91,15 @@ class GainParameter(Parameter):
             flat = [number for pair in value for number in pair]
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
-                raise MeasureError(f"{where}: a gain cannot be negative")
+                raise MeasureError(f"{where}: a gain must not be negative")
             if numbers and max(gain for _, gain in value) > GREAT:
-                raise MeasureError(f"{where}: a gain cannot be more than {GREAT:g}")
+                raise MeasureError(f"{where}: a gain must be at most {GREAT:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif value in self.choices:
             return value
         names = ", ".join(map(repr, self.choices))
-        raise MeasureError(f"{where}: gain must be one of {names} or a map like {{1: 0.5, 2: 1}}, not {given!r}")
+        raise MeasureError(f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}")
 
 
 # Parameters that every measure of a kind shares; the functions that need their value read it off the batch.

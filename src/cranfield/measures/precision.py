@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.batch import Batch, GainSums
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Rank, Share, measure
+from cranfield.measures.catalogue import FIXED, TERMINAL, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.weights import count, harmonic
@@ -24,7 +24,7 @@ def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
     return b.gained(count, end)
 
 
-@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=FIXED, retrieved_only=True)
+@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True)
 def precision(b: GainSums, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
@@ -34,31 +34,41 @@ def precision(b: GainSums, *, k: Rank) -> Floats:
     >>> cf.parse("P@4")([1, 0, 1])
     0.5
     """
-    return hits(b, k) / k
+    return (hits(b, k) + b.tail * np.maximum(k - b.length, 0)) / k
 
 
-@measure("R", cite="cleverdon1966", formula="R@k = Σ_{i≤k} b_i / R")
-def recall(b: GainSums, *, k: Rank) -> Floats:
+Base = Literal["judged", "retrieved"]
+
+
+def relevant_documents(b: GainSums, base: Base) -> Floats:
+    """R: the relevant documents of the judgments, or of the result list alone."""
+    return b.R if base == "judged" else hits(b)
+
+
+@measure("R", cite="cleverdon1966 mcsherry2008", formula="R@k = Σ_{i≤k} b_i / R")
+def recall(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
     """The share of all relevant documents that is found in the first k.
 
-    Undefined where no document is relevant.
+    Undefined where no document is relevant. ``R='retrieved'`` counts the relevant documents of the result list.
 
     >>> import cranfield as cf
     >>> cf.parse("R@2")([1, 0, 1], missed=[1, 1])
     0.25
     """
-    return ratio(hits(b, k), b.R)
+    return ratio(hits(b, k), relevant_documents(b, R))
 
 
 @measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)", terminal=FIXED)
-def f_one(b: GainSums, *, k: Rank) -> Floats:
+def f_one(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
     """Precision and recall at k in one number, their harmonic mean.
+
+    ``R='retrieved'`` counts the relevant documents of the result list, as McSherry and Najork do.
 
     >>> import cranfield as cf
     >>> cf.parse("F1@4")([1, 0, 1], missed=[1, 1])
     0.5
     """
-    return 2 * hits(b, k) / (k + b.R)
+    return 2 * hits(b, k) / (k + relevant_documents(b, R))
 
 
 @measure(
@@ -236,15 +246,19 @@ def set_average_precision(b: GainSums) -> Floats:
     retrieved_only=True,
     uses_nonrelevant=True,
 )
-def judged(b: Batch, *, k: Rank | None = None) -> Floats:
+def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "k") -> Floats:
     """The share of the first k documents (of all, without k) that somebody judged.
+
+    A list shorter than k counts as k documents; with ``of='retrieved'``, as many as it has.
 
     >>> import cranfield as cf
     >>> cf.parse("Judged@4")([1, None, 0])
     0.5
     """
     seen = summed(b.judged * b.mean_over(count, k))
-    return seen / (np.maximum(b.length, 1) if k is None else k)
+    if k is not None and of == "k":
+        return seen / k
+    return seen / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
 
 
 @measure(

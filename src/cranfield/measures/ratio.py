@@ -9,4 +9,5 @@ from cranfield.data import Floats
 
 def ratio(part: Floats, whole: Floats) -> Floats:
     """part / whole, NaN where there is no whole."""
-    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+    quotient: Floats = part / np.where(whole > 0, whole, np.nan)
+    return quotient

@@ -27,6 +27,11 @@ def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     >>> round(cf.parse("RR[ties=expected]")([(0, 1, 1, 0)]), 6)
     0.722222
     """
+    if not b.has_ties:
+        seen = b.relevant if k is None else b.relevant & (b.start < k)
+        # Of the relevant documents the first has the highest inverse rank.
+        best: Floats = np.maximum.reduce(seen * harmonic.at(b.start + 1), axis=1)
+        return best
     first = b.relevant.argmax(axis=1)
     rows = np.arange(len(first))
     found = b.relevant[rows, first]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from cranfield.batch import Weights
 from cranfield.data import Floats, Integers
+
+SHORT = 11  # ranks of most rankings are in a table of 2 to this power
 
 
 def _weight(kind: str, base: float, rank: Integers) -> Floats:
@@ -31,22 +34,42 @@ def _tables(kind: str, base: float, bits: int) -> tuple[Floats, Floats]:
 
 def _tabulated(kind: str, base: float = 0) -> Weights:
     def table(n: Integers, which: int) -> Floats:
-        # Tables double, so that a long ranking after many short ones costs little.
-        return _tables(kind, base, max(10, int(n.max(initial=0)).bit_length()))[which][n]
+        try:
+            return _tables(kind, base, SHORT)[which][n]
+        except IndexError:
+            # Tables double, so that a long ranking after many short ones costs little.
+            return _tables(kind, base, int(n.max(initial=0)).bit_length())[which][n]
 
-    return Weights(lambda n: table(n, 1), lambda rank: table(rank, 0))
+    return Weights(
+        lambda n: table(n, 1),
+        lambda rank: table(rank, 0),
+        table=lambda n: _tables(kind, base, max(SHORT, n.bit_length()))[0],
+    )
 
 
+def _with_table(total: Callable[[Integers], Floats], at: Callable[[Integers], Floats]) -> Weights:
+    """Weights that have formulas, and a table of them."""
+
+    @lru_cache(maxsize=8)
+    def table(bits: int) -> Floats:
+        return np.concatenate([[0], at(np.arange(1, 1 << bits))])
+
+    return Weights(total, at, table=lambda n: table(max(SHORT, n.bit_length())))
+
+
+@lru_cache(maxsize=64)
 def log_discount(discount: str, base: float) -> Weights:
     """Rank i is worth 1/log2(i+1); or, as Järvelin and Kekäläinen have it, 1 up to the base, then 1/log_base(i)."""
     return _tabulated(discount, base if discount == "jk" else 0)
 
 
+@lru_cache(maxsize=64)
 def rank_biased_overlap(p: float) -> Weights:
     """Rank i is worth p^(i-1)/i: to a document that two rankings have above it, out of the i that each has."""
     return _tabulated("overlap", p)
 
 
+@lru_cache(maxsize=64)
 def inverse_squares_from(shift: float) -> Weights:
     """Rank i is worth 1/(i + shift - 1)²."""
     return _tabulated("squares", shift)
@@ -79,17 +102,18 @@ def _euler_maclaurin(x: Floats) -> Floats:
     return total
 
 
+@lru_cache(maxsize=64)
 def geometric(p: float) -> Weights:
     """Rank i is worth (1-p) p^(i-1)."""
-    return Weights(
+    return _with_table(
         lambda n: 1 - np.power(p, n.astype(np.float64)),
         lambda rank: (1 - p) * np.power(p, rank.astype(np.float64) - 1),
     )
 
 
-count = Weights(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
+count = _with_table(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
 harmonic = replace(_tabulated("harmonic"), moment=lambda n: n)
-inverse_square = Weights(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
+inverse_square = _with_table(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
 
 
 def log_gamma(z: Floats) -> Floats:

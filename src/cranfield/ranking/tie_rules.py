@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from cranfield.batch import Batch, Key
+from cranfield.ranking.rankings import Position
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]
 TIES: tuple[str, ...] = get_args(Ties)
-Position = Literal["by_id", "by_input"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class TieRule:
     """One rule.
 
     ``key``: the number that ranks documents before ties are considered.
-    ``position``: the array of a batch that holds each document's position in its tie group. A rule that has it puts
+    ``position``: the array of `Rankings` that holds each document's position in its tie group. A rule that has it puts
     the documents of a run into one order, whatever the measure.
     ``arrange``: how a rule without it arranges the documents of a batch; None leaves ties open, and measures take
     the expectation over all orders.
@@ -51,17 +51,15 @@ class TieRule:
         return self.position or "by_id"
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch with its ties resolved by this rule."""
-        if self.position is not None:
-            return place(batch, getattr(batch, self.position))
+        """A batch whose ties are still open, or in the order of this rule's position, as this rule has it."""
         return batch if self.arrange is None else self.arrange(batch)
 
 
 def place(batch: Batch, position: Any) -> Batch:
     """The batch with each document at one position of its tie group."""
-    if not batch.tied.any():
+    if not batch.has_ties:
         return batch
-    return replace(batch, start=batch.start + position, size=np.ones_like(batch.size)).sorted()
+    return batch.changed(start=batch.start + position, size=np.broadcast_to(np.int64(1), batch.size.shape)).sorted()
 
 
 def best(batch: Batch) -> Batch:

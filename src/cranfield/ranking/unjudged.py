@@ -14,9 +14,9 @@ import numpy as np
 
 from cranfield.alignment import AlignedRun, Aligner, Alignment, TopDocuments
 from cranfield.batch import Booleans, Key
-from cranfield.content import Corpus
-from cranfield.content.judged import Reading
-from cranfield.content.wanted import WHOLE_RANKING
+from cranfield.corpus import Corpus
+from cranfield.corpus.build import WHOLE_RANKING
+from cranfield.corpus.judged import Reading
 from cranfield.data import Floats, Judgments, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures import Measure
@@ -101,7 +101,7 @@ def with_unjudged(
 
     ``negative`` is what a negative grade in the judgments means.
 
-    >>> from cranfield.formats import read_qrels
+    >>> from cranfield.io import read_qrels
     >>> more = with_unjudged(read_qrels({"q": {"b": 1}, "r": {"b": 0}}), {"q": {"a", "b"}, "x": {"c"}})
     >>> list(more.documents), more.grade.tolist(), more.begin.tolist()
     (['b', 'a', 'b'], [1.0, -1.0, 0.0], [0, 2, 3])

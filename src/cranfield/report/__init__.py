@@ -1,4 +1,4 @@
-"""Scores as text: for people (table), for papers (latex, markdown), for programs (json, csv, trec)."""
+"""Scores as text: tables for the terminal, LaTeX and Markdown for papers, JSON, CSV and TREC for programs."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Callable
 from cranfield.errors import UsageError
 from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.report import markup, table, text
-from cranfield.report.sheet import Look
+from cranfield.report.sheet import Layout
 
-WRITERS: dict[str, Callable[[ScoreTable, Look], str]] = {
+WRITERS: dict[str, Callable[[ScoreTable, Layout], str]] = {
     "json": text.json,
     "csv": text.csv,
     "trec": text.trec,
-    "markdown": lambda scores, look: markup.markdown(look.sheet(scores)),
-    "latex": lambda scores, look: markup.latex(look.sheet(scores)),
+    "markdown": lambda scores, layout: markup.markdown(layout.sheet(scores)),
+    "latex": lambda scores, layout: markup.latex(layout.sheet(scores)),
 }
 FORMATS = ("table", *WRITERS)
 WITHOUT_INTERVALS = ("json", "trec")
 
 
 def accept(format: str, interval: Interval | None) -> None:
-    """An error where a format is unknown or cannot hold intervals: better said before the work than after it."""
+    """Raise if a format is unknown or cannot hold intervals; called before the work starts."""
     if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
     if interval and format in WITHOUT_INTERVALS:
-        raise UsageError(f"{format} has no place for intervals", hint="table, csv, markdown and latex have")
+        raise UsageError(f"the {format} format cannot show intervals", hint="use table, csv, markdown or latex")
 
 
 def write(
@@ -39,9 +39,9 @@ def write(
     width: int = 80,
     colour: bool = False,
 ) -> str:
-    """The scores in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` matter to tables only."""
+    """The scores in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only."""
     accept(format, interval)
-    look = Look(per_query, digits, interval, seed)
+    layout = Layout(per_query, digits, interval, seed)
     if format == "table":
-        return table.render(look.sheet(scores), width=width, colour=colour)
-    return WRITERS[format](scores, look)
+        return table.render(layout.sheet(scores), width=width, colour=colour)
+    return WRITERS[format](scores, layout)

@@ -1,4 +1,4 @@
-"""An audit for people: a table for each run, then in words what could change the order of the runs."""
+"""An audit as text: a table for each run, then the pairs of runs that could swap."""
 
 from __future__ import annotations
 
@@ -14,52 +14,54 @@ from cranfield.analysis.audit import CAUSES, Audit, Cause, Swap
 from cranfield.errors import UsageError
 from cranfield.report.markup import markdown, piped
 from cranfield.report.numbers import UNDEFINED
-from cranfield.report.sheet import Cell, Look, Row, Sheet
+from cranfield.report.sheet import Cell, Layout, Row, Sheet
 from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, widths
 from cranfield.wording import plural
 
 FORMATS = ("table", "markdown", "json")
 HEADING = "What could change the order of the runs"
-COUNTED = "Of the pairs of runs that score differently, so many could change places for each cause:"
-SHOWN = 4  # pairs named for each cause, unless all are asked for
-MOST = 12  # digits
-PROSE = 100  # no line of words is longer, however wide the screen
+COUNTED = "Pairs of runs with different scores, and how many of them each cause could reverse:"
+SHOWN = 4  # pairs named for each cause by default
+MOST_DIGITS = 12
+PROSE_WIDTH = 100  # lines of text are no longer, however wide the screen
 INTERVAL = re.compile(r"\[[^\s\]]+, [^\s\]]+\]")
 INTERVALS = {"t": "Student's t", "bca": "BCa bootstrap"}
 
 
 @dataclass(frozen=True)
-class Words:
-    """What a cause is, and what it does to two runs."""
+class CauseText:
+    """The meaning of a cause, and its effect on two runs: what follows their names in a sentence."""
 
     meaning: str
-    swap: str
+    effect: str
 
 
-WORDS: dict[Cause, Words] = {
-    "ties": Words(
-        "Documents of one score may stand in any order. Worst, expected and best are of all these orders; place is "
-        "where the score stands from worst to best.",
-        "change places if ties fall the other way",
+CAUSE_TEXTS: dict[Cause, CauseText] = {
+    "ties": CauseText(
+        "Documents with equal scores can be ranked in any order. Worst, expected and best are the lowest, mean and "
+        "highest score over all these orders; place is where the score lies from worst (0%) to best (100%).",
+        "could swap if ties were ordered differently",
     ),
-    "unjudged": Words(
-        "Documents that nobody judged count as not relevant, and could be relevant. Lowest and highest are over what "
-        "they could be judged: bounds where nothing goes beyond them, else the range of the judgments tried. Each run "
-        "is taken by itself, though a document that two of them found would be judged once for both.",
-        "could change places if unjudged documents were judged",
+    "unjudged": CauseText(
+        "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the scores that "
+        "judging them could give: proven where marked `bounds`, otherwise the range over the judgments that were "
+        "tried. Each run is considered alone, although a document in two runs would get the same judgment.",
+        "could swap if unjudged documents were judged",
     ),
-    "condensed": Words(
-        "The list without its unjudged documents: they count as absent, not as not relevant.",
-        "change places without unjudged documents",
+    "condensed": CauseText(
+        "Unjudged documents are removed from the ranking, instead of counted as not relevant.",
+        "swap if unjudged documents are removed",
     ),
-    "terminal": Words(
-        "The end of a list taken as an answer: nothing more is relevant. It earns most where all was found, and where "
-        "a list is empty because nothing is relevant; such queries count, though a plain score may leave them out.",
-        "change places if the end of a list is an answer",
+    "terminal": CauseText(
+        "The end of a list counts as the answer that nothing more is relevant. This answer is right if all relevant "
+        "documents were found, or if the list is empty and nothing is relevant. Queries without relevant documents "
+        "count here, even if the score leaves them out.",
+        "swap if the end of a list counts as an answer",
     ),
-    "queries": Words(
-        "Other queries would have given other means: 95 % confidence intervals ({interval}). That two overlap does not "
-        "make the runs equal; they had the same queries, and a paired test sees more.",
+    "queries": CauseText(
+        "Other queries would give other means; the intervals are 95% confidence intervals ({interval}). Overlapping "
+        "intervals do not mean that the runs are equal: a paired test (`cranfield compare`) detects smaller "
+        "differences.",
         "have overlapping confidence intervals",
     ),
 }
@@ -67,7 +69,7 @@ WORDS: dict[Cause, Words] = {
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that belong together under one title."""
+    """Columns under one title."""
 
     title: str
     columns: tuple[str, ...]
@@ -75,7 +77,7 @@ class Group:
 
 GROUPS = (
     Group("", ("score",)),
-    Group("queries", ("95 % interval",)),
+    Group("queries", ("95% interval",)),
     Group("ties", ("worst", "expected", "best", "place")),
     Group("unjudged documents", ("lowest", "highest", "", "share", "condensed")),
     Group("lists", ("terminal",)),
@@ -91,30 +93,30 @@ def write(
     width: int = 80,
     colour: bool = False,
 ) -> str:
-    """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` matter to tables only."""
+    """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only."""
     accept(format)
     if format == "json":
         return json.dumps(audit.to_dict(), allow_nan=False) + "\n"
-    look = Look(digits=digits)
+    layout = Layout(digits=digits)
     if format == "markdown":
-        return "\n".join(_markdown(audit, look, all_pairs)) + "\n"
-    return "\n".join(_screen(audit, look, width, colour, all_pairs)) + "\n"
+        return "\n".join(_markdown(audit, layout, all_pairs)) + "\n"
+    return "\n".join(_screen(audit, layout, width, colour, all_pairs)) + "\n"
 
 
 def accept(format: str) -> None:
-    """An error where a format is unknown: better said before the work than after it."""
+    """Raise if a format is unknown; called before the work starts."""
     if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
 
 
-def sheet(audit: Audit, run: int, look: Look) -> Sheet:
-    """One run: measures as rows, all that could have made the score another as columns."""
+def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
+    """One run: measures as rows; the score, and the values that it could have had, as columns."""
     rows = []
     for m, measure in enumerate(audit.measures):
         count = audit.aggregates[m] == "sum"
 
         def shown(*arrays: np.ndarray, m: int = m, count: bool = count) -> Iterator[str]:
-            return (look.number(array[run, m], count=count) for array in arrays)
+            return (layout.number(array[run, m], count=count) for array in arrays)
 
         texts = [
             *shown(audit.score),
@@ -135,37 +137,37 @@ def _within(low: str, high: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share in whole percent; no rounding makes something of nothing, or all of almost all."""
+    """A share in whole percent; only an exact 0 or 1 is shown as 0% or 100%."""
     if np.isnan(share):
         return UNDEFINED
     if 0 < share < 0.005:
-        return "< 1 %"
-    return "> 99 %" if 0.995 <= share < 1 else f"{share:.0%}".replace("%", " %")
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def lists(audit: Audit, run: int) -> str:
-    """The lists of a run in a line: how many, how long, how many empty, and who was silent where that was right."""
+    """The rankings of a run in one line: how many, how long, how many empty, and queries without relevant documents."""
     sizes = audit.n[run]
-    many = f"{sizes.max()}" if sizes.min() == sizes.max() else f"{sizes.min()}–{sizes.max()}"
+    number = f"{sizes.max()}" if sizes.min() == sizes.max() else f"{sizes.min()}–{sizes.max()}"
     length = f"{audit.length[run]:.1f}".removesuffix(".0")
-    parts = [f"{many} queries" if many != "1" else "1 query", f"{length} documents in a list on average"]
+    parts = [f"{number} queries" if number != "1" else "1 query", f"{length} documents per query on average"]
     if audit.empty[run]:
-        parts.append(f"{audit.empty[run]} empty")
-    told = dict.fromkeys(zip(audit.nil[run].tolist(), audit.silent[run].tolist(), strict=True))
-    for nil, silent in told:
-        who = [
+        parts.append(plural(int(audit.empty[run]), "empty ranking"))
+    counts = dict.fromkeys(zip(audit.nil[run].tolist(), audit.silent[run].tolist(), strict=True))
+    for nil, silent in counts:
+        names = [
             name for m, name in enumerate(audit.measures) if (audit.nil[run, m], audit.silent[run, m]) == (nil, silent)
         ]
         if nil:
-            whose = f" ({', '.join(who)})" if len(told) > 1 else ""
-            parts.append(f"{plural(nil, 'query')} with nothing relevant, {silent} answered by silence{whose}")
+            which = f", for {', '.join(names)}" if len(counts) > 1 else ""
+            parts.append(f"{plural(nil, 'query')} without relevant documents ({silent} with an empty ranking){which}")
     return "; ".join(parts)
 
 
-def _screen(audit: Audit, look: Look, width: int, colour: bool, all_pairs: bool) -> Iterator[str]:
+def _screen(audit: Audit, layout: Layout, width: int, colour: bool, all_pairs: bool) -> Iterator[str]:
     for r, run in enumerate(audit.runs):
         yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour)
-        for part, groups in _fitted(sheet(audit, r, look), width):
+        for part, groups in _fitted(sheet(audit, r, layout), width):
             yield _titles(part, groups, colour)
             yield draw(part, colour=colour)
     yield _styled(HEADING, BOLD, colour) + "\n"
@@ -175,18 +177,18 @@ def _screen(audit: Audit, look: Look, width: int, colour: bool, all_pairs: bool)
         yield draw(counts(audit), colour=colour)
     for line in verdict(audit):
         yield _wrapped(line, width) + "\n"
-    for cause, sentences in told(audit, look, all_pairs):
+    for cause, sentences in swap_sentences(audit, layout, all_pairs):
         yield _wrapped(f"{cause}: {_meaning(audit, cause)}", width, cause, colour)
         yield from (_wrapped(f"  {line}", width) for line in sentences)
         yield ""
 
 
 def _wrapped(text: str, width: int, bold: str = "", colour: bool = False) -> str:
-    """Words in lines, and none broken: neither a name at a hyphen nor an interval at its comma."""
-    whole = INTERVAL.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+    """Text in lines that break neither a name at a hyphen nor an interval at its comma."""
+    joined = INTERVAL.sub(lambda match: match[0].replace(" ", "\xa0"), text)
     indent = " " * (len(text) - len(text.lstrip())) + "  "
     lines = textwrap.wrap(
-        whole, min(width, PROSE), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        joined, min(width, PROSE_WIDTH), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     shown = "\n".join(lines).replace("\xa0", " ")
     return _styled(bold, BOLD, colour) + shown.removeprefix(bold)
@@ -196,21 +198,21 @@ def _styled(text: str, style: str, colour: bool) -> str:
     return f"{style}{text}{PLAIN}" if colour else text
 
 
-def _fitted(whole: Sheet, width: int) -> Iterator[tuple[Sheet, list[Group]]]:
-    """The sheet cut between groups of columns so that each part fits the screen."""
-    needed = widths(whole)
+def _fitted(sheet: Sheet, width: int) -> Iterator[tuple[Sheet, list[Group]]]:
+    """The sheet split between groups of columns so that each part fits the screen."""
+    needed = widths(sheet)
     begin = end = 0
     part: list[Group] = []
     used = needed[0] - GAP
     for group in GROUPS:
         wide = sum(needed[1 + end : 1 + end + len(group.columns)])
         if part and used + wide > width:
-            yield whole.part(slice(begin, end)), part
+            yield sheet.part(slice(begin, end)), part
             begin, part, used = end, [], needed[0] - GAP
         part.append(group)
         end += len(group.columns)
         used += wide
-    yield whole.part(slice(begin, end)), part
+    yield sheet.part(slice(begin, end)), part
 
 
 def _titles(part: Sheet, groups: Sequence[Group], colour: bool) -> str:
@@ -227,102 +229,102 @@ def _titles(part: Sheet, groups: Sequence[Group], colour: bool) -> str:
 
 
 def counts(audit: Audit) -> Sheet:
-    """How many pairs of runs each cause could turn, by measure."""
+    """How many pairs of runs each cause could reverse, by measure."""
     rows = []
     for m, measure in enumerate(audit.measures):
-        found = [sum(s.measure == measure and s.cause == cause for s in audit.swaps) for cause in CAUSES]
+        swaps = [sum(s.measure == measure and s.cause == cause for s in audit.swaps) for cause in CAUSES]
         cells = [
-            Cell(UNDEFINED if _unknown(audit, cause, m) else str(n)) for cause, n in zip(CAUSES, found, strict=True)
+            Cell(UNDEFINED if _unknown(audit, cause, m) else str(n)) for cause, n in zip(CAUSES, swaps, strict=True)
         ]
         rows.append(Row((measure,), (Cell(str(audit.pairs[m])), *cells)))
     return Sheet(("measure",), ("pairs", *CAUSES), tuple(rows))
 
 
 def _unknown(audit: Audit, cause: Cause, m: int) -> bool:
-    """Whether nothing can be said of what a cause does to a measure."""
+    """Whether the effect of a cause on a measure is unknown."""
     return bool(np.isnan(audit.reach(cause)[0][:, m]).all())
 
 
 def verdict(audit: Audit) -> Iterator[str]:
-    """The whole in a sentence, where there is nothing to tell pair by pair."""
+    """A summary, if there are no pairs to name."""
     if len(audit.runs) == 1:
-        yield "There is one run: its scores could be others, but there is no order to change."
+        yield "There is only one run, so there is no order to change."
     elif not audit.pairs.any():
-        yield "The runs score the same: there is no order to change."
+        yield "All runs have the same scores, so there is no order to change."
     elif not audit.swaps:
-        yield "Nothing can: neither ties nor unjudged documents, nor how lists end, nor the choice of queries."
+        yield "Nothing: no pair could be reversed by ties, unjudged documents, the end of lists or other queries."
         yield from unproven(audit)
 
 
 def unproven(audit: Audit) -> Iterator[str]:
-    """What is known of unjudged documents only as far as judgments were tried, and where nothing is."""
+    """The measures for which the effect of unjudged documents is not proven or not known."""
     unknown = [name for m, name in enumerate(audit.measures) if _unknown(audit, "unjudged", m)]
     tried = [n for m, n in enumerate(audit.measures) if not audit.hold[:, m].all() and n not in unknown]
     if tried:
-        yield f"For {', '.join(tried)} that is so for the judgments tried, and no proof."
+        yield f"For {', '.join(tried)}, this holds for the judgments that were tried; it is not a proof."
     if unknown:
-        yield f"What judging them would do to {', '.join(unknown)} cannot be said."
+        yield f"For {', '.join(unknown)}, the effect of judging unjudged documents is unknown."
 
 
 def _meaning(audit: Audit, cause: Cause) -> str:
-    return WORDS[cause].meaning.format(interval=INTERVALS[audit.interval])
+    return CAUSE_TEXTS[cause].meaning.format(interval=INTERVALS[audit.interval])
 
 
-def told(audit: Audit, look: Look, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:
-    """Each cause with a sentence for each pair that it could turn, or for the most telling of them."""
+def swap_sentences(audit: Audit, layout: Layout, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:
+    """Each cause with a sentence for each pair that it could reverse, or for a few of them."""
     for cause in CAUSES:
-        found = [swap for swap in audit.swaps if swap.cause == cause]
-        named = found if all_pairs else telling(found)
-        sentences = [sentence(audit, swap, look) for swap in named]
-        if len(named) < len(found):
-            widest = max(found, key=lambda swap: swap.gap)
-            more = f"... and {len(found) - len(named):,} more (--all-pairs)"
-            apart = f"{widest.measure} of `{widest.higher}` and `{widest.lower}`, {look.number(widest.gap)} apart"
-            sentences.append(more if widest in named else f"{more}, as far as {apart}")
-        if not found and len(audit.runs) > 1 and audit.pairs.any():
-            sentences = ["No two runs change places."] if audit.swaps else []
+        swaps = [swap for swap in audit.swaps if swap.cause == cause]
+        named = swaps if all_pairs else representative(swaps)
+        sentences = [sentence(audit, swap, layout) for swap in named]
+        if len(named) < len(swaps):
+            widest = max(swaps, key=lambda swap: swap.gap)
+            more = f"... and {len(swaps) - len(named):,} more (use --all-pairs)"
+            gap = f"{layout.number(widest.gap)} ({widest.measure} of `{widest.higher}` and `{widest.lower}`)"
+            sentences.append(more if widest in named else f"{more}; the largest difference is {gap}")
+        if not swaps and len(audit.runs) > 1 and audit.pairs.any():
+            sentences = ["No pair of runs."] if audit.swaps else []
             sentences += unproven(audit) if audit.swaps and cause == "unjudged" else ()
         yield cause, sentences
 
 
-def telling(found: Sequence[Swap]) -> list[Swap]:
-    """A few pairs that stand for all: of each measure in turn the next neighbours, the closest first."""
+def representative(swaps: Sequence[Swap]) -> list[Swap]:
+    """A few pairs to name: from each measure in turn, neighbours in the ranking first, closest first."""
     turns: dict[str, int] = {}
     ranked = []
-    for place, swap in enumerate(found):
+    for i, swap in enumerate(swaps):
         turns[swap.measure] = turns.get(swap.measure, -1) + 1
-        ranked.append((not swap.adjacent, turns[swap.measure], place))
-    return [found[place] for *_, place in sorted(sorted(ranked)[:SHOWN], key=lambda key: key[2])]
+        ranked.append((not swap.adjacent, turns[swap.measure], i))
+    return [swaps[i] for *_, i in sorted(sorted(ranked)[:SHOWN], key=lambda key: key[2])]
 
 
-def sentence(audit: Audit, swap: Swap, look: Look) -> str:
-    """One pair in words: who, why, and the numbers."""
+def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:
+    """One pair as a sentence: the runs, the cause, the numbers."""
     m = audit.measures.index(swap.measure)
     count = audit.aggregates[m] == "sum"
-    while not count and look.digits < MOST and look.number(swap.score[0]) == look.number(swap.score[1]):
-        look = replace(look, digits=look.digits + 1)  # scores that differ are shown to differ
-    one, other = (look.number(value, count=count) for value in swap.score)
-    low = [look.number(value, count=count) for value in swap.low]
-    high = [look.number(value, count=count) for value in swap.high]
+    while not count and layout.digits < MOST_DIGITS and layout.number(swap.score[0]) == layout.number(swap.score[1]):
+        layout = replace(layout, digits=layout.digits + 1)  # scores that differ are shown to differ
+    higher, lower = (layout.number(value, count=count) for value in swap.score)
+    low = [layout.number(value, count=count) for value in swap.low]
+    high = [layout.number(value, count=count) for value in swap.high]
     if swap.cause in ("condensed", "terminal"):
-        numbers = f"{one} against {other}; {swap.cause} {low[0]} against {low[1]}"
+        numbers = f"{higher} vs {lower}; {swap.cause}: {low[0]} vs {low[1]}"
     else:
-        numbers = f"{one} [{low[0]}, {high[0]}] against {other} [{low[1]}, {high[1]}]"
+        numbers = f"{higher} [{low[0]}, {high[0]}] vs {lower} [{low[1]}, {high[1]}]"
     if swap.cause == "ties":
         a, b = (audit.expected[audit.runs.index(run), m] for run in (swap.higher, swap.lower))
-        numbers += f"; on average {look.number(a, count=count)} against {look.number(b, count=count)}" if a < b else ""
-    return f"{swap.measure}: `{swap.higher}` and `{swap.lower}` {WORDS[swap.cause].swap} ({numbers})"
+        numbers += f"; expected: {layout.number(a, count=count)} vs {layout.number(b, count=count)}" if a < b else ""
+    return f"{swap.measure}: `{swap.higher}` and `{swap.lower}` {CAUSE_TEXTS[swap.cause].effect} ({numbers})"
 
 
-def _markdown(audit: Audit, look: Look, all_pairs: bool) -> Iterator[str]:
+def _markdown(audit: Audit, layout: Layout, all_pairs: bool) -> Iterator[str]:
     for r, run in enumerate(audit.runs):
-        yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, look))}"
+        yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, layout))}"
     yield f"### {HEADING}\n"
     if len(audit.runs) > 1:
         yield f"{COUNTED}\n"
         yield markdown(counts(audit))
     yield from (f"{line}\n" for line in verdict(audit))
-    for cause, sentences in told(audit, look, all_pairs):
+    for cause, sentences in swap_sentences(audit, layout, all_pairs):
         yield f"**{cause}**: {_meaning(audit, cause)}\n"
         if sentences:
             yield "".join(f"- {line}\n" for line in sentences)

@@ -1,4 +1,4 @@
-"""The catalogue in words: lists of measures, and all about one of them."""
+"""The catalogue as text: the list of measures, and the description of one."""
 
 from __future__ import annotations
 
@@ -19,87 +19,89 @@ from cranfield.measures.parameters import GainParameter, Parameter
 from cranfield.report import bibliography
 from cranfield.report.table import BOLD, PLAIN
 
-# What the parameters that measures share mean; each measure's own text tells of the rest.
+# The meaning of shared parameters; each measure describes its own.
 MEANING = {
     "rel": "the lowest grade that counts as relevant",
-    "gain": "what a grade is worth",
-    "max": "the top grade, by which gains are scaled; else the highest in the judgments",
-    "norm": "divide by all relevant documents (R), or by as many as could be in the first k (min)",
-    "discount": "log2 discounts from rank 2 on, jk from rank `base` on",
+    "gain": "how grades are mapped to gains",
+    "max": "the top grade, by which gains are scaled (by default the highest grade in the judgments)",
+    "min": "the grade whose gain is scaled to 0",
+    "norm": "divide by the number of relevant documents (R), or by at most k (min)",
+    "discount": "log2 discounts from rank 2, jk from rank `base`",
     "base": "the base of the logarithm",
-    "p": "the chance to go on to the next document",
-    "beta": "how much recall (or gain) weighs",
-    "gamma": "how much the share of subtopics covered weighs, against gain",
-    "alpha": "the chance that a subtopic, once met, has been satisfied",
-    "T": "how many useful documents the user hopes for",
-    "k": "the cut-off",
-    "graded": "count gains in [0, 1] instead of relevant or not",
-    "ideal": "the perfect ranking to compare with: as published, or one that cannot be beaten (bounded, exact)",
-    "horizon": "the rank after which nothing counts",
-    "mu": "how many words of the collection smooth a model",
-    "theta": "the chance to go on to the next document",
-    "whole": "take the query as one subtopic",
-    "rule": "how a share of the relevant documents is rounded to a number of them",
+    "p": "the probability of going on to the next document",
+    "beta": "the weight of recall (or gain)",
+    "gamma": "the weight of subtopic recall against gain",
+    "alpha": "the probability that a relevant document satisfies the need for its subtopic",
+    "T": "the number of relevant documents that the user expects to need",
+    "k": "the cutoff",
+    "graded": "use gains from 0 to 1 instead of binary relevance",
+    "ideal": "the ideal ranking to compare with: as in the paper, or one that no ranking exceeds (bounded, exact)",
+    "horizon": "the last rank that counts",
+    "mu": "the smoothing parameter of language models",
+    "theta": "the probability of going on to the next document",
+    "whole": "treat each query as one subtopic",
+    "rule": "how a fraction of the relevant documents is rounded to a number",
 }
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
 
-# Grades of a small ranking with everything in it: a tie, a document nobody judged, one never retrieved.
+# A small ranking with a tie, an unjudged document, and a relevant document that was not retrieved.
 RANKING: tuple[Any, ...] = (1, None, (2, 0), 0, 1)
 MISSED = (2,)
-STORY = "grades 1, unjudged, then 2 and 0 tied, 0, 1; another document of grade 2 was not found"
+STORY = "a ranking with grades 1, unjudged, 2 and 0 tied, 0, 1; another document with grade 2 is not retrieved"
 VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]", "[terminal]")
-# The same for measures of diversity, whose documents are about something.
+# The same for diversity measures.
 DIVERSE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
 DIVERSE_QRELS = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "d": {"3": 1}}}
-DIVERSE_STORY = "documents about subtopic 1, then about 1 and 2 tied with an unjudged one, then about 3"
-# And for those that read them.
+DIVERSE_STORY = "a document on subtopic 1, then one on 1 and 2 tied with an unjudged one, then one on 3"
+# The same for measures of document text.
 READ_TEXTS = {"a": "lamp oil lamp", "b": "oil lamp wick", "c": "sea gull", "d": "wick trimmed at dusk", "e": "dusk sea"}
 READ_RUN = {"q": {"b": 3.0, "c": 2.0, "d": 2.0, "a": 1.0}}
 READ_QRELS = {"q": {"a": {"1": 1}, "d": {"2": 1}}}
 READ_STORY = (
-    "relevant are `lamp oil lamp` to subtopic 1, `wick trimmed at dusk` to 2; found are unjudged `oil lamp wick`, then "
-    "unjudged `sea gull` tied with the second, then the first; `dusk sea` is in the collection"
+    "`lamp oil lamp` is relevant to subtopic 1, `wick trimmed at dusk` to subtopic 2. The ranking: `oil lamp wick` "
+    "(unjudged), `sea gull` (unjudged) tied with `wick trimmed at dusk`, `lamp oil lamp`. The collection also has "
+    "`dusk sea`."
 )
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a person asked about: a measure of the catalogue, and its parameters where they gave any."""
+class CatalogueEntry:
+    """A measure of the catalogue, and the parsed measure if its name could be parsed."""
 
     definition: Definition
     measure: Measure | None
 
 
-def find(name: str) -> Found:
-    """The measure of this name; a bare symbol will do for one that needs a cut-off."""
+def find(name: str) -> CatalogueEntry:
+    """The measure of this name; a symbol without its cutoff is enough."""
     try:
         measure = parse(name)
     except CranfieldError:
         if name not in CATALOGUE:
             raise
-        return Found(CATALOGUE[name], None)
-    # A symbol to the letter is that measure, though without a cut-off it may be another's alias.
+        return CatalogueEntry(CATALOGUE[name], None)
+    # An exact symbol is that measure, even if it is also an alias of another one.
     if name in CATALOGUE and measure.symbol != name:
-        return Found(CATALOGUE[name], None)
-    return Found(measure.definition, measure)
+        return CatalogueEntry(CATALOGUE[name], None)
+    return CatalogueEntry(measure.definition, measure)
 
 
 def of_family(family: str | None) -> list[Definition]:
-    """The measures of a family (its beginning will do), or all of them."""
+    """The measures of a family (a prefix of its name is enough), or all measures."""
     families = [module.__name__.rpartition(".")[2] for module in FAMILIES]
-    wanted = "" if family is None else family.lower().replace(" ", "_").replace("-", "_")
-    found = [d for name in families if name.startswith(wanted) for d in CATALOGUE.values() if d.family == name]
-    if not found:
-        raise UsageError(f"unknown family `{family}`", hint=f"one of {', '.join(families)}")
-    return found
+    prefix = "" if family is None else family.lower().replace(" ", "_").replace("-", "_")
+    definitions = [d for name in families if name.startswith(prefix) for d in CATALOGUE.values() if d.family == name]
+    if not definitions:
+        raise UsageError(f"unknown family `{family}`", hint=f"use one of {', '.join(families)}")
+    return definitions
 
 
 def as_json(definitions: Iterable[Definition]) -> str:
-    """The facts of each measure as data."""
-    return json.dumps([_facts(d) for d in definitions], indent=2, ensure_ascii=False) + "\n"
+    """The properties of each measure as JSON."""
+    return json.dumps([_properties(d) for d in definitions], indent=2, ensure_ascii=False) + "\n"
 
 
-def _facts(d: Definition) -> dict[str, Any]:
+def _properties(d: Definition) -> dict[str, Any]:
     return {
         "measure": d.symbol,
         "family": d.family,
@@ -116,7 +118,7 @@ def _facts(d: Definition) -> dict[str, Any]:
 
 
 def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> str:
-    """Measures by family, each with one sentence."""
+    """Measures by family, one sentence each."""
     rows = [(d.family, CUTOFFS[d.cutoff].format(d.symbol), d.summary) for d in definitions]
     column = max(len(name) for _, name, _ in rows) + 2
     lines = []
@@ -129,7 +131,7 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
 
 
 def allowed(p: Parameter) -> str:
-    """The values that a parameter may take, in words."""
+    """The allowed values of a parameter, as text."""
     if p.choices:
         more = " or a map {grade: gain}" if isinstance(p, GainParameter) else ""
         return "one of " + ", ".join(map(repr, p.choices)) + more
@@ -140,21 +142,21 @@ def allowed(p: Parameter) -> str:
     return f"{number} {p.range}" if bounded else number
 
 
-def description(found: Found, *, width: int, colour: bool) -> str:
-    """All about one measure, in the order in which people ask."""
-    d = found.definition
+def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
+    """The description of one measure."""
+    d = entry.definition
     doc = (inspect.getdoc(d.function) or "").split(">>>")[0].split("\n\n")[1:]
     lines = [f"{_bold(d.symbol, colour)}  {d.title}", ""]
     for paragraph in [d.summary, *doc]:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
-    facts = [("written", d.usage), ("formula", d.formula), *_parameters(d), ("bounds", _bounds(d))]
+    facts = [("syntax", d.usage), ("formula", d.formula), *_parameters(d), ("bounds", _bounds(d))]
     facts += [("ties", _ties(d)), ("residual", _residual(d)), ("terminal", _terminal(d))]
-    facts += [("over queries", d.aggregate)]
+    facts += [("aggregation", d.aggregate)]
     facts += [("source", bibliography.reference(key)) for key in d.cite.split()]
     for name, text in facts:
         lines += _hanging(f"{name:<14}", text, width)
-    lines += ["", *_example(found, width, colour)]
+    lines += ["", *_example(entry, width, colour)]
     return "\n".join(lines) + "\n"
 
 
@@ -162,7 +164,7 @@ def _parameters(d: Definition) -> Iterator[tuple[str, str]]:
     heading = "parameters"
     for p in d.parameters.values():
         meaning = f": {MEANING[p.name]}" if p.name in MEANING else ""
-        default = "" if p.default in (None, ...) else f"; {_value(p.default)} unless given"
+        default = "" if p.default in (None, ...) else f"; default {_value(p.default)}"
         yield heading, f"{p.name}{meaning}; {allowed(p)}{default}"
         heading = ""
 
@@ -179,20 +181,22 @@ def _bounds(d: Definition) -> str:
 
 
 def _ties(d: Definition) -> str:
-    return f"ties=expected is {d.ties.summary}{', sampled where they are many' if d.ties.samples else ''}"
+    return f"ties=expected is {d.ties.summary}{', or over a sample if there are too many' if d.ties.samples else ''}"
 
 
 def _terminal(d: Definition) -> str:
-    return f"none: {d.terminal}" if d.terminal else "yes: --terminal takes the end of a list as an answer"
+    return (
+        f"not available: {d.terminal}" if d.terminal else "available: --terminal counts the end of a list as an answer"
+    )
 
 
 def _residual(d: Definition) -> str:
-    return "yes: --residual shows what unjudged documents leave open" if d.residual else "none"
+    return "available: --residual shows the effect of unjudged documents" if d.residual else "not available"
 
 
-def _example(found: Found, width: int, colour: bool) -> Iterator[str]:
-    d = found.definition
-    base = str(found.measure) if found.measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
+def _example(entry: CatalogueEntry, width: int, colour: bool) -> Iterator[str]:
+    d = entry.definition
+    base = str(entry.measure) if entry.measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
     variants = [base] if base.endswith("]") else [base + variant for variant in VARIANTS]
     scored = [(name, value) for name in variants if (value := _scored(name, d)) is not None]
     if not scored:
@@ -206,7 +210,7 @@ def _example(found: Found, width: int, colour: bool) -> Iterator[str]:
 
 
 def _scored(name: str, d: Definition) -> float | None:
-    """The score of the example, or None where the measure has no meaning for it."""
+    """The score of the example, or None if the measure does not apply to it."""
     try:
         if d.content:
             value = evaluate(READ_QRELS, READ_RUN, name, corpus=READ_TEXTS).summary(0, 0)
@@ -220,7 +224,7 @@ def _scored(name: str, d: Definition) -> float | None:
 
 
 def _hanging(head: str, text: str, width: int) -> list[str]:
-    # A column of prose needs some room, however narrow the screen.
+    # Keep a minimum width for the text, however narrow the screen.
     room = max(width, len(head) + 30)
     return textwrap.wrap(text, room, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
 

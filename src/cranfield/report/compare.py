@@ -1,4 +1,4 @@
-"""A comparison for people and papers: who leads and whom they beat, then each pair with its evidence."""
+"""A comparison as tables: the leaderboard with significant differences, then each pair."""
 
 from __future__ import annotations
 
@@ -9,112 +9,127 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison, Contest
+from cranfield.analysis.compare import Comparison, PairComparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
+from cranfield.wording import plural
 
-FEW = 45  # pairs of one measure that are listed without being asked for: those of ten runs
-CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
+MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
+CORRECTIONS = {
+    "holm": "Holm correction over",
+    "bonferroni": "Bonferroni correction over",
+    "bh": "Benjamini-Hochberg correction over",
+    "none": "no correction for",
+}
 
 
-def pages(found: Comparison, digits: int = 4, *, all_pairs: bool = False) -> list[Page]:
-    """The leaderboard, and the pairs of each measure where they are few or asked for."""
-    leaders = Page(f"Means; letters name the runs that are beaten ({method(found)})", leaderboard(found, digits))
-    if len(found.pairs) > FEW and not all_pairs:
+def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -> list[Page]:
+    """The leaderboard, and the pairs of each measure if they are few or requested."""
+    title = f"Means; letters mark the runs that are significantly worse ({method(comparison)})"
+    leaders = Page(title, leaderboard(comparison, digits))
+    if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         return [leaders]
-    against = "every pair" if found.baseline is None else f"each run less {found.baseline}"
+    pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
     return [
         leaders,
         *(
-            Page(f"{measure}: {against}, over {len(found.queries[m])} queries", _pairs(found, m, digits))
-            for m, measure in enumerate(found.measures)
+            Page(f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}", _pairs(comparison, m, digits))
+            for m, measure in enumerate(comparison.measures)
         ),
     ]
 
 
-def method(found: Comparison) -> str:
-    """How the p-values were made, and for which family they hold."""
-    test = SIGNIFICANCE_TESTS[found.test]
-    drawn = f", {found.samples:,} samples, seed {found.seed}" if test.resamples else ""
-    how = "jointly" if test.joint else CORRECTIONS[found.correction]
-    return f"{test.title}{drawn}; {how} over {found.family}; p < {found.alpha:g}"
+def method(comparison: Comparison) -> str:
+    """The test, its correction, and the significance level."""
+    test = SIGNIFICANCE_TESTS[comparison.test]
+    sampling = f", {comparison.samples:,} samples, seed {comparison.seed}" if test.resamples else ""
+    correction = "joint test of" if test.joint else CORRECTIONS[comparison.correction]
+    return f"{test.title}{sampling}; {correction} {comparison.family}; p < {comparison.alpha:g}"
 
 
-def letters(place: int) -> str:
-    """What a run is called in superscripts: a to z, then aa, ab and so on.
+def letters(position: int) -> str:
+    """The letters that stand for a run: a to z, then aa, ab and so on.
 
     >>> letters(0), letters(25), letters(26), letters(27), letters(702)
     ('a', 'z', 'aa', 'ab', 'aaa')
     """
     text = ""
-    place += 1
-    while place:
-        place, sign = divmod(place - 1, 26)
-        text = ascii_lowercase[sign] + text
+    position += 1
+    while position:
+        position, letter = divmod(position - 1, 26)
+        text = ascii_lowercase[letter] + text
     return text
 
 
-def together(places: Iterable[int]) -> str:
-    """Letters of runs, neighbours joined.
+def letter_ranges(positions: Iterable[int]) -> str:
+    """The letters of runs, with neighbours joined.
 
-    >>> together([0, 1, 2, 4, 27, 28])
+    >>> letter_ranges([0, 1, 2, 4, 27, 28])
     'a–c e ab ac'
     """
     groups: list[list[int]] = []
-    for place in sorted(places):
-        if groups and groups[-1][-1] == place - 1:
-            groups[-1].append(place)
+    for position in sorted(positions):
+        if groups and groups[-1][-1] == position - 1:
+            groups[-1].append(position)
         else:
-            groups.append([place])
+            groups.append([position])
     return " ".join(
         f"{letters(group[0])}–{letters(group[-1])}" if len(group) > 2 else " ".join(map(letters, group))
         for group in groups
     )
 
 
-def leaderboard(found: Comparison, digits: int) -> Sheet:
-    """Runs by their first measure, best first; with each mean the runs it is significantly better than."""
-    order = np.argsort(-found.means[0], kind="stable")
-    place = np.argsort(order)
+def leaderboard(comparison: Comparison, digits: int) -> Sheet:
+    """Runs by their first measure, best first; with each mean the runs that are significantly worse."""
+    order = np.argsort(-comparison.means[0], kind="stable")
+    position = np.argsort(order)
     beaten: dict[tuple[int, int], list[int]] = {}
-    for m in range(len(found.measures)):
-        for (a, b), gap, p in zip(found.pairs.tolist(), found.difference[m], found.corrected[m], strict=True):
-            if p < found.alpha and gap:
+    for m in range(len(comparison.measures)):
+        for (a, b), gap, p in zip(
+            comparison.pairs.tolist(), comparison.difference[m], comparison.corrected[m], strict=True
+        ):
+            if p < comparison.alpha and gap:
                 winner, loser = (a, b) if gap > 0 else (b, a)
-                beaten.setdefault((m, winner), []).append(int(place[loser]))
-    best = [shown(float(column.max()), digits) for column in found.means]
+                beaten.setdefault((m, winner), []).append(int(position[loser]))
+    best = [shown(float(column.max()), digits) for column in comparison.means]
     rows = []
     for r in order.tolist():
-        texts = [shown(float(found.means[m, r]), digits) for m in range(len(found.measures))]
+        texts = [shown(float(comparison.means[m, r]), digits) for m in range(len(comparison.measures))]
         cells = [
-            Cell(text, text == best[m], together(beaten.get((m, r), ())), raised=True) for m, text in enumerate(texts)
+            Cell(text, text == best[m], letter_ranges(beaten.get((m, r), ())), raised=True)
+            for m, text in enumerate(texts)
         ]
-        rows.append(((letters(int(place[r])), found.runs[r]), cells))
-    return sheet(("", "run"), found.measures, rows)
+        rows.append(((letters(int(position[r])), comparison.runs[r]), cells))
+    return sheet(("", "run"), comparison.measures, rows)
 
 
-def _pairs(found: Comparison, m: int, digits: int) -> Sheet:
-    joint = found.correction == "none"
-    heads = ["difference", "effect", "+/=/-", *("p" if test == found.test else f"p\n{test}" for test in found.p)]
+def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
+    joint = comparison.correction == "none"
+    heads = [
+        "difference",
+        "effect",
+        "+/=/-",
+        *("p" if test == comparison.test else f"p\n{test}" for test in comparison.p),
+    ]
     heads += [] if joint else ["p\ncorrected"]
-    # What could turn a difference is a column only where there is something in it.
-    doubtful = any(doubt(found.contest(m, pair)) for pair in range(len(found.pairs)))
+    # The column of causes that could reverse a difference is shown only if it is not empty.
+    doubtful = any(doubt(comparison.contest(m, pair)) for pair in range(len(comparison.pairs)))
     rows = []
-    for pair in range(len(found.pairs)):
-        one = found.contest(m, pair)
+    for pair in range(len(comparison.pairs)):
+        result = comparison.contest(m, pair)
         cells = [
-            Cell(signed(one.difference, digits), one.significant, _within(one.low, one.high, digits)),
-            Cell(signed(one.effect, 2), aside=_within(one.effect_low, one.effect_high, 2)),
-            Cell(f"{one.wins}/{one.ties}/{one.losses}"),
-            *(Cell(chance(p)) for p in one.p.values()),
-            *([] if joint else [Cell(chance(one.corrected))]),
-            *([Cell(doubt(one))] if doubtful else []),
+            Cell(signed(result.difference, digits), result.significant, _within(result.low, result.high, digits)),
+            Cell(signed(result.effect, 2), aside=_within(result.effect_low, result.effect_high, 2)),
+            Cell(f"{result.wins}/{result.ties}/{result.losses}"),
+            *(Cell(chance(p)) for p in result.p.values()),
+            *([] if joint else [Cell(chance(result.corrected))]),
+            *([Cell(doubt(result))] if doubtful else []),
         ]
-        rows.append(((one.run,) if found.baseline is not None else (one.run, one.other), cells))
-    names = ("run",) if found.baseline is not None else ("run", "less")
-    return sheet(names, (*heads, *(["could be\nturned by"] if doubtful else [])), rows)
+        rows.append(((result.run,) if comparison.baseline is not None else (result.run, result.other), cells))
+    names = ("run",) if comparison.baseline is not None else ("run", "versus")
+    return sheet(names, (*heads, *(["could be\nreversed by"] if doubtful else [])), rows)
 
 
 def _within(low: float, high: float, digits: int) -> str:
@@ -122,7 +137,7 @@ def _within(low: float, high: float, digits: int) -> str:
 
 
 def chance(p: float) -> str:
-    """A p-value with what can be said of it.
+    """A p-value as text.
 
     >>> chance(0.5), chance(0.00004), chance(0.0)
     ('0.5000', '<0.0001', '<0.0001')
@@ -130,38 +145,40 @@ def chance(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def doubt(one: Contest) -> str:
-    """What could turn a significant difference; nothing where nothing could, or where there is none to turn."""
-    return ", ".join(one.doubts) if one.significant else ""
+def doubt(result: PairComparison) -> str:
+    """The causes that could reverse a significant difference."""
+    return ", ".join(result.doubts) if result.significant else ""
 
 
-def notes(found: Comparison, *, all_pairs: bool = False) -> list[str]:
-    """What a reader has to know besides: queries used, what was not listed, and what could be turned."""
-    told = list(found.notes)
-    if len(found.pairs) > FEW and not all_pairs:
-        told.append(f"{len(found.pairs)} pairs of each measure are not listed: ask for all pairs, csv or json")
-    significant = [one for one in found.contests if one.significant]
-    turned = sum(1 for one in significant if one.doubts)
-    if turned:
-        told.append(
-            f"{turned} of {len(significant)} significant differences could be turned by ties or unjudged documents"
+def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
+    """Notes: the queries used, pairs that are not listed, and differences that could be reversed."""
+    texts = list(comparison.notes)
+    if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
+        texts.append(f"{len(comparison.pairs)} pairs per measure hidden; use --all-pairs, or --format csv or json")
+    significant = [result for result in comparison.contests if result.significant]
+    reversible = sum(1 for result in significant if result.doubts)
+    if reversible:
+        texts.append(
+            f"ties or unjudged documents could reverse {reversible} of {len(significant)} significant differences"
         )
-    return told
+    return texts
 
 
-def csv(found: Comparison) -> str:
-    """Every measure of every pair on a line, at full precision."""
+def csv(comparison: Comparison) -> str:
+    """A line for each measure of each pair, at full precision."""
     out = StringIO()
     lines = comma.writer(out, lineterminator="\n")
-    plain = [name for name in Contest._fields if name not in ("p", "doubts")]
-    how = [found.test, found.correction, found.family]
-    lines.writerow([*plain, *(f"p {test}" for test in found.p), "doubts", "test", "correction", "family"])
-    for one in found.contests:
-        lines.writerow([*_fields(one, plain), *map(exact, one.p.values()), " ".join(one.doubts), *how])
+    fields = [name for name in PairComparison._fields if name not in ("p", "doubts")]
+    settings = [comparison.test, comparison.correction, comparison.family]
+    lines.writerow([*fields, *(f"p {test}" for test in comparison.p), "doubts", "test", "correction", "family"])
+    for result in comparison.contests:
+        lines.writerow(
+            [*_field_texts(result, fields), *map(exact, result.p.values()), " ".join(result.doubts), *settings]
+        )
     return out.getvalue()
 
 
-def _fields(one: Contest, names: Iterable[str]) -> Iterator[str]:
+def _field_texts(result: PairComparison, names: Iterable[str]) -> Iterator[str]:
     for name in names:
-        value = getattr(one, name)
+        value = getattr(result, name)
         yield exact(value) if isinstance(value, float) else str(value)

@@ -1,15 +1,15 @@
-"""A corpus at a glance: how much there is of it, and what is not there."""
+"""The size of a corpus as a table, and notes on what is missing."""
 
 from __future__ import annotations
 
-from cranfield.content import Corpus
+from cranfield.corpus import Corpus
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
 from cranfield.wording import few, plural
 
 
 def summary(corpus: Corpus) -> dict[str, int]:
-    """What there is to know, by name."""
+    """The counts, by name."""
     return {
         "documents": corpus.size,
         "without words": corpus.empty,
@@ -27,16 +27,16 @@ def page(corpus: Corpus) -> Page:
 
 
 def notes(corpus: Corpus) -> list[str]:
-    """What a reader of scores has to know of it."""
-    said = []
+    """Notes on documents that are missing, empty or repeated."""
+    texts = []
     if missing := len(corpus.missing):
-        said.append(f"{_documents(missing, 'asked for')} not in the collection: {few(list(corpus.missing))}")
+        texts.append(f"{_documents(missing, 'judged or retrieved')} not in the collection: {few(list(corpus.missing))}")
     if corpus.empty:
-        said.append(f"no words in {corpus.empty:,} of {corpus.size:,} documents")
+        texts.append(f"{corpus.empty:,} of {corpus.size:,} documents have no words")
     if corpus.repeated:
-        said.append(f"{_documents(corpus.repeated)} there more than once, with the same text")
-    return said
+        texts.append(f"{_documents(corpus.repeated)} in the collection more than once, with the same text")
+    return texts
 
 
-def _documents(many: int, which: str = "") -> str:
-    return " ".join(filter(None, (plural(many, "document"), which, "is" if many == 1 else "are")))
+def _documents(count: int, which: str = "") -> str:
+    return " ".join(filter(None, (plural(count, "document"), which, "is" if count == 1 else "are")))

@@ -1,4 +1,4 @@
-"""Sheets for papers and web pages: Markdown and LaTeX."""
+"""Sheets as Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ SPECIAL = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{sign: f"${sign}$" for sign in "<>|"},  # which the oldest and still usual encoding of fonts prints as ¡, ¿ and —
+    **{sign: f"${sign}$" for sign in "<>|"},  # the default font encoding prints these as ¡, ¿ and —
     **{"–": "--", "τ": "$\\tau$", "ρ": "$\\rho$", "±": "$\\pm$", "∞": "$\\infty$"},
 }
 
 
 def piped(text: str) -> str:
-    """Text that Markdown prints as it is, in a table too.
+    """Text escaped for Markdown, also inside a table.
 
     >>> piped("my_run|2")
     'my\\\\_run\\\\|2'
@@ -26,7 +26,7 @@ def piped(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that LaTeX prints as it is.
+    """Text escaped for LaTeX.
 
     >>> escaped("50% of my_run")
     '50\\\\% of my\\\\_run'
@@ -35,7 +35,7 @@ def escaped(text: str) -> str:
 
 
 def markdown(sheet: Sheet) -> str:
-    """A pipe table, aligned so that it can be read unrendered too."""
+    """A pipe table, aligned so that its source is readable too."""
     head = [piped(name) for name in _heads(sheet)]
     body = [[*map(piped, row.names), *map(_starred, row.cells)] for row in sheet.rows]
     widths = [max(3, *(len(line[i]) for line in [head, *body])) for i in range(len(head))]
@@ -65,7 +65,7 @@ def latex(sheet: Sheet) -> str:
 
 
 def _heads(sheet: Sheet) -> list[str]:
-    """Headings that stand in several lines on a screen, each in one."""
+    """The headings, each on one line."""
     return [" ".join(name.split()) for name in sheet.names + sheet.columns]
 
 
@@ -85,7 +85,7 @@ def _rows(sheet: Sheet) -> Iterator[str]:
 
 def _ampersands(cells: Sequence[str]) -> str:
     line = " & ".join(cells) + " \\\\"
-    # What begins a row with `[` or `*` would be taken for an argument of the row before.
+    # LaTeX would read `[` or `*` at the start of a row as an argument of the row before.
     return f"{{}}{line}" if line[:1] in ("[", "*") else line
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 UNDEFINED = "–"
-HUGE = 1e15  # from here on digits before the point are of no use
+HUGE = 1e15  # from here on use the exponential form
 
 
 def shown(value: float, digits: int) -> str:
-    """A number as shown to people; what rounds to nothing has no sign.
+    """A number as text; a number that rounds to 0 has no sign.
 
     >>> shown(0.12345, 3), shown(-1e-9, 2), shown(1e300, 2), shown(float("nan"), 2)
     ('0.123', '0.00', '1.00e+300', '–')
@@ -23,7 +23,7 @@ def shown(value: float, digits: int) -> str:
 
 
 def signed(value: float, digits: int) -> str:
-    """A difference, which has a sign unless it is none.
+    """A difference as text, with a sign unless it rounds to 0.
 
     >>> signed(0.25, 2), signed(-0.001, 2), signed(float("inf"), 2)
     ('+0.25', '0.00', '+∞')
@@ -35,7 +35,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def exact(value: float) -> str:
-    """The shortest text that reads back as the same number; nothing for undefined.
+    """The shortest text that reads back as the same number; empty for undefined.
 
     >>> exact(0.1), exact(float("nan"))
     ('0.1', '')

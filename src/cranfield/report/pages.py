@@ -1,4 +1,4 @@
-"""Results as titled tables, and the formats that these are written in."""
+"""Results as titled tables, in several formats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cranfield.studies import saving
 
 @dataclass(frozen=True)
 class Page:
-    """One table of a result, with the line that goes above it."""
+    """One table of a result, with its title."""
 
     title: str
     sheet: Sheet
@@ -31,13 +31,13 @@ class Page:
 def write(
     pages: Sequence[Page], result: dict[str, Any], format: str = "table", *, width: int = 80, colour: bool = False
 ) -> str:
-    """A result in one of `FORMATS`, ending in a newline; json is all of it, the others are the pages."""
+    """A result in one of `FORMATS`, ending in a newline; json has the whole result, the others have the pages."""
     if format == "json":
         return saving.text(result)
     if format == "table":
         return "\n".join(_titled(page, width, colour=colour) for page in pages)
     if format not in WRITERS:
-        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
     return "\n".join(WRITERS[format](page) for page in pages)
 
 
@@ -53,22 +53,22 @@ def markdown(page: Page) -> str:
 
 
 def latex(page: Page) -> str:
-    """The table, its title a comment for whoever writes the caption."""
+    """The table, with its title as a comment to use in the caption."""
     return f"% {' '.join(page.title.split())}\n{markup.latex(page.sheet)}"
 
 
 def comma_separated(page: Page) -> str:
-    """Rows of texts under a comment; what stands beside or below a number in other formats has a column of its own."""
+    """Rows under a comment; what other formats show has_aside or below a number gets its own column."""
     sheet = page.sheet
-    beside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
+    has_aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     head = [" ".join(name.split()) for name in sheet.columns]
     writer.writerow(
-        [*sheet.names, *(t for h, b in zip(head, beside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
+        [*sheet.names, *(t for h, b in zip(head, has_aside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
     )
     for row in sheet.rows:
-        cells = [t for c, b in zip(row.cells, beside, strict=True) for t in ([c.text, c.aside] if b else [c.text])]
+        cells = [t for c, b in zip(row.cells, has_aside, strict=True) for t in ([c.text, c.aside] if b else [c.text])]
         writer.writerow([*row.names, *("" if text == UNDEFINED else text for text in cells)])
     return f"# {page.title}\n{lines.getvalue()}"
 
@@ -78,7 +78,7 @@ FORMATS = ("table", *WRITERS, "json")
 
 
 def column(values: Sequence[float], digits: int, *, best: bool = True) -> list[Cell]:
-    """Numbers of one kind, the highest as shown in bold."""
+    """The numbers of a column, the highest in bold."""
     texts = [shown(value, digits) for value in values]
     top = texts[int(np.nanargmax(values))] if best and len(set(texts)) > 1 and not np.isnan(values).all() else None
     return [Cell(text, text == top) for text in texts]
@@ -91,14 +91,14 @@ def exchanged(
     digits: int,
     most: int | None = None,
 ) -> Page:
-    """Pairs of runs that two measures order differently, with the means by which they do, by run: all, or the first."""
+    """Pairs of runs that two measures order differently, with their means: all pairs, or the first ``most``."""
     first, second = measures
     rows = [
         (pair, [Cell(shown(float(means[run][i]), digits)) for i in (0, 1) for run in pair]) for pair in pairs[:most]
     ]
-    left = f", the first {most} of {len(pairs)}" if most is not None and len(pairs) > most else ""
+    part = f", first {most} of {len(pairs)}" if most is not None and len(pairs) > most else ""
     return Page(
-        f"Swapped pairs: A scores higher by {first}, B by {second}{left}",
+        f"Pairs in different order: A is ahead in {first}, B in {second}{part}",
         sheet(("A", "B"), (f"{first}\nof A", "\nof B", f"{second}\nof A", "\nof B"), rows),
     )
 

@@ -1,4 +1,4 @@
-"""Scores laid out in rows and columns, before anyone decides how the lines are drawn."""
+"""Scores in rows and columns, independent of the output format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ALL = "all"  # the row of means, as trec_eval calls it
 
 @dataclass(frozen=True)
 class Cell:
-    """One number as it will be shown; ``aside`` is the interval, where there is one, or a superscript if ``raised``.
+    """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
-    ``tone`` says whether an answer is a good one.
+    ``tone`` colours good and bad answers.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """Names first, then numbers; ``last`` of its run, so that a line may be drawn below."""
+    """Names, then numbers; ``last``: the last row of a run, below which a line may be drawn."""
 
     names: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Headings of the names, headings of the numbers, and rows of both; ``folded`` are headings in several lines."""
+    """Headings of names and of numbers, and rows of both; ``folded`` are headings split into several lines."""
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
@@ -51,24 +51,24 @@ class Sheet:
 
     @cached_property
     def transposed(self) -> Sheet:
-        """Measures as rows and runs as columns; of use only where a single name tells a row."""
+        """Measures as rows and runs as columns; only for sheets with a single column of names."""
         heads = tuple(row.names[0] for row in self.rows)
         rows = (Row((name,), tuple(row.cells[c] for row in self.rows)) for c, name in enumerate(self.columns))
         return Sheet(("measure",), heads, tuple(rows))
 
     def ends(self, row: Row) -> bool:
-        """Whether a run's block of queries ends here and another follows."""
+        """Whether the rows of a run end here and another run follows."""
         return row.last and len(self.names) > 1 and row is not self.rows[-1]
 
     def part(self, columns: slice) -> Sheet:
-        """Some of the columns, with all the names."""
+        """The sheet with only these columns of numbers."""
         rows = tuple(replace(row, cells=row.cells[columns]) for row in self.rows)
         return replace(self, columns=self.columns[columns], rows=rows, folded=self.folded[columns])
 
 
 @dataclass(frozen=True)
-class Look:
-    """What to show of scores, whatever the format."""
+class Layout:
+    """What to show of scores, in any format."""
 
     per_query: bool = False
     digits: int = 4
@@ -76,17 +76,17 @@ class Look:
     seed: int = 0
 
     def number(self, value: float, *, count: bool = False) -> str:
-        """A value as shown to people; counts have no decimals."""
+        """A value as text; counts have no decimals."""
         return shown(value, 0 if count else self.digits)
 
     def limits(self, scores: ScoreTable, run: int, measure: int) -> tuple[float, float] | None:
-        """The confidence interval of a mean, or None where none was asked for."""
+        """The confidence interval of a mean, or None if none was requested."""
         if self.interval is None or not isinstance(scores, Scores):
             return None
         return scores.interval(run, measure, method=self.interval, seed=self.seed)
 
     def sheet(self, scores: ScoreTable) -> Sheet:
-        """Runs (and queries) as rows, measures as columns, and how many queries each mean is of."""
+        """Runs (and queries) as rows, measures as columns, and the number of queries of each mean."""
         names = ("run", "query") if self.per_query else ("run",)
         folded = (*map(folded_label, scores.columns), "queries")
         return Sheet(names, (*scores.measures, "queries"), tuple(self._rows(scores)), folded)
@@ -114,7 +114,7 @@ class Look:
 
 
 def folded_label(column: Column) -> str:
-    """A column's label in lines: the measure, its views, and which part of it this is."""
+    """A column's label split into lines: the measure, its views, and its part."""
     lines = [column.label]
     if column.part != "value":
         lines = [column.label.removesuffix(f" {column.part}"), column.part]
@@ -123,17 +123,17 @@ def folded_label(column: Column) -> str:
 
 
 def best_text(column: Column, means: Floats, shown: list[str]) -> str | None:
-    """The highest mean of a column as shown, or None where higher is not better or nothing is compared."""
+    """The highest mean of a column as text, or None if higher is not better or all are equal."""
     if len(set(shown)) < 2 or np.isnan(means).all():
         return None
     if column.aggregate == "sum" or column.part == "residual":
         return None
-    # What rounds to the same number is equally good: a difference that is not shown is not marked.
+    # Means that round to the same text are equally good: a difference that is not shown is not marked.
     return shown[int(np.nanargmax(means))]
 
 
 def averaged(scores: ScoreTable, run: int) -> str:
-    """How many queries the means of a run are of; a range where some measures are undefined for some."""
+    """The number of queries that a run's means cover; a range if it differs between measures."""
     sizes = scores.sizes[run].tolist()
     if not sizes:
         return "0"

@@ -11,48 +11,48 @@ import numpy as np
 
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.report.numbers import exact
-from cranfield.report.sheet import ALL, Look
+from cranfield.report.sheet import ALL, Layout
 
 
-def json(scores: ScoreTable, look: Look) -> str:
-    """``scores.to_dict()`` and nothing else: means, values of every query, notes."""
+def json(scores: ScoreTable, layout: Layout) -> str:
+    """``scores.to_dict()``: means, per-query values and notes."""
     return notation.dumps(scores.to_dict(), allow_nan=False) + "\n"
 
 
-def csv(scores: ScoreTable, look: Look) -> str:
-    """One value a line, at full precision, undefined ones empty; means are those of query ``all``."""
+def csv(scores: ScoreTable, layout: Layout) -> str:
+    """One value per line, at full precision, empty if undefined; the query of means is ``all``."""
     out = StringIO()
     lines = comma.writer(out, lineterminator="\n")
-    lines.writerow(["run", "query", "measure", "value", *(["low", "high"] if look.interval else [])])
+    lines.writerow(["run", "query", "measure", "value", *(["low", "high"] if layout.interval else [])])
     for r, run in enumerate(scores.runs):
-        if look.per_query and isinstance(scores, Scores):
+        if layout.per_query and isinstance(scores, Scores):
             for q in np.flatnonzero(scores.counted[r]):
                 for m, measure in enumerate(scores.measures):
-                    padding = ["", ""] if look.interval else []
+                    padding = ["", ""] if layout.interval else []
                     lines.writerow([run, scores.queries[q], measure, exact(scores.values[r, m, q]), *padding])
         for m, measure in enumerate(scores.measures):
-            limits = look.limits(scores, r, m) or ()
+            limits = layout.limits(scores, r, m) or ()
             lines.writerow([run, ALL, measure, exact(scores.means[r, m]), *map(exact, limits)])
     return out.getvalue()
 
 
-def trec(scores: ScoreTable, look: Look) -> str:
-    """trec_eval's three columns; several runs follow each other, each headed by its ``runid``."""
-    return "".join(_trec_lines(scores, look))
+def trec(scores: ScoreTable, layout: Layout) -> str:
+    """trec_eval's three columns; with several runs, each begins with its ``runid``."""
+    return "".join(_trec_lines(scores, layout))
 
 
-def _trec_lines(scores: ScoreTable, look: Look) -> Iterator[str]:
+def _trec_lines(scores: ScoreTable, layout: Layout) -> Iterator[str]:
     counts = [column.aggregate == "sum" for column in scores.columns]
 
     def line(m: int, query: str, value: float) -> str:
-        # trec_eval has no word for undefined; nan is what C prints and what every parser of floats takes.
-        shown = f"{value:.0f}" if counts[m] and not np.isnan(value) else f"{value:6.{look.digits}f}"
+        # trec_eval has no word for undefined; nan is what C prints and what parsers of floats accept.
+        shown = f"{value:.0f}" if counts[m] and not np.isnan(value) else f"{value:6.{layout.digits}f}"
         return f"{scores.measures[m]:<22}\t{query}\t{shown}\n"
 
     for r, run in enumerate(scores.runs):
         if len(scores.runs) > 1:
             yield f"{'runid':<22}\t{ALL}\t{run}\n"
-        if look.per_query and isinstance(scores, Scores):
+        if layout.per_query and isinstance(scores, Scores):
             for q in np.flatnonzero(scores.counted[r]):
                 for m in range(len(scores.measures)):
                     yield line(m, scores.queries[q], float(scores.values[r, m, q]))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cranfield.errors import InputError
-from cranfield.formats import write_qrels, write_run
+from cranfield.io import write_qrels, write_run
 from cranfield.simulation import Simulation
 
 TRUTH = "truth.json"

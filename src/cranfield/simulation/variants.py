@@ -13,8 +13,8 @@ import numpy as np
 from cranfield.arguments import whole
 from cranfield.data import Floats, Judgments, Run, Strings, Table
 from cranfield.errors import UsageError
-from cranfield.formats import load
-from cranfield.formats.repeats import codes_of
+from cranfield.io import load
+from cranfield.io.duplicates import codes_of
 from cranfield.simulation.random_numbers import RandomStream
 from cranfield.simulation.systems import System, make_systems, match_scores, noisy_scores
 
@@ -26,7 +26,7 @@ def variants(
 ) -> tuple[tuple[Run, ...], tuple[System, ...]]:
     """Rerankings of a run for the judged queries, and the simulated systems that made them.
 
-    >>> from cranfield.formats import read_qrels, read_run
+    >>> from cranfield.io import read_qrels, read_run
     >>> run = read_run({"q": {"a": 2.0, "b": 1.0}})
     >>> runs, systems = variants(run, read_qrels({"q": {"b": 1}}), 3)
     >>> [run.name for run in runs], sorted(round(system.quality, 2) for system in systems)

@@ -10,22 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from cranfield.alignment import Alignment
-from cranfield.batch import Batch, Booleans, Key, ragged, ungained
-from cranfield.content.judged import Reading
-from cranfield.content.rereading import Partial, Rereading
+from cranfield.batch import Booleans, Key
+from cranfield.corpus.judged import Reading
+from cranfield.corpus.rereading import Partial, Rereading
 from cranfield.data import Floats, Integers, Judgments, Labels
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.run_scores import check_measurable
 from cranfield.measures import Measure
-from cranfield.ranking.tie_rules import Position
+from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Position, Rankings
 from cranfield.subtopics import Subtopics
-from cranfield.views import Gains
 
 # Cells of a batch that are processed at a time: they fit into a processor's cache.
 CELLS = 1 << 15
@@ -59,43 +57,11 @@ class RankingBlock:
     by_id: Integers
     by_input: Integers
 
-    def batch(self, subset: JudgmentSubset) -> Batch:
-        """The rankings as a batch under a subset of the judgments."""
+    def rankings_under(self, subset: JudgmentSubset) -> Rankings:
+        """The rankings under a subset of the judgments."""
         selected = np.flatnonzero(subset.keep[self.document])
-        row, document = self.row[selected], self.document[selected]
-        counts = np.bincount(row, minlength=len(self.rankings))
-        shape = len(self.rankings), max(int(counts.max(initial=0)), 1)
-        cell = row * shape[1] + ragged(counts)[1]
-
-        def pad(values: Any, empty: float) -> Any:
-            table = np.full(shape, empty, values.dtype)
-            table.reshape(-1)[cell] = values
-            return table
-
-        size = self.size[selected]
-        tied = bool((size > 1).any())
-        zeros = np.zeros(shape, np.int64)
-        batch = ungained(
-            pad(subset.grade[document], np.nan),
-            pad(self.start[selected], 0),
-            pad(size, 1) if tied else zeros + 1,
-            pad(self.by_id[selected], 0) if tied else zeros,
-            pad(self.by_input[selected], 0) if tied else zeros,
-            self.length,
-            subset.empty_rankings.pool[self.query, :1],
-            subset.top_grade,
-        )
-        return replace(
-            batch,
-            query=self.query,
-            document=pad(document, -1) if subset.needs_documents else batch.document,
-            subtopics=subset.subtopics,
-            reading=subset.reading,
-            pooled={
-                gains: (ideal[self.query], relevant[self.query], nonrelevant[self.query], mass[self.query])
-                for gains, (ideal, relevant, nonrelevant, mass) in subset.pool_gains.items()
-            },
-        )
+        columns = {name: getattr(self, name)[selected] for name in COLUMNS}
+        return Rankings(subset.pool, **columns, length=self.length, pool_row=self.query)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +74,8 @@ class JudgmentSubset:
     judgments: Judgments
     grade: Floats
     keep: Booleans
-    gains: frozenset[Gains]
     by_subtopic: bool
     reading: Reading | None = None
-
-    @property
-    def needs_documents(self) -> bool:
-        """Whether a measure depends on which documents these are."""
-        return self.subtopics is not None or self.reading is not None
 
     @cached_property
     def judged_counts(self) -> Integers:
@@ -128,23 +88,11 @@ class JudgmentSubset:
         return float(max(self.grade[self.keep].max(initial=0), 0))
 
     @cached_property
-    def empty_rankings(self) -> Batch:
-        """One row per query, without retrieved documents."""
-        row, position = ragged(self.judged_counts)
-        pool = np.full((len(self.judged_counts), max(int(self.judged_counts.max(initial=0)), 1)), np.nan)
-        pool[row, position] = self.grade[self.keep]
-        zeros = np.zeros((len(pool), 1), np.int64)
-        return ungained(np.full(zeros.shape, np.nan), zeros, zeros + 1, zeros, zeros, zeros[:, 0], pool, self.top_grade)
-
-    @cached_property
-    def pool_gains(self) -> dict[Gains, tuple[Floats, Floats, Floats, Floats]]:
-        """For each gain mapping: ideal gains, R, N and the sum of gains, by query."""
-        by_mapping = {}
-        for gains in self.gains:
-            batch = gains(self.empty_rankings)
-            width = max(int(batch.R.max(initial=0)), 1)  # the ideal has no gain below its last relevant document
-            by_mapping[gains] = np.ascontiguousarray(batch.ideal[:, :width]), batch.R, batch.N, batch.mass
-        return by_mapping
+    def pool(self) -> Pool:
+        """All documents that measures see, by query."""
+        judged = Judged(self.grade, self.top_grade, None, self.subtopics, self.reading)
+        queries = np.arange(len(self.judged_counts))
+        return Pool.of(judged, np.repeat(queries, self.judged_counts), np.flatnonzero(self.keep), queries)
 
     @cached_property
     def subtopics(self) -> Subtopics | None:
@@ -214,18 +162,17 @@ class Relabeller:
         """
         judged = np.zeros(len(self.aligner.grade), bool)
         judged[self.judgment_rows] = True if keep is None else keep
-        gains = frozenset(measure.gains for measure in self.measures)
         by_subtopic = any(measure.definition.subtopics for measure in self.measures)
-        subset = JudgmentSubset(self.aligner.judgments, self.aligner.grade, judged, gains, by_subtopic)
+        subset = JudgmentSubset(self.aligner.judgments, self.aligner.grade, judged, by_subtopic)
         queries = len(self.judgments.queries)
         values = np.full((len(self.measures), len(self.evaluation.runs) * queries), np.nan)
         for visible, measures in self._visible_subsets(subset):
             for order, blocks in self.blocks.items():
                 in_order = [m for m in self.orders[order] if m in measures]
                 for block in blocks if in_order else ():
-                    batch = block.batch(visible)
+                    rankings = block.rankings_under(visible)
                     for m in in_order:
-                        values[m, block.rankings] = self.measures[m].values(batch, seed=self.seed).value
+                        values[m, block.rankings] = self.measures[m].values(rankings, seed=self.seed).value
         table = values.reshape(len(self.measures), len(self.evaluation.runs), queries).transpose(1, 0, 2)
         return np.where(subset.judged_counts > 0, table, np.nan)
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.drafts import draft
 from cranfield.errors import CranfieldError, InputError
+from cranfield.io.atomic_write import atomic_write
 
 PathLike = str | os.PathLike[str]
 
@@ -48,7 +48,7 @@ class StudyResult(ABC):
 
     def save(self, path: PathLike) -> None:
         """Write the result as one JSON file; an existing file is replaced only by a complete one."""
-        with draft(path) as beside:
+        with atomic_write(path) as beside:
             beside.write_bytes(text(self.to_dict()).encode("utf-8", "surrogateescape"))
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError
@@ -78,7 +78,7 @@ def score_systems(
                 f"{column.label} is not a mean over queries and cannot be used to order systems",
                 hint="use AP instead of GMAP, and a proportion instead of a count",
             )
-    judgments = formats.read_qrels(qrels)
+    judgments = io.read_qrels(qrels)
     queries = tuple(judgments.queries)
     if len(queries) < MIN_QUERIES:
         raise InputError([f"{judgments.name}: this study needs at least two judged queries, found {len(queries)}"])

@@ -23,7 +23,7 @@ import numpy as np
 import cranfield as cf
 from cranfield.analysis.compare import Comparison
 from cranfield.analysis.significance import TESTS
-from cranfield.content import Corpus
+from cranfield.corpus import Corpus
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.notes import sentences
 
@@ -183,9 +183,9 @@ class EngineContract:
         alone = {name: of[: runs["run"].index("run1")] for name, of in runs.items()}
         for given, measures, terms, words in (
             (runs, ["GMAP"], {}, "geometric mean"),
-            (runs, ["AP"], {"baseline": "other"}, "none of the runs"),
-            (alone, ["AP"], {}, "nothing to compare"),
-            ({name: [*of[:1], *of[-1:]] for name, of in runs.items()}, ["AP"], {}, "a test needs two"),
+            (runs, ["AP"], {"baseline": "other"}, "not one of the runs"),
+            (alone, ["AP"], {}, "at least two runs"),
+            ({name: [*of[:1], *of[-1:]] for name, of in runs.items()}, ["AP"], {}, "a test needs at least two"),
         ):
             try:
                 self.compare([given], qrels, measures, terms, queries="both")
@@ -297,7 +297,7 @@ class EngineContract:
             [runs], {**qrels, "document": [None, *qrels["document"][1:]]}, query, "document", "id must be text"
         )
         again = joined(qrels, {**{name: of[:1] for name, of in qrels.items()}, "grade": [qrels["grade"][0] + 1]})
-        self.refused([runs], again, query, "with another grade")
+        self.refused([runs], again, query, "already has another grade")
 
     def test_a_missing_column(self) -> None:
         runs, qrels = collection(1, queries=2)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.batch import from_ranking
 from cranfield.evaluation.notes import sentences
+from cranfield.ranking.rankings import from_ranking
 from every_measure import GAINING, NAMES, VARIANTS, missed, orders, rankings, same
 
 
@@ -76,7 +76,7 @@ def test_a_sample_of_orders_is_near_the_mean_and_says_how_near() -> None:
     documents = {f"d{i:02}": 1.0 for i in range(14)}
     judged = {"q": {f"d{i:02}": i % 4 for i in range(12)}}
     scores = cf.evaluate(judged, {"q": documents}, ["INST[ties=expected]", "INST"])
-    note = next(n for n in sentences(scores.notes) if "sampled" in n)
+    note = next(n for n in sentences(scores.notes) if "sample" in n)
     assert "standard error" in note
     rng = np.random.default_rng(1)
     grades = [i % 4 for i in range(12)] + [None, None]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.batch import Batch, from_ranking
+from cranfield.batch import Batch
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import (
     ClosedForm,
@@ -23,6 +23,7 @@ from cranfield.measures.ties.strategies import (
     TieStrategy,
 )
 from cranfield.measures.weights import harmonic
+from cranfield.ranking.rankings import from_ranking
 from cranfield.rows import summed
 from cranfield.views import Gains, ordered
 from every_measure import orders
@@ -52,7 +53,9 @@ def expectation(kernel: Kernel, strategy: TieStrategy, ranking: list, views: str
 def enumerated(function: Callable[[Batch], np.ndarray], ranking: list) -> float:
     """The mean of a kernel over every order, one after the other; undefined counts 0."""
     gains = Gains("binary")
-    values = [function(gains(from_ranking(order)))[0] for order in orders([list(group) for group in ranking])]
+    values = [
+        function(from_ranking(order).batch(gains, None))[0] for order in orders([list(group) for group in ranking])
+    ]
     return float(np.nan_to_num(values).mean())
 
 
@@ -89,7 +92,9 @@ def test_over_cuts_is_for_kernels_that_need_to_know_which_documents_reach_the_cu
     kernel, ranking = Kernel(share_at_top_of_two), [(1,), (1, 1, 0, None)]
     estimate = expectation(kernel, OverCuts(), ranking, cutoff=2)
     assert estimate.value[0] == pytest.approx(enumerated(share_at_top_of_two, ranking)) == 0.75
-    assert share_at_top_of_two(Gains("binary")(from_ranking(ranking)))[0] == 1  # the kernel alone does not know
+    assert (
+        share_at_top_of_two(from_ranking(ranking).batch(Gains("binary"), None))[0] == 1
+    )  # the kernel alone does not know
     # A relevant document, the one that is not, or the unjudged one: not all 24 orders.
     assert kernel.rankings == 3
 

@@ -12,7 +12,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.formats.grouping import read_groups
+from cranfield.io.groups import read_groups
 from cranfield.studies.newcomers.experiment import Newcomers, newcomers
 
 QRELS = example.path(example.QRELS)
@@ -124,7 +124,7 @@ def test_files_of_groups(tmp_path: Path) -> None:
         read_groups(path)
     assert str(caught.value) == (
         f"{path}:2: expected 2 columns (run group), found 1: `dense`\n"
-        f"{path}:3: run `bm25` has another group already, from line 1"
+        f"{path}:3: run `bm25` already has another group, in line 1"
     )
 
 

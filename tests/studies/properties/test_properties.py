@@ -442,9 +442,9 @@ def test_names_without_a_cutoff() -> None:
     [
         ([], {}, MeasureError, "no measure given"),
         ("nDGC", {}, MeasureError, "unknown measure `nDGC`"),
-        ("IPrec", {}, MeasureError, "`IPrec` needs a cut-off"),
-        ("P[terminal]", {}, MeasureError, "`P[terminal]` needs a cut-off"),
-        ("P@k[terminal]", {}, MeasureError, "P has no terminal form: its divisor is fixed"),
+        ("IPrec", {}, MeasureError, "`IPrec` needs a cutoff"),
+        ("F1[terminal]", {}, MeasureError, "`F1[terminal]` needs a cutoff"),
+        ("F1@k[terminal]", {}, MeasureError, "F1 has no terminal form: its divisor is fixed"),
         ("DELTANB", {}, MeasureError, "DELTANB reads document text"),
         ("AP", {"grades": (1, 1)}, UsageError, "expected at least two different grades, got [1, 1]"),
         ("AP", {"grades": (-1, 1)}, UsageError, "grades must be numbers of at least 0, got [-1, 1]"),

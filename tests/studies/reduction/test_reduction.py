@@ -12,7 +12,7 @@ from scipy import stats
 from study_samples import call
 
 import cranfield as cf
-from cranfield import example, formats
+from cranfield import example, io
 from cranfield.statistics.resampling import bootstrap, draw_queries
 from cranfield.studies.judgment_sampling import Strata, reduced_sizes
 from cranfield.studies.reduction.experiment import Reduction, reduction
@@ -53,7 +53,7 @@ def rows(qrels: dict[str, dict[str, int]], keep: np.ndarray) -> dict[str, dict[s
 def test_rates_are_what_evaluate_says_of_the_same_judgments(track: Any) -> None:
     qrels, runs = track
     found = reduction(qrels, runs, MEASURES, rates=[50, 10], seed=5, **QUICK)
-    judgments = formats.read_qrels(qrels)
+    judgments = io.read_qrels(qrels)
     strata = Strata(judgments, judgments.grade)
     full = cf.evaluate(qrels, runs, MEASURES)
     for repeat in range(3):

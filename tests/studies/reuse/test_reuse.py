@@ -11,7 +11,7 @@ import pytest
 from study_samples import call, labelled, tau_a
 
 import cranfield as cf
-from cranfield import formats
+from cranfield import io
 from cranfield.simulation import Simulation
 from cranfield.studies.reuse.collection_split import CollectionSplit
 from cranfield.studies.reuse.experiment import Reuse, reuse
@@ -32,7 +32,7 @@ def found(lab: Simulation) -> Reuse:
 def restricted(lab: Simulation, parts: CollectionSplit, name: str) -> list[Any]:
     runs = []
     for run in lab.runs:
-        table = formats.load(run)
+        table = io.load(run)
         lists: dict[str, dict[str, float]] = {}
         for query, document, score in zip(table.query, table.document, table.score, strict=True):
             if name == "all" or parts.part_of(document) == name:
@@ -124,7 +124,7 @@ def test_wrong_input(lab: Simulation, tmp_path: Path) -> None:
     with pytest.raises(cf.CranfieldError) as error:
         reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
     assert "parts.txt:2: expected 2 columns (document part), found 1: `d2`" in str(error.value)
-    assert "parts.txt:3: document `d1` has another part already, from line 1" in str(error.value)
+    assert "parts.txt:3: document `d1` already has another part, in line 1" in str(error.value)
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])

@@ -12,7 +12,7 @@ import pytest
 from study_samples import GOLDEN, call, labelled, tau_a
 
 import cranfield as cf
-from cranfield import example, formats
+from cranfield import example, io
 from cranfield.simulation import Simulation
 from cranfield.studies.candidates import binary_judgments
 from cranfield.studies.judgment_sampling import Strata, sample_sizes
@@ -94,7 +94,7 @@ def test_how_few_are_enough(found: Sampling) -> None:
 
 
 def test_grades_become_relevant_or_not() -> None:
-    given = formats.read_qrels({"q": {"a": {"1": 2, "2": 1}, "b": {"1": -2}, "c": {"1": 1, "2": 0}}})
+    given = io.read_qrels({"q": {"a": {"1": 2, "2": 1}, "b": {"1": -2}, "c": {"1": 1, "2": 0}}})
     made = binary_judgments(given, 2)
     assert made.grade.tolist() == [1, 0, 0]
     assert made.labels is not None and made.labels.grade.tolist() == [1, 0, 0, 0, 0]
@@ -115,7 +115,7 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
     texts = dict(list(lab.texts.items())[::2])
     notes = sampling(lab.judgments, lab.runs, MEASURES, corpus=texts, rates=[10], repeats=1).notes
     assert any("documents at the top of the runs are not in the corpus" in note for note in notes)
-    assert any("relevant documents are not in the corpus, and teach nothing" in note for note in notes)
+    assert any("relevant documents are not in the corpus" in note for note in notes)
 
 
 @pytest.mark.parametrize(

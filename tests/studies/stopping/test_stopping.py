@@ -10,7 +10,7 @@ import pytest
 from study_samples import call
 
 import cranfield as cf
-from cranfield import example, formats
+from cranfield import example, io
 from cranfield.alignment import Aligner
 from cranfield.studies.stopping.cutoffs import RankedLists
 from cranfield.studies.stopping.experiment import CutResult, Stopping, stopping
@@ -27,7 +27,7 @@ def found() -> Stopping:
 
 
 def lists(run: Any) -> RankedLists:
-    return RankedLists.of(formats.read_run(run), Aligner(formats.read_qrels(QRELS)))
+    return RankedLists.of(io.read_run(run), Aligner(io.read_qrels(QRELS)))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.stem)
@@ -55,7 +55,7 @@ def test_better_the_freer_the_cut_is(found: Stopping) -> None:
 
 
 def cut_at(run: Path, score: float) -> Any:
-    table = formats.load(formats.read_run(run))
+    table = io.load(io.read_run(run))
     kept: dict[str, dict[str, float]] = {}
     for query, document, value in zip(table.query, table.document, table.score, strict=True):
         if value >= score:
@@ -66,7 +66,7 @@ def cut_at(run: Path, score: float) -> Any:
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.stem)
 def test_thresholds_against_lists_cut_one_by_one(run: Path) -> None:
     (one,) = stopping(QRELS, run, "nDCG(ideal='bounded')[terminal]", repeats=1).results
-    every = np.unique(formats.load(formats.read_run(run)).score)
+    every = np.unique(io.load(io.read_run(run)).score)
     means = [cf.evaluate(QRELS, cut_at(run, score), one.measure).means[0, 0] for score in every]
     assert one.threshold_score == pytest.approx(max(means), abs=1e-12)
     assert one.threshold == pytest.approx(every[int(np.argmax(means))])

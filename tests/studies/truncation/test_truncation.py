@@ -167,7 +167,7 @@ def test_the_printed_table() -> None:
     ("args", "code", "message"),
     [
         ((QRELS, RUNS[0]), 2, "error: this study needs at least two runs, got 1\n"),
-        ((QRELS, *RUNS, "-m", "P@5"), 2, "error: P has no terminal form"),
+        ((QRELS, *RUNS, "-m", "F1@5"), 2, "error: F1 has no terminal form"),
         ((QRELS, *RUNS, "--nil", "m40"), 1, "`m40` is judged for query `q1`"),
         ((QRELS, *RUNS, "--full-length", "5"), 1, "query `q1` has 12 documents"),
     ],
@@ -181,7 +181,7 @@ def test_what_cannot_be_studied(args: tuple[Any, ...], code: int, message: str) 
 def test_a_study_that_does_not_exist() -> None:
     result = call("study", "truncatoin")
     assert result.exit_code == 2
-    assert result.stderr == "error: no such study `truncatoin`\n\nhint: did you mean `truncation`?\n"
+    assert result.stderr == "error: unknown study `truncatoin`\n\nhint: did you mean `truncation`?\n"
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex"])
@@ -195,7 +195,7 @@ def test_tables_have_every_system_and_pair(format: str) -> None:
         "0.8542",
         "0.1826",
         "Number of lists by length",
-        "A scores higher by RR",
+        "A is ahead in RR",
     ):
         assert name in shown
 

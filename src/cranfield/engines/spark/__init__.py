@@ -1,10 +1,10 @@
-"""Evaluation on Apache Spark: DataFrames in, a DataFrame out, the numbers of `cranfield.evaluate`."""
+"""Evaluation on Apache Spark: DataFrames in, a DataFrame out, with the scores of `cranfield.evaluate`."""
 
-from cranfield.formats.optional import optional
+from cranfield.errors import optional
 
 optional("pyspark", "evaluation on Spark", "spark")
 
-from cranfield.engines.spark.collecting import corpus  # noqa: E402 - not without PySpark
-from cranfield.engines.spark.evaluating import BROADCAST, Scores, evaluate  # noqa: E402 - not without PySpark
+from cranfield.engines.spark.build_corpus import corpus  # noqa: E402 - needs PySpark
+from cranfield.engines.spark.scores import BROADCAST, Scores, evaluate  # noqa: E402 - needs PySpark
 
 __all__ = ["BROADCAST", "Scores", "corpus", "evaluate"]

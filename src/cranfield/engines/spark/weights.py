@@ -1,4 +1,4 @@
-"""Weights of intents for judgments that no task has whole: checked on the driver, and sent to every task."""
+"""Weights of intents for judgments that are distributed: checked on the driver, and sent to every task."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from typing import Any
 from pyspark.sql import functions as sql
 
 from cranfield.engines.shards import Weights
-from cranfield.engines.totals import FIRST
+from cranfield.engines.totals import MAX_NAMES
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.formats import read_qrels
-from cranfield.formats.weighing import read_weights
 from cranfield.intents import weighed
+from cranfield.io import read_qrels
+from cranfield.io.weights import read_weights
 
 
 def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights, list[Note]]:
-    """The weights by query and subtopic, and what `intents.with_intents` says of them.
+    """The weights by query and subtopic, and the notes of `intents.with_intents`.
 
-    Of the judgments only the subtopics of queries that have weights come to the driver, where the weights are.
+    Only the subtopics of queries that have weights are collected on the driver.
     """
     name, weights = read_weights(source)
-    asked = sorted({weight.query for weight in weights})
-    wanted = sql.broadcast(judgments.sparkSession.createDataFrame([(query,) for query in asked], "query string"))
-    sound = judgments.where("query is not null and iteration is not null")
-    pairs = sound.join(wanted, "query", "left_semi").groupBy("query", "iteration")
+    queries = sorted({weight.query for weight in weights})
+    weighted = sql.broadcast(judgments.sparkSession.createDataFrame([(query,) for query in queries], "query string"))
+    valid = judgments.where("query is not null and iteration is not null")
+    pairs = valid.join(weighted, "query", "left_semi").groupBy("query", "iteration")
     relevant = sql.max(sql.when((sql.col("score") > 0) & ~sql.isnan("score"), 1).otherwise(0))
     graded: dict[str, dict[str, Any]] = {}
     for query, subtopic, grade in pairs.agg(relevant).orderBy("query", "iteration").collect():
-        # A document for each subtopic stands for all that there are.
+        # One document per subtopic is enough to check the weights.
         graded.setdefault(query, {})[subtopic] = {subtopic: grade} if subtopics else grade
-    left = sound.select("query").distinct().join(wanted, "query", "left_anti")
-    first = [row["query"] for row in left.orderBy("query").limit(FIRST + 2).collect()]
-    many = left.count() if len(first) > FIRST + 1 else len(first)
-    here = dict(graded)
-    if not here and not first:  # every row is at fault, which tasks will tell
+    unweighted = valid.select("query").distinct().join(weighted, "query", "left_anti")
+    first = [row["query"] for row in unweighted.orderBy("query").limit(MAX_NAMES + 2).collect()]
+    count = unweighted.count() if len(first) > MAX_NAMES + 1 else len(first)
+    sample = dict(graded)
+    if not sample and not first:  # every row has a fault; the tasks report them
         return {}, []
-    if not here:  # something has to be judged, if only to say that it is something else
-        here, first, many = {first[0]: {"": {"": 0} if subtopics else 0}}, first[1:], many - 1
-    _, notes = weighed(read_qrels(here, name="qrels"), name, weights, QueryNames(many, first))
-    found: dict[str, dict[str, float]] = {}
+    if not sample:  # no weight fits: one judged query is needed for the message
+        sample, first, count = {first[0]: {"": {"": 0} if subtopics else 0}}, first[1:], count - 1
+    _, notes = weighed(read_qrels(sample, name="qrels"), name, weights, QueryNames(count, first))
+    by_query: dict[str, dict[str, float]] = {}
     for weight in weights:
         if weight.query in graded:
-            found.setdefault(weight.query, {})[weight.subtopic] = weight.value
-    return found, notes
+            by_query.setdefault(weight.query, {})[weight.subtopic] = weight.value
+    return by_query, notes

@@ -18,7 +18,7 @@ EXACT_CUTS = 100_000
 EXACT_DISTINCT, SAMPLES_DISTINCT = 1_000, 500
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Estimate:
     """A value for each query; where orders were sampled, with its standard error (else 0)."""
 

@@ -151,11 +151,10 @@ def _equivalent_queries(batch: Batch, query: Integers, retrieved_only: bool) -> 
 def _rearranged(batch: Batch, query: Integers, start: Integers, size: Integers, retrieved_only: bool) -> Batch:
     """Rankings of some queries with their documents at other positions."""
     nothing = np.broadcast_to(0, start.shape)
-    fields: dict[str, Any] = {"start": start, "size": size, "by_id": nothing, "by_input": nothing}
-    # What no document of this batch has is not copied, nor is the pool: gains are computed already.
+    fields: dict[str, Any] = {"start": start, "size": size}
+    # What no document of this batch has is not copied.
     fields |= {} if batch.nil.any() else {"nil": nothing > 0}
     fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.anonymous else {}
-    fields |= {"pool": np.broadcast_to(np.nan, (len(query), 1)), "pooled": {}}
     for name in COLUMNS.keys() - fields.keys():
         fields[name] = picked(getattr(batch, name)[:, : start.shape[1]], query)
     judged = ("ideal", "R", "N", "mass", "nil_grade", "query")  # what the judgments say, whatever was retrieved
@@ -164,7 +163,7 @@ def _rearranged(batch: Batch, query: Integers, start: Integers, size: Integers, 
     for name in ("length", "tail", *judged):
         if name not in fields:
             fields[name] = picked(getattr(batch, name), query)
-    rows = replace(batch, **fields)
+    rows = batch.changed(**fields)
     inside = np.isnan(rows.grade) | (start < rows.length[:, None])
     return rows.sorted() if inside.all() else rows.only(~np.isnan(rows.grade) & inside)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -51,7 +51,7 @@ def over_orders(
     rows = batch.rows(several)
     start, size = batch.start.copy(order="K"), batch.size.copy(order="K")
     start[several], size[several] = rows.start + rows.order, 1
-    others = score(replace(batch, start=start, size=size))
+    others = score(batch.changed(start=start, size=size))
     averaged = score_once(mean, rows, retrieved_only=retrieved_only)
     return Estimate.joined(len(start), [(slice(None), others), (several, averaged)])
 

@@ -204,6 +204,8 @@ class Scoring:
         A list may end inside a tie, at its depth or at a tied NIL. The ties at ends are averaged over first: a list
         can be condensed and terminated only where its end is known.
         """
+        if self.views.plain and not batch.has_ties:
+            return self.estimate(batch)
         if not self.views.terminal:
             return self.score_cut(batch, seed)
         from cranfield.measures.ties.expectation import score_apart

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.drafts import draft
-from cranfield.formats.optional import optional
+from cranfield.errors import optional
+from cranfield.io.atomic_write import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
         _plainly(figure)
         for kind, metadata in FORMATS.items():
             path = place / f"{file_name(name)}.{kind}"
-            with draft(path) as beside:
+            with atomic_write(path) as beside:
                 figure.savefig(beside, format=kind, dpi=300, metadata=metadata)
             written.append(path)
     return written

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.analysis.per_query import Contrast
+from cranfield.analysis.per_query import PerQueryScores
 from cranfield.report.figures.canvas import BLACK, BLUE, GREY, ORANGE, PAGE, save
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 NAMED = 80  # queries whose names can be told apart
 
 
-def figures(found: Contrast, folder: str) -> list[Path]:
+def figures(found: PerQueryScores, folder: str) -> list[Path]:
     """Draws the queries, in the order that they have, into a folder."""
     return save(partial(draw, found), folder, f"queries-{found.measure}")
 
 
-def draw(found: Contrast) -> Figure:
+def draw(found: PerQueryScores) -> Figure:
     """Two runs as bars of their difference; more as the range from the lowest to the highest, with the mean."""
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""A report to send to a colleague: one HTML file that holds everything it shows, and asks no server for anything."""
+"""The HTML report: one file that needs no network."""
 
 from cranfield.report.html.page import report
 

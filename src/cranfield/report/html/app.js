@@ -1,5 +1,5 @@
 "use strict";
-// One page, one state: the measure and the two runs that are chosen. Text from files is only ever set as text.
+// One page, one state: the selected measure and the two selected runs. Text from files is only ever set as text.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
@@ -11,6 +11,55 @@
   const shown = (x, d = digits) => (x === null || Number.isNaN(x) ? "–" : x.toFixed(d));
   const signed = (x, d = digits) => (x === null ? "–" : (x > 0 && Number(x.toFixed(d)) ? "+" : "") + x.toFixed(d));
   const chance = (p) => (p === null ? "–" : p < 0.0001 ? "<0.0001" : p.toFixed(4));
+  // Every sentence and label of the page that is not in page.html.
+  const TEXT = {
+    oneRun: "There is only one run, so there is nothing to compare.",
+    sameRun: "Select two different runs.",
+    notTested: (measure) => `${measure} has no per-query values to test.`,
+    better: "is significantly better than",
+    worse: "is significantly worse than",
+    equal: "does not differ significantly from",
+    means: (measure, a, b, n) => `${measure} ${a} vs ${b}, ${n} ${n === 1 ? "query" : "queries"}`,
+    difference: (value, low, high) => `difference ${value} [${low}, ${high}]`,
+    effect: (value, low, high) => `effect size ${value}` + (low === null ? "" : ` [${low}, ${high}]`),
+    p: (p, corrected) => `p ${p}, corrected ${corrected}`,
+    wins: (wins, same, losses) => `Better on ${wins}, equal on ${same}, worse on ${losses} queries.`,
+    reversible: (causes) => `${causes} could reverse this difference.`,
+    ties: "another order of ties",
+    unjudged: "judging the unjudged documents",
+    or: " or ",
+    run: "run",
+    queries: "queries",
+    query: "query",
+    against: "compared with",
+    differenceTitle: "difference",
+    corrected: "corrected p",
+    reversibleBy: "could be reversed by",
+    differenceIn: (measure) => `difference in ${measure}`,
+    meanOfAll: "mean of all runs",
+    disagreement: "disagreement",
+    queriesCaption: (a, b, measure) => `${measure} of ${a} minus that of ${b}, by query. Bars above the line: ${a} is better.`,
+    meansCaption: (measure, interval) => `${measure}: means and 95% confidence intervals (${interval}).`,
+    noRanking: "This run has no ranking for the query.",
+    unjudgedDocument: "unjudged",
+    grade: (grade) => `grade ${grade}`,
+    onlyHere: "only here",
+    more: (count) => `and ${count} more`,
+    end: "end of the list",
+    queryTitle: (query) => `Query ${query}`,
+    rankingsLead: (relevant) => `${relevant} relevant ${relevant === 1 ? "document" : "documents"} judged. A bar joins documents with equal scores; ? marks unjudged documents.`,
+    interval: "95% interval",
+    tieRange: "ties: worst … best",
+    tieExpected: "ties: expected",
+    unjudgedRange: "unjudged: lowest … highest",
+    unjudgedShare: "unjudged share",
+    condensed: "condensed",
+    terminal: "terminal",
+    recall: "recall",
+    precision: "precision",
+    cutoff: "k",
+    gain: "nDCG@k",
+  };
   const state = { measure: 0, a: 0, b: Math.min(1, runs.length - 1), query: null };
 
   function h(tag, attributes = {}, ...children) {
@@ -24,9 +73,9 @@
   }
 
   // Tables whose headings sort. A column: {title, of(row), show(row), left, text}.
-  function table(place, columns, rows, { sort = 0, down = true, attributes = () => ({}) } = {}) {
-    // A table made anew, for another choice, stays sorted as it was.
-    let { at, falling } = $(place).sorting || { at: sort, falling: down }, wanted = "";
+  function table(id, columns, rows, { sort = 0, down = true, attributes = () => ({}) } = {}) {
+    // A table that is built again for another selection keeps its sorting.
+    let { at, falling } = $(id).sorting || { at: sort, falling: down }, wanted = "";
     const head = h("tr"), body = h("tbody");
     function draw() {
       const order = [...rows].sort((x, y) => {
@@ -53,22 +102,22 @@
       onclick: () => {
         falling = i === at ? !falling : !column.text;
         at = i;
-        $(place).sorting = { at, falling };
+        $(id).sorting = { at, falling };
         draw();
-        if (column.chosen) column.chosen();
+        if (column.selected) column.selected();
       },
     }, column.title))));
-    $(place).replaceChildren(h("thead", {}, head), body);
+    $(id).replaceChildren(h("thead", {}, head), body);
     draw();
     return { draw, find: (text) => { wanted = text.toLowerCase(); draw(); } };
   }
 
-  // Charts are drawn when they come near the screen, and again when the choice or the theme changes.
+  // Charts are drawn when they come near the screen, and again when the selection or the theme changes.
   const charts = {};
   const near = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (entry.isIntersecting) { charts[entry.target.id].near = true; paint(entry.target.id); }
   }), { rootMargin: "300px" });
-  // The room that a chart takes is kept from the start, with some for its labels: nothing moves when it is drawn.
+  // The height of a chart and its labels is reserved from the start, so nothing moves when it is drawn.
   function chart(id, height, spec, labels = 70) {
     charts[id] = { spec, height, near: false, stale: true };
     $(id).style.minHeight = `${height + labels}px`;
@@ -80,14 +129,14 @@
     return { ink: colour("ink"), soft: colour("soft"), line: colour("line"), accent: colour("accent"), other: colour("other"), paper: colour("paper"), raised: colour("raised"), good: colour("good") };
   }
   function paint(id) {
-    const one = charts[id];
-    if (!one.near || !one.stale) return one.done || Promise.resolve();
-    one.stale = false;
+    const drawing = charts[id];
+    if (!drawing.near || !drawing.stale) return drawing.done || Promise.resolve();
+    drawing.stale = false;
     const t = theme();
-    const spec = one.spec(t);
+    const spec = drawing.spec(t);
     spec.$schema = "https://vega.github.io/schema/vega-lite/v6.json";
     spec.autosize = { type: "fit-x", contains: "padding" };
-    spec.height = one.height;
+    spec.height = drawing.height;
     spec.width = "container";
     spec.background = "transparent";
     spec.config = {
@@ -95,15 +144,15 @@
       axis: { labelColor: t.soft, titleColor: t.soft, gridColor: t.line, domainColor: t.line, tickColor: t.line, titleFontWeight: "normal", labelLimit: 140 },
       legend: { labelColor: t.ink, titleColor: t.soft, titleFontWeight: "normal" },
     };
-    // Without warnings: that a chart is empty, for want of queries or runs, is no fault.
-    one.done = vegaEmbed($(id), spec, { actions: false, logLevel: 1, renderer: "svg", tooltip: { theme: document.documentElement.dataset.theme } })
-      .then((made) => { if (one.view) one.view.finalize(); one.view = made.view; if (one.ready) one.ready(made.view); });
-    return one.done;
+    // Without warnings: a chart may be empty because there are too few queries or runs.
+    drawing.done = vegaEmbed($(id), spec, { actions: false, logLevel: 1, renderer: "svg", tooltip: { theme: document.documentElement.dataset.theme } })
+      .then((made) => { if (drawing.view) drawing.view.finalize(); drawing.view = made.view; if (drawing.ready) drawing.ready(made.view); });
+    return drawing.done;
   }
-  // Labels that would lie on each other are left out; pointing at a mark tells its name.
+  // Labels that would overlap are left out; a tooltip shows the name.
   const NONE = { labels: false, ticks: false };
-  // Vega keeps groups in objects, where a name such as "constructor" is taken: an invisible sign before it makes it free.
-  const free = (name) => `\u200b${name}`;
+  // Vega keeps groups in objects, where a name such as "constructor" is taken: an invisible prefix avoids the clash.
+  const safeName = (name) => `\u200b${name}`;
   const room = (id, count) => count * 12 < $(id).clientWidth - 120;
   const repaint = (...ids) => ids.forEach((id) => { charts[id].stale = true; paint(id); });
 
@@ -113,20 +162,20 @@
   const best = measures.map((_, m) => Math.max(...runs.map((_, r) => data.means[r][m] ?? -Infinity)));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
   const board = table("scores", [
-    { title: "run", of: (r) => runs[r], show: (r) => h("button", { type: "button", class: "link", onclick: () => choose({ a: r }) }, runs[r]), text: true, id: true },
+    { title: TEXT.run, of: (r) => runs[r], show: (r) => h("button", { type: "button", class: "link", onclick: () => select({ a: r }) }, runs[r]), text: true, id: true },
     ...measures.map((name, m) => ({
       title: name,
       of: (r) => data.means[r][m],
       best: (r) => runs.length > 1 && shown(data.means[r][m]) === shown(best[m]) && data.ranked[m],
       show: (r) => [shown(data.means[r][m], data.ranked[m] ? digits : 0), h("small", {}, data.low[r][m] === null ? "" : `[${shown(data.low[r][m])}, ${shown(data.high[r][m])}]`)],
-      chosen: () => choose({ measure: m }),
+      selected: () => select({ measure: m }),
     })),
-    { title: "queries", of: (r) => counted[r].size, show: (r) => String(counted[r].size) },
+    { title: TEXT.queries, of: (r) => counted[r].size, show: (r) => String(counted[r].size) },
   ], runs.map((_, r) => r), { sort: 1, attributes: marked });
   $("find-run").addEventListener("input", (event) => board.find(event.target.value));
   const rowHeight = Math.max(12, Math.min(22, 700 / runs.length));
   chart("chart-means", Math.max(60, rowHeight * runs.length), (t) => ({
-    data: { values: runs.map((run, r) => ({ run: free(run), mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
+    data: { values: runs.map((run, r) => ({ run: safeName(run), mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
     encoding: { y: { field: "run", type: "nominal", sort: { field: "mean", order: "descending" }, title: null } },
     layer: [
       { mark: { type: "rule", color: t.soft }, encoding: { x: { field: "low", type: "quantitative", title: measures[state.measure], axis: { tickCount: 8 } }, x2: { field: "high" } } },
@@ -141,39 +190,46 @@
     const [i, j] = a < b ? [a, b] : [b, a];
     return i * runs.length - (i * (i + 1)) / 2 + j - i - 1;
   };
-  function contest(m, a, b) {
+  function pairResult(m, a, b) {
     if (a === b || !pairs.difference || pairs.difference[m][0] === null) return null;
-    const p = pairAt(a, b), turn = a < b ? 1 : -1;
+    const p = pairAt(a, b), sign = a < b ? 1 : -1;
     const of = (name) => (pairs[name][m][p] === null ? null : pairs[name][m][p]);
-    const ends = (low, high) => (of(low) === null ? [null, null] : turn > 0 ? [of(low), of(high)] : [-of(high), -of(low)]);
+    const ends = (low, high) => (of(low) === null ? [null, null] : sign > 0 ? [of(low), of(high)] : [-of(high), -of(low)]);
     return {
-      difference: turn * of("difference"), interval: ends("low", "high"), effect: of("effect") === null ? null : turn * of("effect"),
-      effects: ends("effect_low", "effect_high"), wins: turn > 0 ? of("wins") : of("losses"), losses: turn > 0 ? of("losses") : of("wins"),
+      difference: sign * of("difference"), interval: ends("low", "high"), effect: of("effect") === null ? null : sign * of("effect"),
+      effects: ends("effect_low", "effect_high"), wins: sign > 0 ? of("wins") : of("losses"), losses: sign > 0 ? of("losses") : of("wins"),
       p: of("p"), corrected: of("corrected"), significant: of("corrected") < pairs.alpha, doubts: pairs.doubts[m][p] || "",
     };
   }
   $("method").textContent = data.method;
-  function tell() {
-    const { measure: m, a, b } = state, one = contest(m, a, b);
-    if (!one) {
-      $("contest").textContent = runs.length < 2 ? "There is one run, and nothing to compare it with."
-        : a === b ? "Choose two different runs." : `${measures[m]} has no differences by query that could be tested.`;
+  function showPair() {
+    const { measure: m, a, b } = state, pair = pairResult(m, a, b);
+    if (!pair) {
+      $("pair").textContent = runs.length < 2 ? TEXT.oneRun : a === b ? TEXT.sameRun : TEXT.notTested(measures[m]);
       return;
     }
-    const n = pairs.queries[m], same = n - one.wins - one.losses;
-    const verdict = one.significant ? (one.difference > 0 ? "is significantly better than" : "is significantly worse than") : "does not differ significantly from";
-    const doubt = one.significant && one.doubts ? ` But ${one.doubts.split(" ").map((d) => (d === "ties" ? "another order of ties" : "judging the unjudged documents")).join(" or ")} could turn it.` : "";
-    $("contest").textContent = `${runs[a]} ${verdict} ${runs[b]} in ${measures[m]}: ${shown(pairs.means[m][a])} against ${shown(pairs.means[m][b])} over ${n} queries, difference ${signed(one.difference)} [${signed(one.interval[0])}, ${signed(one.interval[1])}], effect size ${signed(one.effect, 2)}${one.effects[0] === null ? "" : ` [${signed(one.effects[0], 2)}, ${signed(one.effects[1], 2)}]`}, p ${chance(one.p)}, corrected ${chance(one.corrected)}; better on ${one.wins} queries, the same on ${same}, worse on ${one.losses}.${doubt}`;
+    const n = pairs.queries[m], same = n - pair.wins - pair.losses;
+    const verdict = pair.significant ? (pair.difference > 0 ? TEXT.better : TEXT.worse) : TEXT.equal;
+    const causes = pair.significant && pair.doubts ? pair.doubts.split(" ").map((cause) => TEXT[cause]).join(TEXT.or) : "";
+    const details = [
+      TEXT.means(measures[m], shown(pairs.means[m][a]), shown(pairs.means[m][b]), n),
+      TEXT.difference(signed(pair.difference), signed(pair.interval[0]), signed(pair.interval[1])),
+      TEXT.effect(signed(pair.effect, 2), pair.effects[0] === null ? null : signed(pair.effects[0], 2), signed(pair.effects[1], 2)),
+      TEXT.p(chance(pair.p), chance(pair.corrected)),
+    ].join("; ");
+    const warning = causes ? ` ${causes[0].toUpperCase()}${TEXT.reversible(causes.slice(1))}` : "";
+    $("pair").textContent = `${runs[a]} ${verdict} ${runs[b]}: ${details}. ${TEXT.wins(pair.wins, same, pair.losses)}${warning}`;
   }
   chart("chart-pairs", Math.max(380, Math.min(760, runs.length * 15)), (t) => {
     const m = state.measure, order = byMean(m), rows = [];
     for (const a of order) for (const b of order) {
-      const one = contest(m, a, b);
-      if (one) rows.push({ run: free(runs[a]), against: free(runs[b]), a, b, difference: one.difference, shade: one.significant ? one.difference : null, corrected: chance(one.corrected), turned: one.significant && one.doubts ? one.doubts : "" });
+      const pair = pairResult(m, a, b);
+      if (pair) rows.push({ run: safeName(runs[a]), against: safeName(runs[b]), a, b, difference: pair.difference, shade: pair.significant ? pair.difference : null, corrected: chance(pair.corrected), reversible: pair.significant && pair.doubts ? pair.doubts : "" });
     }
-    const names = order.map((r) => free(runs[r])), most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.difference)));
+    const names = order.map((r) => safeName(runs[r])), most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.difference)));
     const label = names.length > 60 ? NONE : { labelFontSize: Math.max(7, Math.min(11, 440 / names.length)) };
-    const tooltip = ["run", "against", "difference", "corrected", "turned"].map((field) => ({ field, format: field === "difference" ? "+.4f" : undefined, title: field === "corrected" ? "corrected p" : field === "turned" ? "could be turned by" : field }));
+    const titles = { run: TEXT.run, against: TEXT.against, difference: TEXT.differenceTitle, corrected: TEXT.corrected, reversible: TEXT.reversibleBy };
+    const tooltip = Object.entries(titles).map(([field, title]) => ({ field, format: field === "difference" ? "+.4f" : undefined, title }));
     return {
       data: { values: rows },
       encoding: {
@@ -182,33 +238,33 @@
         tooltip,
       },
       layer: [
-        { mark: { type: "rect", stroke: t.line, strokeWidth: .3, cursor: "pointer" }, encoding: { color: { condition: { test: "datum.shade !== null", field: "shade", type: "quantitative", title: "difference", scale: { domain: [-most, most], range: [t.other, t.raised, t.accent], interpolate: "lab" } }, value: t.paper } } },
-        { transform: [{ filter: "datum.turned !== ''" }], mark: { type: "point", filled: true, color: t.ink, size: 12, opacity: 1, cursor: "pointer" } },
+        { mark: { type: "rect", stroke: t.line, strokeWidth: .3, cursor: "pointer" }, encoding: { color: { condition: { test: "datum.shade !== null", field: "shade", type: "quantitative", title: TEXT.differenceTitle, scale: { domain: [-most, most], range: [t.other, t.raised, t.accent], interpolate: "lab" } }, value: t.paper } } },
+        { transform: [{ filter: "datum.reversible !== ''" }], mark: { type: "point", filled: true, color: t.ink, size: 12, opacity: 1, cursor: "pointer" } },
       ],
     };
   });
   charts["chart-pairs"].ready = (view) => view.addEventListener("click", (event, item) => {
-    if (item && item.datum && item.datum.a !== undefined) choose({ a: item.datum.a, b: item.datum.b });
+    if (item && item.datum && item.datum.a !== undefined) select({ a: item.datum.a, b: item.datum.b });
   });
 
   // Queries
   const both = (q) => counted[state.a].has(q) && counted[state.b].has(q);
-  // What is undefined counts as was asked for.
-  const worth = (r, q) => { const x = value(r, state.measure, q); return Number.isNaN(x) && data.undefined !== null ? data.undefined : x; };
-  const gap = (q) => worth(state.a, q) - worth(state.b, q);
+  // Undefined values count as the policy says.
+  const counts = (r, q) => { const x = value(r, state.measure, q); return Number.isNaN(x) && data.undefined !== null ? data.undefined : x; };
+  const gap = (q) => counts(state.a, q) - counts(state.b, q);
   const spread = (q) => {
-    const all = runs.map((_, r) => (counted[r].has(q) ? worth(r, q) : NaN)).filter((x) => !Number.isNaN(x));
+    const all = runs.map((_, r) => (counted[r].has(q) ? counts(r, q) : NaN)).filter((x) => !Number.isNaN(x));
     const mean = all.reduce((x, y) => x + y, 0) / all.length;
     return { mean, deviation: Math.sqrt(all.reduce((x, y) => x + (y - mean) ** 2, 0) / all.length) };
   };
   chart("chart-queries", 260, (t) => {
-    const rows = queries.map((query, q) => ({ query: free(query), q, difference: gap(q) })).filter((row) => both(row.q) && !Number.isNaN(row.difference));
+    const rows = queries.map((query, q) => ({ query: safeName(query), q, difference: gap(q) })).filter((row) => both(row.q) && !Number.isNaN(row.difference));
     return {
       data: { values: rows },
       mark: { type: "bar", cursor: "pointer", tooltip: true },
       encoding: {
         x: { field: "query", type: "nominal", sort: { field: "difference", order: "descending" }, title: null, axis: room("chart-queries", rows.length) ? { labelAngle: -90 } : NONE },
-        y: { field: "difference", type: "quantitative", title: `difference in ${measures[state.measure]}` },
+        y: { field: "difference", type: "quantitative", title: TEXT.differenceIn(measures[state.measure]) },
         color: { condition: { test: "datum.difference > 0", value: t.accent }, value: t.other },
       },
     };
@@ -220,15 +276,15 @@
   function list() {
     const { measure: m, a, b } = state;
     listed = table("by-query", [
-      { title: "query", of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queries[q]), text: true, id: true },
+      { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queries[q]), text: true, id: true },
       { title: runs[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
       { title: runs[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
-      { title: "difference", of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },
-      { title: "mean of all", of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
-      { title: "disagreement", of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
+      { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },
+      { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
+      { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
     ], queries.map((_, q) => q).filter(both), { sort: 3, attributes: (q) => ({ "data-query": queries[q] }) });
     listed.find($("find-query").value);
-    $("caption-queries").textContent = `${runs[a]} less ${runs[b]} on each query, in ${measures[m]}. Above the line the first is better.`;
+    $("caption-queries").textContent = TEXT.queriesCaption(runs[a], runs[b], measures[m]);
   }
   $("find-query").addEventListener("input", (event) => listed.find(event.target.value));
   function open(q) {
@@ -242,33 +298,33 @@
     const detail = $("detail");
     const side = (r, other) => {
       const page = pages.runs[r], there = new Set(pages.runs[other] ? pages.runs[other].documents : []);
-      if (!page) return h("div", {}, h("h4", {}, runs[r]), h("p", {}, "No answer."));
+      if (!page) return h("div", {}, h("h4", {}, runs[r]), h("p", {}, TEXT.noRanking));
       const items = [];
-      let place = 0;
+      let rank = 0;
       for (const size of page.ties) {
-        for (let i = 0; i < size; i++, place++) {
-          const d = page.documents[place], grade = pages.grades[d], name = pages.documents[d], text = Object.hasOwn(data.texts, name) ? data.texts[name] : undefined;
+        for (let i = 0; i < size; i++, rank++) {
+          const d = page.documents[rank], grade = pages.grades[d], name = pages.documents[d], text = Object.hasOwn(data.texts, name) ? data.texts[name] : undefined;
           const kind = grade === null ? "unjudged" : grade > 0 ? "relevant" : "";
           const tied = size > 1 ? `tied${i === 0 ? " first" : ""}${i === size - 1 ? " last" : ""}` : null;
           items.push(h("li", { class: tied },
-            h("span", { class: "rank" }, place + 1),
-            h("span", { class: `grade ${kind}`, title: grade === null ? "nobody judged it" : `grade ${grade}` }, grade === null ? "?" : grade),
+            h("span", { class: "rank" }, rank + 1),
+            h("span", { class: `grade ${kind}`, title: grade === null ? TEXT.unjudgedDocument : TEXT.grade(grade) }, grade === null ? "?" : grade),
             text === undefined ? h("span", { class: "document" }, name) : h("details", { class: "document" }, h("summary", {}, name), h("p", {}, text)),
-            h("span", { class: "only" }, r !== other && !there.has(d) ? "only here" : "")));
+            h("span", { class: "only" }, r !== other && !there.has(d) ? TEXT.onlyHere : "")));
         }
       }
       const rest = page.length - page.documents.length;
-      return h("div", {}, h("h4", {}, `${runs[r]}: ${shown(value(r, state.measure, q))}`), h("ol", {}, ...items), h("p", { class: "only" }, rest > 0 ? `and ${rest} more` : "the list ends here"));
+      return h("div", {}, h("h4", {}, `${runs[r]}: ${shown(value(r, state.measure, q))}`), h("ol", {}, ...items), h("p", { class: "only" }, rest > 0 ? TEXT.more(rest) : TEXT.end));
     };
     detail.replaceChildren(
-      h("h3", {}, `Query ${queries[q]}`),
-      h("p", { class: "lead" }, `${pages.relevant} relevant documents are judged. A band joins documents of one score; ? marks those that nobody judged.`),
+      h("h3", {}, TEXT.queryTitle(queries[q])),
+      h("p", { class: "lead" }, TEXT.rankingsLead(pages.relevant)),
       h("div", { class: "rankings" }, side(state.a, state.b), ...(state.a === state.b ? [] : [side(state.b, state.a)])));
   }
 
   // Curves and agreement
   const curve = (name, x, y) => (t) => ({
-    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: free(run), x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
+    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(run), x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
     mark: { type: "line", point: { size: 18 }, tooltip: true },
     encoding: {
       x: { field: "x", type: "quantitative", title: x, scale: name === "gain" ? { type: "log" } : {}, axis: name === "gain" ? { values: data.curves.gain.x, grid: false } : {} },
@@ -278,8 +334,8 @@
       tooltip: [{ field: "run" }, { field: "x", title: x }, { field: "y", title: y, format: ".4f" }],
     },
   });
-  chart("chart-recall", 280, curve("recall", "recall", "precision"));
-  chart("chart-gain", 280, curve("gain", "k", "nDCG@k"));
+  chart("chart-recall", 280, curve("recall", TEXT.recall, TEXT.precision));
+  chart("chart-gain", 280, curve("gain", TEXT.cutoff, TEXT.gain));
   chart("chart-agreement", Math.max(160, Math.min(420, measures.length * 44)), (t) => {
     const rows = data.agreement.flatMap((row, i) => row.map((tau, j) => ({ measure: measures[i], other: measures[j], tau, shown: tau === null ? "–" : tau.toFixed(2) })));
     const ends = { x: { field: "other", type: "nominal", sort: measures, title: null, axis: { labelAngle: -40 } }, y: { field: "measure", type: "nominal", sort: measures, title: null } };
@@ -298,30 +354,30 @@
     const column = (heading, name, d = digits) => ({ title: heading, of: of(name), show: (r) => shown(of(name)(r), d) });
     const range = (heading, low, high) => ({ title: heading, of: (r) => of(high)(r) - of(low)(r), show: (r) => (of(low)(r) === null ? "–" : `${shown(of(low)(r))} … ${shown(of(high)(r))}`) });
     table("audited", [
-      { title: "run", of: (r) => runs[r], show: (r) => runs[r], text: true, id: true },
+      { title: TEXT.run, of: (r) => runs[r], show: (r) => runs[r], text: true, id: true },
       column(measures[m], "score"),
-      range("95 % interval", "low", "high"),
-      range("ties: worst … best", "worst", "best"),
-      column("ties: expected", "expected"),
-      range("unjudged: lowest … highest", "lowest", "highest"),
-      { title: "unjudged share", of: of("unjudged"), show: (r) => (of("unjudged")(r) === null ? "–" : `${(100 * of("unjudged")(r)).toFixed(1)} %`) },
-      column("condensed", "condensed"),
-      column("terminal", "terminal"),
+      range(TEXT.interval, "low", "high"),
+      range(TEXT.tieRange, "worst", "best"),
+      column(TEXT.tieExpected, "expected"),
+      range(TEXT.unjudgedRange, "lowest", "highest"),
+      { title: TEXT.unjudgedShare, of: of("unjudged"), show: (r) => (of("unjudged")(r) === null ? "–" : `${(100 * of("unjudged")(r)).toFixed(1)}%`) },
+      column(TEXT.condensed, "condensed"),
+      column(TEXT.terminal, "terminal"),
     ], runs.map((_, r) => r), { sort: 1, attributes: marked });
-    $("turned").replaceChildren(...data.turned[m].map((text) => h("li", {}, text)));
+    $("swaps").replaceChildren(...data.swaps[m].map((text) => h("li", {}, text)));
   }
 
-  // One place where a choice is made
-  function choose(change) {
+  // The only function that changes the selection.
+  function select(change) {
     Object.assign(state, change);
     $("measure").value = state.measure;
     $("run-a").value = state.a;
     $("run-b").value = state.b;
-    tell();
+    showPair();
     list();
     audited();
     board.draw();
-    $("caption-means").textContent = `${measures[state.measure]}: means and 95 % confidence intervals (${data.interval}).`;
+    $("caption-means").textContent = TEXT.meansCaption(measures[state.measure], data.interval);
     if (state.query !== null) show(state.query);
     repaint(...Object.keys(charts));
   }
@@ -329,7 +385,7 @@
   options("measure", measures);
   options("run-a", runs);
   options("run-b", runs);
-  for (const [id, name] of [["measure", "measure"], ["run-a", "a"], ["run-b", "b"]]) $(id).addEventListener("change", (event) => choose({ [name]: Number(event.target.value) }));
+  for (const [id, name] of [["measure", "measure"], ["run-a", "a"], ["run-b", "b"]]) $(id).addEventListener("change", (event) => select({ [name]: Number(event.target.value) }));
 
   const root = document.documentElement;
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -339,12 +395,12 @@
   });
   addEventListener("beforeprint", () => Object.keys(charts).forEach((id) => { charts[id].near = true; paint(id); }));
   $("about").textContent = data.about;
-  $("told").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
+  $("note-list").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
   $("commands").textContent = data.commands.join("\n");
-  $("again").hidden = data.commands.length === 0;
+  $("reproduce").hidden = data.commands.length === 0;
   const order = byMean(0);
-  choose({ a: order[0], b: order[Math.min(1, order.length - 1)] });
-  // Whoever prints wants every chart, and has no time to wait for them.
+  select({ a: order[0], b: order[Math.min(1, order.length - 1)] });
+  // Draw all charts when idle, so that they are ready for printing.
   const idle = window.requestIdleCallback || ((work) => setTimeout(work, 200));
   const waiting = Object.keys(charts);
   idle(function next() {
@@ -352,5 +408,5 @@
     charts[id].near = true;
     paint(id).then(() => waiting.length && idle(next));
   });
-  window.report = { data, state, choose, open, value, contest, paint: () => Promise.all(Object.keys(charts).map((id) => { charts[id].near = true; return paint(id); })) };
+  window.report = { data, state, select, open, value, pairResult, paint: () => Promise.all(Object.keys(charts).map((id) => { charts[id].near = true; return paint(id); })) };
 })();

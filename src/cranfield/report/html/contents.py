@@ -1,4 +1,4 @@
-"""What a report shows, as plain data: scores, comparisons, rankings, curves, audit, notes, and commands."""
+"""The data of a report: scores, comparisons, rankings, curves, audit, notes and commands."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cranfield import __version__
 from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import check_settings
-from cranfield.content.texts import texts as read_texts
 from cranfield.data import Floats, Judgments
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.scores import Scores, number
-from cranfield.report.audit import WORDS
+from cranfield.io import read_texts
+from cranfield.report.audit import CAUSE_TEXTS
 from cranfield.report.compare import method, notes
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import bca
@@ -39,10 +39,10 @@ def contents(
     commands: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """All that the page needs, from an evaluation that keeps as many top documents as the page shows.
+    """The data of the page, from an evaluation that keeps as many top documents as the page shows.
 
-    ``texts``: of documents, by id, or sources to read them from. ``comparing``: the settings of `compare`;
-    ``commands``: what reproduces the numbers.
+    ``texts``: the text of documents by id, or collections to read it from. ``comparing``: the settings of `compare`.
+    ``commands``: the commands that reproduce the numbers.
     """
     steps = iter(range(1, 5))
     policy = evaluation.policy
@@ -53,25 +53,25 @@ def contents(
 
     scores = evaluation.scores
     matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
-    among = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
+    comparable = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
     settings = check_settings(**{"seed": policy.seed, **(comparing or {})})
-    with ThreadPoolExecutor(1) as beside:
-        contests = None
-        if len(scores.runs) > 1 and among:
-            contests = beside.submit(compare_scores, scores.only(among), settings)
-        closely = audit_evaluation(evaluation)
+    with ThreadPoolExecutor(1) as executor:
+        pending = None
+        if len(scores.runs) > 1 and comparable:
+            pending = executor.submit(compare_scores, scores.only(comparable), settings)
+        audit = audit_evaluation(evaluation)
         done()
-        compared = None if contests is None else contests.result().doubted(closely.swaps)
+        comparison = None if pending is None else pending.result().with_swaps(audit.swaps)
     low, high = _limits(scores, policy.seed)
-    closely = replace(closely, low=low, high=high)
+    audit = replace(audit, low=low, high=high)
     done()
-    # Precision at a recall level knows no end of a list.
+    # Precision at a recall level has no terminal form.
     curves = evaluation.scores_of(POINTS, terminal=False, full_length=None)
     pages = _rankings(evaluation)
     done()
-    shown = {name for one in pages for name in one["documents"]}
-    known = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
-    found = {name: _snippet(text) for name, text in known.items() if name in shown}
+    shown = {name for ranking in pages for name in ranking["documents"]}
+    text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
+    snippets = {name: _snippet(text) for name, text in text_of.items() if name in shown}
     done()
     means = scores.means
     return {
@@ -87,18 +87,18 @@ def contents(
         "high": _table(high),
         "ranked": [column.aggregate != "sum" for column in scores.columns],
         "interval": f"BCa bootstrap, 9,999 resamples, seed {policy.seed}",
-        "method": "" if compared is None else f"Paired differences: {method(compared)}.",
-        "pairs": _pairs(compared, len(scores.measures), among),
+        "method": "" if comparison is None else f"Paired comparisons: {method(comparison)}.",
+        "pairs": _pairs(comparison, len(scores.measures), comparable),
         "rankings": pages,
-        "texts": found,
+        "texts": snippets,
         "curves": {
             "recall": {"x": list(RECALL), "y": _table(curves.means[:, : len(RECALL)])},
             "gain": {"x": list(CUTS), "y": _table(curves.means[:, len(RECALL) :])},
         },
         "agreement": _agreement(means),
-        "audit": {name: _table(getattr(closely, name)) for name in AUDITED},
-        "turned": [_turned(closely, measure) for measure in scores.measures],
-        "notes": [*sentences(scores.notes), *([] if compared is None else notes(compared, all_pairs=True))],
+        "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
+        "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
+        "notes": [*sentences(scores.notes), *([] if comparison is None else notes(comparison, all_pairs=True))],
         "about": _about(scores, evaluation.judgments),
         "commands": list(commands),
     }
@@ -111,7 +111,7 @@ AUDITED = (
 
 
 def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
-    """The interval of every mean, (run, measure), as `Scores.interval` has it; runs of the same queries at once."""
+    """The interval of every mean, (run, measure), as by `Scores.interval`; runs with the same queries at once."""
     low, high = np.full((2, len(scores.runs), len(scores.measures)), np.nan)
     for m, column in enumerate(scores.columns):
         sizes = [len(scores.sample(r, m)) for r in range(len(scores.runs))]
@@ -126,7 +126,7 @@ def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
 
 
 def _packed(values: Floats) -> str:
-    """Every bit of the numbers, in fewer characters than digits would take."""
+    """The exact numbers, in fewer characters than digits would take."""
     return base64.b64encode(np.ascontiguousarray(values, "<f8").tobytes()).decode()
 
 
@@ -134,45 +134,45 @@ def _table(values: Floats) -> list[Any]:
     return [_table(row) if row.ndim else number(float(row)) for row in values]
 
 
-def _pairs(compared: Comparison | None, measures: int, among: Sequence[int]) -> dict[str, Any]:
-    if compared is None:
+def _pairs(comparison: Comparison | None, measures: int, comparable: Sequence[int]) -> dict[str, Any]:
+    if comparison is None:
         return {}
     arrays: dict[str, Floats] = {
-        **{name: getattr(compared, name) for name in ("difference", "low", "high", "wins", "losses", "corrected")},
-        "effect": compared.effect[..., 0],
-        "effect_low": compared.effect[..., 1],
-        "effect_high": compared.effect[..., 2],
-        "p": compared.p[compared.test],
+        **{name: getattr(comparison, name) for name in ("difference", "low", "high", "wins", "losses", "corrected")},
+        "effect": comparison.effect[..., 0],
+        "effect_low": comparison.effect[..., 1],
+        "effect_high": comparison.effect[..., 2],
+        "p": comparison.p[comparison.test],
     }
-    place = {m: i for i, m in enumerate(among)}
-    nothing = [None] * len(compared.pairs)
+    row_of = {m: i for i, m in enumerate(comparable)}
+    nothing = [None] * len(comparison.pairs)
 
     def all_measures(rows: Sequence[Any]) -> list[Any]:
-        return [rows[place[m]] if m in place else nothing for m in range(measures)]
+        return [rows[row_of[m]] if m in row_of else nothing for m in range(measures)]
 
     return {
         **{name: all_measures(_table(array)) for name, array in arrays.items()},
-        "doubts": all_measures([[" ".join(causes) for causes in row] for row in compared.doubts]),
-        "queries": [len(compared.queries[place[m]]) if m in place else 0 for m in range(measures)],
-        "means": all_measures(_table(compared.means)),
-        "alpha": compared.alpha,
+        "doubts": all_measures([[" ".join(causes) for causes in row] for row in comparison.doubts]),
+        "queries": [len(comparison.queries[row_of[m]]) if m in row_of else 0 for m in range(measures)],
+        "means": all_measures(_table(comparison.means)),
+        "alpha": comparison.alpha,
     }
 
 
 def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """For each query the documents that any run shows, their grades, and each run's page as rows of these."""
+    """For each query the top documents of all runs, their grades, and each run's ranking as indices of these."""
     scores, judgments = evaluation.scores, evaluation.judgments
-    found = evaluation.first_pages(evaluation.page, evaluation.policy.ties)
+    pages_of_runs = evaluation.first_pages(evaluation.page, evaluation.policy.ties)
     rows = {query: slice(*judgments.begin[q : q + 2]) for q, query in enumerate(judgments.queries)}
     pages = []
     for query in scores.queries:
-        mine = rows.get(query, slice(0, 0))
-        names = judgments.documents.take(np.arange(len(judgments.grade))[mine])
-        grades = dict(zip(names, judgments.grade[mine].tolist(), strict=True))
+        judged = rows.get(query, slice(0, 0))
+        names = judgments.documents.take(np.arange(len(judgments.grade))[judged])
+        grades = dict(zip(names, judgments.grade[judged].tolist(), strict=True))
         numbers: dict[str, int] = {}
         shown: list[dict[str, Any] | None] = []
-        for one in found:
-            page = one.get(query)
+        for pages_by_query in pages_of_runs:
+            page = pages_by_query.get(query)
             if page is None:
                 shown.append(None)
                 continue
@@ -190,7 +190,7 @@ def _rankings(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _grade(grade: float | None) -> float | int | None:
-    """A grade as people write it; a negative one means that the document is unjudged."""
+    """A grade, whole if possible; None for unjudged documents, including negative grades."""
     if grade is None or grade < 0:
         return None
     return int(grade) if float(grade).is_integer() else grade
@@ -208,19 +208,19 @@ def _agreement(means: Floats) -> list[list[float | None]]:
     return _table(tau(columns[:, None], columns[None], variant="b"))
 
 
-def _turned(closely: Audit, measure: str) -> list[str]:
-    """In words, how many pairs of runs each cause could turn."""
-    told = []
+def _swap_sentences(audit: Audit, measure: str) -> list[str]:
+    """Sentences on how many pairs of runs each cause could reverse."""
+    sentences = []
     for cause in CAUSES:
-        pairs = [swap for swap in closely.swaps if swap.measure == measure and swap.cause == cause]
-        if pairs:
-            one = pairs[0]
-            names = f"{one.higher} ({one.score[0]:.4f}) and {one.lower} ({one.score[1]:.4f})"
-            few = f"{names} {WORDS[cause].swap}."
-            told.append(few if len(pairs) == 1 else f"{len(pairs)} pairs of runs {WORDS[cause].swap}, such as {names}.")
-    return told
+        swaps = [swap for swap in audit.swaps if swap.measure == measure and swap.cause == cause]
+        if swaps:
+            first, effect = swaps[0], CAUSE_TEXTS[cause].effect
+            names = f"{first.higher} ({first.score[0]:.4f}) and {first.lower} ({first.score[1]:.4f})"
+            several = f"{len(swaps)} pairs of runs {effect}, for example {names}."
+            sentences.append(f"{names} {effect}." if len(swaps) == 1 else several)
+    return sentences
 
 
 def _about(scores: Scores, judgments: Judgments) -> str:
-    many = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
-    return f"{many}, judgments of {judgments.name}; Cranfield {__version__}"
+    counts = f"{plural(len(scores.runs), 'run')}, {plural(len(scores.queries), 'query')}"
+    return f"{counts}, judgments {judgments.name}; Cranfield {__version__}"

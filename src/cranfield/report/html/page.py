@@ -1,4 +1,4 @@
-"""The page: what was found, the charts' library and our own script, in one file."""
+"""The HTML page: data, chart library and script in one file."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from importlib.resources import files
 from typing import Any
 
 from cranfield import __version__
+from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.formats.optional import optional
 from cranfield.report.html.contents import contents
 
 
-def report(evaluation: Evaluation, *, title: str = "Evaluation", **how: Any) -> str:
-    """The HTML of a report on an evaluation; ``how`` is what `contents` takes.
+def report(evaluation: Evaluation, *, title: str = "Evaluation", **options: Any) -> str:
+    """The HTML of a report on an evaluation; ``options`` are those of `contents`.
 
-    Charts are Vega-Lite's: under 1 MB with all it needs, drawn as SVG that prints well, and in one Python package
-    that needs no network.
+    Charts use Vega-Lite, which is under 1 MB, draws SVG that prints well, and comes in one Python package.
     """
     require()
-    return html(contents(evaluation, **how), title)
+    return html(contents(evaluation, **options), title)
 
 
 def require() -> None:
-    """An error where charts cannot be had: better said before the work than after it."""
-    optional("vl_convert", "a report", "report")
+    """Raise if the chart library is not installed; called before the work starts."""
+    optional("vl_convert", "the HTML report", "report")
 
 
 def html(data: dict[str, Any], title: str) -> str:
-    """The page around its data."""
-    library = optional("vl_convert", "a report", "report").javascript_bundle()
+    """The page with its data."""
+    library = optional("vl_convert", "the HTML report", "report").javascript_bundle()
     parts = {
         "version": escape(__version__),
         "title": escape(title),
         "style": _asset("style.css"),
-        # Nothing in a script may look like the end of one.
+        # Nothing in a script may look like its end tag.
         "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "charts": "(() => {" + library.replace("</script", "<\\/script") + "})();",
         "app": _asset("app.js"),

@@ -16,7 +16,7 @@ from cranfield.arguments import whole
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
 from cranfield.errors import InputError, UsageError
-from cranfield.formats.grouping import read_groups
+from cranfield.io.groups import read_groups
 from cranfield.measures import Measure
 from cranfield.statistics.rounding import levels
 from cranfield.studies import saving

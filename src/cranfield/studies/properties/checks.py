@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans
+from cranfield.batch import Booleans
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.measures import Measure
+from cranfield.ranking.rankings import Rankings
 from cranfield.statistics.rounding import SAME
 from cranfield.studies import saving
 from cranfield.studies.properties.small_rankings import (
@@ -156,8 +157,8 @@ class PropertyChecks:
             cutoff = k
         if length is not None:
             views = replace(views, depth=length if views.depth is None else min(length, views.depth))
-        batch = replace(rankings.batch)  # a copy without cached values, which would fill the memory
-        return evaluate_batch(replace(measure, cutoff=cutoff, views=views), batch)
+        copy = replace(rankings.rankings, memo={})  # without cached values, which would fill the memory
+        return evaluate_rankings(replace(measure, cutoff=cutoff, views=views), copy)
 
     def smallest(self, violations: Booleans) -> tuple[int, int] | None:
         """The smallest violation as ranking and k: fewest documents, then smallest k, then the first row."""
@@ -373,22 +374,22 @@ def _verdict(tested: Booleans, counterexample: Counterexample | None) -> Propert
     return PropertyVerdict(True if tested.any() else None)
 
 
-def evaluate_batch(measure: Measure, batch: Batch) -> Floats:
+def evaluate_rankings(measure: Measure, rankings: Rankings) -> Floats:
     """The scores of a measure; a failure of a user's function is reported with its file and line."""
     function = measure.definition.function
     if function.__module__.startswith("cranfield."):
-        return measure.values(batch).value
+        return measure.values(rankings).value
     source = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
     try:
         with np.errstate(all="ignore"):
-            values = np.asarray(measure.values(batch).value, np.float64)
+            values = np.asarray(measure.values(rankings).value, np.float64)
     except CranfieldError:
         raise
     except Exception as error:
         raise InputError([f"{source}: {measure.symbol} fails: {type(error).__name__}: {error}"]) from error
-    if values.shape != batch.length.shape:
+    if values.shape != rankings.length.shape:
         raise InputError(
-            [f"{source}: {measure.symbol} returns an array of shape {values.shape}, expected {batch.length.shape}"],
+            [f"{source}: {measure.symbol} returns an array of shape {values.shape}, expected {rankings.length.shape}"],
             hint="a measure must return one score per query, usually a sum over axis=1",
         )
     return values

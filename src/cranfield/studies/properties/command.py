@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 import click
 
 from cranfield.cli import options
+from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
@@ -20,7 +21,7 @@ def _grades(ctx: click.Context, param: click.Parameter, value: str | None) -> li
         raise click.BadParameter(f"expected numbers separated by commas, such as 0,1,2; got {value!r}") from None
 
 
-@click.command(short_help="Check numeric properties of measures.")
+@click.command(cls=Verb, short_help="Check numeric properties of measures.")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, type=options.MeasureName())
 @click.option(
     "--file",
@@ -38,7 +39,7 @@ def _grades(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 )
 @click.option("--grades", callback=_grades, metavar="G,G,...", help="Grades of judged documents, instead of 0,1.")
 @options.digits
-@options.formats(FORMATS, "Output format; json and csv have full precision.")
+@options.formats(FORMATS, "json and csv have full precision.")
 @options.output
 def command(
     measures: tuple[str, ...],
@@ -71,7 +72,7 @@ def command(
         return
     extra: AbstractContextManager[list[str]] = loaded(file) if file else nullcontext([])
     with extra as own, progress("Checking measures") as step:
-        result = properties(options.listed(measures) or own, documents=documents, grades=grades, progress=step)
+        result = properties(options.measure_names(measures) or own, documents=documents, grades=grades, progress=step)
     emit(tables.write(result, format, digits=digits, width=width(), colour=colour(output)), output)
     if format != "json":
         note(result.notes)

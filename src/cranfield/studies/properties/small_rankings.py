@@ -1,17 +1,18 @@
-"""All rankings of a few documents, as the rows of one batch."""
+"""All rankings of a few documents, as input for measures."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans, ungained
+from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
 from cranfield.errors import UsageError
+from cranfield.ranking.rankings import Rankings, from_tables
 from cranfield.subtopics import Subtopics
 
 MAX_RANKINGS = 1 << 18  # the most rankings that are ever checked
@@ -76,24 +77,16 @@ class SmallRankings:
         return self.start + np.where(tied, 2, 1)
 
     @cached_property
-    def batch(self) -> Batch:
-        """The rankings as a batch, each with all documents of its query retrieved."""
-        judged = ~np.isnan(self.grade)
+    def rankings(self) -> Rankings:
+        """The rankings as input for measures, each with all documents of its query retrieved."""
         position = np.arange(self.documents) - self.start
-        spans = self.start, self.end - self.start, position, position
-        batch = ungained(self.grade, *spans, self.size, self.grade, self.top_grade)
-        if any(kind.subtopics for kind in self.kinds):
-            document = np.cumsum(self.kind >= 0).reshape(self.kind.shape) - 1
-            batch = replace(
-                batch,
-                query=np.arange(len(self.size)),
-                document=np.where(judged, document, -1),
-                subtopics=self._subtopics(document),
-            )
-        return batch.only(judged)
+        subtopics = self._subtopics() if any(kind.subtopics for kind in self.kinds) else None
+        spans = self.start, self.end - self.start, position
+        return from_tables(self.grade, *spans, self.size, self.top_grade, subtopics=subtopics)
 
-    def _subtopics(self, document: Integers) -> Subtopics:
-        ranked = self.kind >= 0
+    def _subtopics(self) -> Subtopics:
+        judged = ~np.isnan(self.grade)
+        document = np.cumsum(judged).reshape(self.kind.shape) - 1
         pairs = [(k, s) for k, kind in enumerate(self.kinds) for s in sorted(kind.subtopics)]
         rows = [document[self.kind == k] for k, _ in pairs]
         subtopic = np.repeat([s for _, s in pairs], [len(documents) for documents in rows])
@@ -103,10 +96,10 @@ class SmallRankings:
             np.full(len(subtopic), self.top_grade),
             Strings.of(map(str, range(int(subtopic.max(initial=0)) + 1))),
         )
-        names = [str(rank) for rank in np.nonzero(ranked)[1].tolist()]
-        begin = np.concatenate([[0], np.cumsum(self.size)])
+        names = [str(rank) for rank in np.nonzero(judged)[1].tolist()]
+        begin = np.concatenate([[0], np.cumsum(judged.sum(axis=1))])
         queries = Strings.of(map(str, range(len(begin) - 1)))
-        judgments = Judgments("small rankings", queries, begin, Strings.of(names), self.grade[ranked], labels)
+        judgments = Judgments("small rankings", queries, begin, Strings.of(names), self.grade[judged], labels)
         return Subtopics(judgments, self.top_grade)
 
     def swapped(self, i: int, j: int) -> Integers:

@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.arguments import share as check_share
 from cranfield.batch import Booleans
 from cranfield.errors import UsageError
-from cranfield.formats.grouping import read_groups
+from cranfield.io.groups import read_groups
 
 ALL = "all"
 OTHER = "other"  # documents that the list does not contain

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.arguments import whole
 from cranfield.batch import Booleans
-from cranfield.content import Corpus, wanted
+from cranfield.corpus import Corpus, needed_documents
 from cranfield.data import Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import read_runs
@@ -142,9 +142,9 @@ def reuse(
     variants, seed = whole("variants", variants, 0), whole("seed", seed, 0)
     candidates = CandidateMeasures.of(measures)
     rule = CollectionSplit.of(split, pattern, share, seed)
-    judgments = binary_judgments(formats.read_qrels(qrels), rel)
+    judgments = binary_judgments(io.read_qrels(qrels), rel)
     all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
-    loaded = [replace(run, source=formats.load(run)) for run in read_runs(all_runs)]
+    loaded = [replace(run, source=io.load(run)) for run in read_runs(all_runs)]
     parts = rule.members(judgments.documents)
     if len(parts) < 2:
         raise InputError(
@@ -153,7 +153,7 @@ def reuse(
         )
     names = (*parts, ALL)
     judged_in = [*parts.values(), np.ones(len(judgments.grade), bool)]
-    retrieved_in = [rule.members(formats.load(run).document) for run in loaded]
+    retrieved_in = [rule.members(io.load(run).document) for run in loaded]
     targets = [
         [
             run if name == ALL else _restrict(run, name, members.get(name))
@@ -197,12 +197,12 @@ def _open_corpus(corpus: Any, judgments: Judgments, runs: Sequence[Run], candida
     if corpus is None or not candidates.content:
         return corpus
     depth = max(last_rank_read(column.measure) for column in candidates.columns)
-    return Corpus.open(corpus, wanted=wanted(judgments, runs, depth))
+    return Corpus.open(corpus, wanted=needed_documents(judgments, runs, depth))
 
 
 def _restrict(run: Run, part: str, inside: Booleans | None) -> Run:
     """The run with the documents of one part only."""
-    table = formats.load(run)
+    table = io.load(run)
     if inside is None:
         raise UsageError(
             f"{run.name} retrieves no document of the part `{part}`",

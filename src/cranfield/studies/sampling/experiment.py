@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.arguments import whole, whole_numbers
 from cranfield.batch import Booleans
 from cranfield.data import Floats, Integers
@@ -144,7 +144,7 @@ def sampling(
     repeats, variants, seed = whole("repeats", repeats), whole("variants", variants, 0), whole("seed", seed, 0)
     candidates = CandidateMeasures.of(measures)
     settings = SamplingSettings(whole_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
-    judgments = binary_judgments(formats.read_qrels(qrels), rel)
+    judgments = binary_judgments(io.read_qrels(qrels), rel)
     all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
     systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)
     shape = len(candidates.columns), len(settings.rates), repeats

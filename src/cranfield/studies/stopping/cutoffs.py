@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.alignment import Aligner, Alignment
 from cranfield.batch import COLUMNS, Batch, Booleans, ragged
 from cranfield.data import Floats, Integers, Run
-from cranfield.formats.repeats import codes_of
+from cranfield.io.duplicates import codes_of
 from cranfield.measures import Measure
 from cranfield.statistics.rounding import SAME
 
@@ -34,7 +34,7 @@ class RankedLists:
     @classmethod
     def of(cls, run: Run, aligner: Aligner) -> RankedLists:
         """Read a run once."""
-        table = formats.load(run)
+        table = io.load(run)
         alignment = aligner.align(replace(run, source=table))
         index = {query: i for i, query in enumerate(aligner.judgments.queries)}
         names, code = codes_of(table.query)
@@ -46,8 +46,8 @@ class RankedLists:
     def scores_by_depth(self, measure: Measure) -> Floats:
         """The score of every query with its list cut at every depth: (query, depth), from no document to all."""
         table = np.zeros((len(self.length), int(self.length.max(initial=0)) + 1))
-        for queries, batch in self.alignment.batches:
-            ordered = without_unused_columns(measure.ordered(batch))
+        for rankings in self.alignment.rankings:
+            queries, ordered = rankings.query, without_unused_columns(measure.ordered(rankings))
             for row, depth, cut in cut_at_all_depths(ordered):
                 table[queries[row], depth] = measure.scored(cut).value
             depths = np.minimum(np.arange(table.shape[1]), ordered.length[:, None])
@@ -67,7 +67,7 @@ class RankedLists:
 def without_unused_columns(batch: Batch) -> Batch:
     """The batch without columns that no measure reads once gains are computed, because its rows are copied often."""
     width = max(int((batch.ideal > 0).sum(axis=1).max(initial=0)), 1)
-    return replace(batch, pool=batch.pool[:, :1], ideal=batch.ideal[:, :width])
+    return batch.changed(ideal=batch.ideal[:, :width])
 
 
 def cut_at_all_depths(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]]:
@@ -82,13 +82,13 @@ def cut_at_all_depths(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]
         inside = ~np.isnan(batch.grade) & (batch.start < d[-1])
         part = first_columns(batch, max(int(inside.sum(axis=1).max(initial=0)), 1)).rows(q)
         keep = ~np.isnan(part.grade) & (part.start < d[:, None])
-        yield q, d, replace(part.only(keep), length=d)
+        yield q, d, part.only(keep).changed(length=d)
         begin = end
 
 
 def first_columns(batch: Batch, columns: int) -> Batch:
     """The first columns of every row."""
-    return replace(batch, **{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
+    return batch.changed(**{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)

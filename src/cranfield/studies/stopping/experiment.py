@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import formats
+from cranfield import io
 from cranfield.alignment import Aligner
 from cranfield.arguments import whole
 from cranfield.batch import Booleans
@@ -166,7 +166,7 @@ def stopping(
     """
     repeats, seed = whole("repeats", repeats), whole("seed", seed, 0)
     unique_measures = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
-    all_runs, judgments = read_runs(runs), formats.read_qrels(qrels)
+    all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
     aligner = Aligner(judgments)
     results: list[CutResult] = []
     notes: dict[str, None] = {}

@@ -278,6 +278,8 @@ def _lengths(run: RunScores, rule: TieRule) -> Integers:
     alignment = run.alignments[AlignmentKey(False, rule.key)]
     before = np.maximum(run.length, 0)
     after, rows = before.copy(), alignment.rows
-    nil = np.flatnonzero(alignment.aligner.nil[rows["document"]])
-    after[rows["query"][nil]] = rows["start"][nil] + rows[rule.page_position][nil]
+    nil_rows = alignment.aligner.judged.nil
+    if nil_rows is not None:
+        nil = np.flatnonzero(nil_rows[rows["document"]])
+        after[rows["query"][nil]] = rows["start"][nil] + rows[rule.page_position][nil]
     return np.stack([before, after])

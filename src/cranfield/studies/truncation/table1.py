@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from cranfield.batch import from_ranking
 from cranfield.cli import options, results
 from cranfield.measures import parse
+from cranfield.ranking.rankings import from_ranking
 from cranfield.report.numbers import shown
 from cranfield.report.pages import WRITERS, Page, sheet
 from cranfield.report.sheet import Cell
@@ -34,8 +34,9 @@ def table1(digits: int = 3) -> Page:
     rows = []
     for ranking, relevant in RANKINGS:
         grades = [int(digit) for digit in ranking]
-        batch = from_ranking(grades, missed=[1] * (relevant - sum(grades)))
-        values = [terminate(Gains("binary")(batch)).tail[0], *(m.values(batch).value[0] for m in measures.values())]
+        rankings = from_ranking(grades, missed=[1] * (relevant - sum(grades)))
+        terminal = terminate(rankings.batch(Gains("binary"), None)).tail[0]
+        values = [terminal, *(m.values(rankings).value[0] for m in measures.values())]
         rows.append(((f"“{ranking}”", f"R = {relevant}"), [Cell(shown(float(value), digits)) for value in values]))
     return Page(
         "Scores of truncated rankings with a terminal document, p = 0.5 (Liu et al., SIGIR 2016, Table 1)",
@@ -51,7 +52,7 @@ def table1(digits: int = 3) -> Page:
     show_default=True,
     help="Number of decimals; the paper prints three.",
 )
-@options.formats(("table", *WRITERS), "Output format.")
+@options.formats(("table", *WRITERS), "")
 @options.output
 def command(digits: int, format: str, output: str | None) -> None:
     """Compute Table 1 of Liu et al., "Quit While Ahead: Evaluating Truncated Rankings" (SIGIR 2016).

@@ -1,0 +1,137 @@
+// Tables of rankings: laid out from one row a document, and summed along their rows.
+//
+// Sums are those of NumPy's pairwise summation, to the last bit, whatever zeros follow a row: up to eight values as a
+// tree, up to 128 in eight lanes, and blocks of 128 one after the other.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace cranfield {
+
+// Tables of up to this many columns are kept column by column.
+inline constexpr std::size_t narrow = 8;
+
+inline std::size_t padded(std::size_t width) {
+    return width <= narrow ? std::max<std::size_t>(width, 1) : (width + 7) / 8 * 8;
+}
+
+inline double tree(double* values, std::size_t many) {
+    while (many > 1) {
+        const std::size_t pairs = many / 2;
+        for (std::size_t i = 0; i < pairs; ++i) values[i] = values[2 * i] + values[2 * i + 1];
+        if (many % 2 != 0) values[pairs] = values[many - 1];
+        many = pairs + many % 2;
+    }
+    return values[0];
+}
+
+// The values of a row come in order; what is missing of the last eight is 0.
+template <class Value>
+double row_sum(std::size_t width, Value&& value) {
+    if (width <= narrow) {
+        double values[narrow] = {};
+        for (std::size_t i = 0; i < width; ++i) values[i] = value(i);
+        return tree(values, std::max<std::size_t>(width, 1)) + 0.0;  // never -0.0
+    }
+    double total = 0;
+    for (std::size_t block = 0; block < width; block += 128) {
+        double lanes[8] = {};
+        const std::size_t end = std::min(block + 128, width);
+        for (std::size_t i = block; i < std::min(block + 8, end); ++i) lanes[i - block] = value(i);
+        for (std::size_t i = block + 8; i < end; ++i) lanes[(i - block) % 8] += value(i);
+        const double sum = tree(lanes, 8);
+        total = block == 0 ? sum : total + sum;
+    }
+    return total + 0.0;
+}
+
+template <class Element>
+struct MatrixView {
+    const Element* data;
+    std::size_t rows, columns;
+    std::int64_t row_step, column_step;
+
+    const Element& operator()(std::size_t row, std::size_t column) const {
+        return data[static_cast<std::int64_t>(row) * row_step + static_cast<std::int64_t>(column) * column_step];
+    }
+};
+
+inline void row_sums(const MatrixView<double>& table, double* out) {
+    for (std::size_t q = 0; q < table.rows; ++q) {
+        out[q] = row_sum(table.columns, [&](std::size_t j) { return table(q, j); });
+    }
+}
+
+// The weight of each document's rank; 0 from rank k + 1 on, where k is not negative.
+class RankWeights {
+public:
+    RankWeights(std::span<const double> weights, std::int64_t k) : weights_(weights), k_(k) {}
+
+    double operator()(std::int64_t start) const {
+        if (k_ >= 0 && start >= k_) return 0;
+        const auto rank = static_cast<std::size_t>(start + 1);
+        if (start < 0 || rank >= weights_.size()) throw std::out_of_range("a rank beyond the table of weights");
+        return weights_[rank];
+    }
+
+private:
+    std::span<const double> weights_;
+    std::int64_t k_;
+};
+
+inline void weighted_sums(const MatrixView<double>& gain, const MatrixView<std::int64_t>& start,
+                          const RankWeights& weight, double* out) {
+    for (std::size_t q = 0; q < gain.rows; ++q) {
+        out[q] = row_sum(gain.columns, [&](std::size_t j) { return gain(q, j) * weight(start(q, j)); });
+    }
+}
+
+inline void cumulated_sums(const MatrixView<double>& gain, const MatrixView<std::int64_t>& start,
+                           const RankWeights& weight, double* out) {
+    for (std::size_t q = 0; q < gain.rows; ++q) {
+        double met = 0;
+        out[q] = row_sum(gain.columns, [&](std::size_t j) {
+            met = j == 0 ? gain(q, j) : met + gain(q, j);
+            return gain(q, j) * (met * weight(start(q, j)));
+        });
+    }
+}
+
+// Which rows of documents are kept, and where each is in a table of rankings.
+struct Cells {
+    std::vector<std::int64_t> kept, at;
+    std::size_t width;
+
+    Cells(std::span<const std::int64_t> row, std::span<const std::int64_t> document, std::span<const std::uint8_t> keep,
+          bool keep_all, std::size_t rankings) {
+        std::vector<std::size_t> counts(rankings);
+        kept.reserve(row.size());
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            if (row[i] < 0 || static_cast<std::size_t>(row[i]) >= rankings || document[i] < 0) {
+                throw std::out_of_range("a row beyond the table");
+            }
+            if (!keep_all) {
+                if (static_cast<std::size_t>(document[i]) >= keep.size()) {
+                    throw std::out_of_range("a document beyond the judgments");
+                }
+                if (keep[static_cast<std::size_t>(document[i])] == 0) continue;
+            }
+            ++counts[static_cast<std::size_t>(row[i])];
+            kept.push_back(static_cast<std::int64_t>(i));
+        }
+        width = padded(counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end()));
+        at.resize(kept.size());
+        std::fill(counts.begin(), counts.end(), 0);
+        for (std::size_t i = 0; i < kept.size(); ++i) {
+            const auto q = static_cast<std::size_t>(row[static_cast<std::size_t>(kept[i])]);
+            const std::size_t column = counts[q]++;
+            at[i] = static_cast<std::int64_t>(width <= narrow ? column * rankings + q : q * width + column);
+        }
+    }
+};
+
+}  // namespace cranfield

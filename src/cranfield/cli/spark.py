@@ -1,0 +1,101 @@
+"""``--engine spark``: evaluate where the data are; only summaries come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from cranfield.errors import CranfieldError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from cranfield.corpus import Corpus
+    from cranfield.engines.spark import Scores
+
+
+def check_options(
+    engine: str, *, master: str | None, scores: str | None = None, per_query: bool = False, interval: bool = False
+) -> None:
+    """Raise if an option does not work with the chosen engine."""
+    if engine == "spark" and per_query:
+        raise UsageError("--per-query does not work with --engine spark", hint="use --scores DIR to write them")
+    if engine == "spark" and interval:
+        raise UsageError(
+            "--interval does not work with --engine spark",
+            hint="use --scores DIR to write per-query scores, and compute intervals from these",
+        )
+    if engine == "local" and (master or scores):
+        raise UsageError(f"{'--master' if master else '--scores'} needs --engine spark")
+
+
+@contextmanager
+def evaluate(
+    qrels: str,
+    runs: Sequence[str],
+    measures: Sequence[Any],
+    master: str | None,
+    folder: str | None,
+    settings: dict[str, Any],
+) -> Iterator[tuple[Scores, Mapping[str, str]]]:
+    """The scores of runs that Spark reads, and the names of the runs by file.
+
+    ``folder`` is where Spark writes per-query scores.
+    """
+    from cranfield.engines import spark
+    from cranfield.engines.spark import files
+
+    with _session(master) as session:
+        frame, names = files.read_runs(session, runs)
+        judgments = files.read_qrels(session, qrels)
+        settings = {"columns": {"row": files.ROW}, "names": list(names.values()), **settings}
+        try:
+            scores = spark.evaluate(judgments, frame, list(measures), **settings)
+        except InputError as error:
+            raise files.explained(session, qrels, runs) or error from None
+        if folder is not None:
+            _write_scores(scores, folder)
+        yield scores, names
+
+
+def _write_scores(scores: Scores, folder: str) -> None:
+    from cranfield.engines.spark.session import FAILURES
+
+    try:
+        scores.write.parquet(folder)
+    except FAILURES as error:
+        if "PATH_ALREADY_EXISTS" not in str(error):
+            raise
+        raise InputError([f"{folder}: the folder already exists"], hint="--scores needs a new folder") from None
+
+
+def build_corpus(
+    sources: Sequence[str], qrels: str | None, runs: Sequence[str], master: str | None, settings: dict[str, Any]
+) -> Corpus:
+    """The corpus of a collection that Spark reads and counts."""
+    from cranfield.corpus.corpus_file import Origin
+    from cranfield.engines import spark
+    from cranfield.engines.spark import files
+
+    origins = [Origin.of(source) for source in sources]
+    with _session(master) as session:
+        texts = files.read_texts(session, sources)
+        judgments = None if qrels is None else files.read_qrels(session, qrels)
+        frame = files.read_runs(session, runs)[0] if runs else None
+        try:
+            return spark.corpus(texts, qrels=judgments, runs=frame, origins=origins, **settings)
+        except InputError as error:
+            raise files.explained(session, qrels, runs) or error from None
+
+
+@contextmanager
+def _session(master: str | None) -> Iterator[Any]:
+    """A Spark session; its failures become errors of one line."""
+    from cranfield.engines.spark.session import FAILURES, reason, session
+
+    spark_session = session(master)
+    try:
+        yield spark_session
+    except FAILURES as error:
+        raise CranfieldError(f"Spark failed: {reason(error)}") from None
+    finally:
+        spark_session.stop()

@@ -1,0 +1,119 @@
+"""Judgments together with the words of the judged documents: models of subtopics, and gains of rankings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.corpus.corpus import Corpus
+from cranfield.corpus.gains import gain, nearness
+from cranfield.corpus.models import Models
+from cranfield.data import Floats, Integers, Judgments
+
+# The lowest relevant grade, and whether the whole query is one subtopic.
+View = tuple[float, bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Relevant:
+    """Relevant rows of judgments, with their query and the number of the subtopic within it.
+
+    ``names`` has for each query the names of its subtopics, in this order.
+    """
+
+    row: Integers
+    query: Integers
+    subtopic: Integers
+    names: list[list[str]]
+
+
+class Reading:
+    """Judgments, and the words of the judged documents as far as a corpus has them.
+
+    ``document`` (rows of the judgments + 1,) is the document of the corpus for each row; -1 if the corpus does not have
+    it. The last entry is -1, so that row -1 stands for no document.
+    """
+
+    def __init__(self, judgments: Judgments, corpus: Corpus) -> None:
+        self.judgments, self.corpus, self.words = judgments, corpus, corpus.counts
+        self.document = np.array([*(corpus.row_of.get(name, -1) for name in judgments.documents), -1], np.int64)
+        self._relevant: dict[View, Relevant] = {}
+        self._models: dict[View, Models] = {}
+
+    def relevant(self, view: View) -> Relevant:
+        """The relevant rows."""
+        if view not in self._relevant:
+            self._relevant[view] = _relevant(self.judgments, view)
+        return self._relevant[view]
+
+    def models(self, view: View) -> Models:
+        """The models of all queries, without relevant documents that the corpus does not have."""
+        if view not in self._models:
+            relevant = self.relevant(view)
+            document = self.document[relevant.row]
+            in_corpus = document >= 0
+            # Without judgments there is one empty model, for rankings of unjudged queries.
+            shape = max(len(relevant.names), 1), max([1, *map(len, relevant.names)])
+            self._models[view] = Models.estimate(
+                self.words, relevant.query[in_corpus], relevant.subtopic[in_corpus], document[in_corpus], shape
+            )
+        return self._models[view]
+
+    def nearness(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
+        """The nearness of rankings (row, rank) of rows of the judgments to each subtopic; see `gains.nearness`."""
+        values = nearness(self.models(view), np.maximum(query, 0), self.document[rows], mu)
+        return np.where(query[:, None, None] < 0, np.nan, values)
+
+    def gains(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
+        """g(i, k) of these rankings, (row, rank, subtopic)."""
+        return gain(self.nearness(query, rows, view, mu))
+
+    def defined(self, query: Integers, view: View, mu: float) -> npt.NDArray[np.bool_]:
+        """Whether each query has a subtopic with a model."""
+        return (query >= 0) & ~np.isnan(self.models(view).divergence(mu)[query]).all(axis=1)
+
+    def absent(self, view: View) -> tuple[int, int]:
+        """The number of relevant documents that the corpus does not have, and of all relevant documents."""
+        rows = np.unique(self.relevant(view).row)
+        return int((self.document[rows] < 0).sum()), len(rows)
+
+    def silent(self, view: View, mu: float) -> tuple[int, int]:
+        """The number of subtopics with a relevant document but without a model, and of all with a relevant document."""
+        subtopics = sum(map(len, self.relevant(view).names))
+        return subtopics - int((~np.isnan(self.models(view).divergence(mu))).sum()), subtopics
+
+    def coverage(self, view: View, mu: float) -> Integers:
+        """The two numbers of `absent` and the two of `silent`, for each query: (query, 4)."""
+        relevant, queries = self.relevant(view), len(self.judgments.queries)
+        rows = np.unique(relevant.row)
+        absent = rows[self.document[rows] < 0]
+        counts = [np.bincount(_queries(self.judgments, part), minlength=queries) for part in (absent, rows)]
+        subtopics = np.array([len(names) for names in relevant.names], np.int64)
+        modelled = (~np.isnan(self.models(view).divergence(mu))).sum(axis=1)[:queries]
+        return np.stack([*counts, subtopics - modelled, subtopics], axis=1)
+
+
+def _relevant(judgments: Judgments, view: View) -> Relevant:
+    queries = len(judgments.queries)
+    rel, whole_query = view
+    if whole_query or judgments.labels is None:
+        row = np.flatnonzero(judgments.grade >= rel)
+        query = _queries(judgments, row)
+        counts = np.bincount(query, minlength=queries)
+        return Relevant(row, query, np.zeros_like(row), [[""] if n else [] for n in counts.tolist()])
+    labels = judgments.labels
+    kept = labels.grade >= rel
+    row, subtopic = labels.document[kept], labels.subtopic[kept]
+    query = _queries(judgments, row)
+    distinct, code = np.unique(query * len(labels.names) + subtopic, return_inverse=True)
+    owner, name = np.divmod(distinct, len(labels.names))
+    begin = np.searchsorted(owner, np.arange(queries + 1))
+    names = [[labels.names[int(n)] for n in name[a:b]] for a, b in pairwise(begin)]
+    return Relevant(row, query, code - begin[query], names)
+
+
+def _queries(judgments: Judgments, row: Integers) -> Integers:
+    return np.searchsorted(judgments.begin, row, side="right") - 1

@@ -1,0 +1,93 @@
+"""Reading and writing: one way in for runs, judgments and texts, whatever their format, and one way out.
+
+A source is a path (compressed or not), "-" for standard input, a binary file object, a nested dict, a data frame,
+``irds:DATASET``, or a folder with a known layout. The content of a file decides its format; see `detect`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+from cranfield.data import Judgments, Run
+from cranfield.errors import InputError
+from cranfield.io.collection import read_texts
+from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
+from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.runs import check, join, load
+from cranfield.io.streams import is_stream, open_stream
+from cranfield.io.write import write_qrels, write_run
+
+__all__ = [
+    "check_qrels",
+    "check_run",
+    "join",
+    "load",
+    "read_qrels",
+    "read_run",
+    "read_texts",
+    "write_qrels",
+    "write_run",
+]
+
+
+def read_run(source: Any, *, name: str | None = None, columns: Columns = None) -> Run:
+    """A run from a path, "-", a file object, ``{query: {document: score}}`` or a frame.
+
+    TREC text is not read here, but when it is joined to judgments. ``columns`` says which column of a table is the
+    ``query``, ``document``, ``score`` and ``rank``, if their names do not.
+    """
+    if isinstance(source, Run):
+        return source if name is None else dataclasses.replace(source, name=name)
+    if isinstance(source, str | os.PathLike):
+        path = os.fsdecode(source)
+        layout = detect_source(path)
+        if layout is not None and layout.read_run is not None:
+            reject_columns(columns)
+            return layout.read_run(path, name)
+    if not is_stream(source):
+        return run_from_object(source, name or "run", columns)
+    stream = open_stream(source, "run")
+    read = detect_file(stream, "run", columns).read_run
+    assert read is not None
+    return read(stream, name or stream.name, columns)
+
+
+def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None) -> Judgments:
+    """Judgments, from the same sources as runs, and from ``irds:DATASET`` through ir_datasets.
+
+    A nested dict is ``{query: {document: grade}}``, or with subtopics ``{query: {document: {subtopic: grade}}}``.
+    ``columns`` takes ``query``, ``document``, ``grade`` and ``iteration``.
+    """
+    if isinstance(source, Judgments):
+        return source if name is None else dataclasses.replace(source, name=name)
+    if isinstance(source, str | os.PathLike):
+        path = os.fsdecode(source)
+        layout = detect_source(path)
+        if layout is not None and layout.read_qrels is not None:
+            reject_columns(columns)
+            return layout.read_qrels(path, name)
+    if not is_stream(source):
+        return qrels_from_object(source, name or "qrels", columns)
+    stream = open_stream(source, "qrels")
+    read = detect_file(stream, "qrels", columns).read_qrels
+    assert read is not None
+    return read(stream, name or stream.name, columns)
+
+
+def check_run(source: Any, *, columns: Columns = None) -> InputError | None:
+    """All faults of a run, or None."""
+    try:
+        return check(read_run(source, columns=columns))
+    except InputError as error:
+        return error
+
+
+def check_qrels(source: Any, *, columns: Columns = None) -> InputError | None:
+    """All faults of judgments, or None."""
+    try:
+        read_qrels(source, columns=columns)
+    except InputError as error:
+        return error
+    return None

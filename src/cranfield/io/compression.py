@@ -1,0 +1,164 @@
+"""Compressed streams, recognised by their first bytes and not by their names."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+from cranfield.errors import InputError, available, optional
+
+CHUNK = 1 << 17
+
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+# "BZh9" alone could be a query id; the block or end-of-stream mark after it could not.
+_BZIP2_MARKS = (b"1AY&SY", b"\x17rE8P\x90")
+
+EXTENSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+
+
+def detect_compression(head: bytes) -> str:
+    """The compression method that these first bytes show; "" for none."""
+    if head.startswith(b"BZh") and head[4:10] in _BZIP2_MARKS:
+        return "bzip2"
+    return next((method for magic, method in _MAGIC.items() if head.startswith(magic)), "")
+
+
+class Decompressed(io.RawIOBase):
+    """The content of a compressed stream; damaged data are an `InputError` that names the source."""
+
+    def __init__(self, raw: Any, method: str, source_name: str) -> None:
+        super().__init__()
+        self._raw = raw
+        self._method = method
+        self._source_name = source_name
+        try:
+            self._stream = _OPENERS[method](raw)
+        except BaseException:
+            raw.close()
+            raise
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        if self._raw.closed:
+            return 0
+        try:
+            data = self._stream.read(len(view))
+        except EOFError as error:
+            self._raw.close()
+            message = f"{self._source_name}: the {self._method} data end too early"
+            raise InputError([message], hint="the file is incomplete; download or write it again") from error
+        except Exception as error:  # each library has its own exceptions for damaged data
+            self._raw.close()
+            message = f"{self._source_name}: the {self._method} data are damaged"
+            raise InputError([message], hint="download or write the file again") from error
+        if not data:
+            self._raw.close()  # not every reader closes its source at the end
+        view[: len(data)] = data
+        return len(data)
+
+    def consumed(self) -> int:
+        """How many compressed bytes have been read; 0 for a pipe, and after the end."""
+        return self._raw.tell() if not self._raw.closed and self._raw.seekable() else 0
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _ZstandardFrames:
+    """Frames read with the zstandard package, whose own reader does not notice that a stream is incomplete."""
+
+    def __init__(self, raw: Any, package: Any) -> None:
+        self._raw = raw
+        self._package = package
+        self._frame: Any = None
+        self._pending = b""
+
+    def read(self, size: int) -> bytes:
+        while len(self._pending) == 0:
+            data = self._raw.read(CHUNK)
+            if not data:
+                if self._frame is not None:
+                    raise EOFError
+                return b""
+            self._pending = self._expand(data)
+        result, self._pending = self._pending[:size], self._pending[size:]
+        return result
+
+    def _expand(self, data: bytes) -> bytes:
+        pieces = []
+        while data:
+            if self._frame is None:
+                self._frame = self._package.ZstdDecompressor().decompressobj()
+            pieces.append(self._frame.decompress(data))
+            data = b""
+            if self._frame.eof:
+                data, self._frame = self._frame.unused_data, None
+        return b"".join(pieces)
+
+
+def _gzip(raw: Any) -> Any:
+    import gzip
+
+    return gzip.GzipFile(fileobj=raw, mode="rb")
+
+
+def _bzip2(raw: Any) -> Any:
+    import bz2
+
+    return bz2.BZ2File(raw)
+
+
+def _xz(raw: Any) -> Any:
+    import lzma
+
+    return lzma.LZMAFile(raw)
+
+
+def _zstd(raw: Any) -> Any:
+    if standard := available("compression.zstd"):
+        return standard.ZstdFile(raw)
+    return _ZstandardFrames(raw, optional("zstandard", "reading zstd", "zstd"))
+
+
+_OPENERS = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
+
+
+def compressor(method: str, raw: Any) -> Any:
+    """A stream that compresses what is written to it; closing it leaves ``raw`` open."""
+    if method == "gzip":
+        import gzip
+
+        # Without a name and a time, the same rows always give the same bytes.
+        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)
+    if method == "bzip2":
+        import bz2
+
+        return bz2.BZ2File(raw, "wb")
+    if method == "xz":
+        import lzma
+
+        return lzma.LZMAFile(raw, "wb")
+    if standard := available("compression.zstd"):
+        return standard.ZstdFile(raw, "w", options={standard.CompressionParameter.checksum_flag: 1})
+    package = optional("zstandard", "writing zstd", "zstd")
+    return package.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False)
+
+
+def compression_of_name(path: str) -> str:
+    """The compression method that a file name asks for; "" for none."""
+    return EXTENSIONS.get(os.path.splitext(path)[1].lower(), "")
+
+
+def without_compression(path: str) -> str:
+    """A path without the extension of a compression method."""
+    return os.path.splitext(path)[0] if compression_of_name(path) else path

@@ -1,0 +1,252 @@
+"""Documents on their way from a source to their readers: fields, blocks of records, texts and faults.
+
+A `DocumentReader` cuts its source into blocks, in order; any thread can then parse a block into `Documents`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Protocol
+
+import numpy as np
+
+from cranfield.data import Bytes, Integers, Strings
+from cranfield.errors import InputError, UsageError
+from cranfield.io.detect import BOM
+from cranfield.io.faults import MAX_FAULTS, quotable
+from cranfield.io.streams import Stream
+from cranfield.io.tables import strings_of
+
+# Usual names of fields. The id is the first of these that exists; the text is all that exist, in this order.
+ID_FIELDS = ("_id", "id", "doc_id", "pid", "docid", "docno", "document_id", "corpus_id")
+TEXT_FIELDS = (
+    "title",
+    "headings",
+    "headline",
+    "abstract",
+    "text",
+    "contents",
+    "content",
+    "body",
+    "passage",
+    "segment",
+    "snippet",
+)
+
+ROWS_PER_BLOCK = 4096
+BLOCK_BYTES = 1 << 22
+READ_BYTES = 1 << 18  # at most this much is lost before a damaged end
+MAX_RECORD_BYTES = 1 << 27
+NUL_IN_LINE = "the line contains a NUL byte; this is not a text file"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The field of a record with its id, and the fields with its text."""
+
+    id: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FieldChoice:
+    """The fields that the user named; None to find them by their usual names."""
+
+    id: str | None = None
+    texts: tuple[str, ...] | None = None
+
+    def resolve(self, names: Sequence[str], source_name: str, *, same_fields: bool = True) -> Fields:
+        """The fields of records whose first one has these names.
+
+        Without ``same_fields`` later records may have fields that the first one does not have.
+        """
+        by_name = {name.strip().lower(): name for name in reversed(names)}
+        for name in (self.id, *(self.texts or ())):
+            if name is not None and name not in names:
+                raise InputError([f"{source_name}: there is no field `{quotable(name)}`; {field_list(names)}"])
+        id_field = self.id or next((by_name[name] for name in ID_FIELDS if name in by_name), None)
+        if id_field is None:
+            message = f"{source_name}: no field for the id; {field_list(names)}"
+            raise InputError([message], hint="name the field with --id FIELD")
+        texts = self.texts or tuple(by_name[name] for name in TEXT_FIELDS if name in by_name)
+        if not texts:
+            message = f"{source_name}: no field for the text; {field_list(names)}"
+            raise InputError([message], hint="name the fields with --text FIELD")
+        if not same_fields and self.texts is None:
+            texts = tuple(by_name.get(name, name) for name in TEXT_FIELDS)
+        return Fields(id_field, texts)
+
+    def reject(self, source_name: str) -> None:
+        """Raise if fields were named for a source that has none."""
+        if self.id or self.texts:
+            raise UsageError(f"{source_name}: this source has no named fields")
+
+
+def field_list(names: Sequence[str]) -> str:
+    """The fields of a record, for a message about a missing one."""
+    return f"the fields are {', '.join(quotable(name) for name in names)}" if names else "the record has no fields"
+
+
+@dataclass
+class DocumentFaults:
+    """The first faults as (line, sentence), and the number of all faults."""
+
+    first: list[tuple[int, str]] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, line: int, sentence: str) -> None:
+        self.total += 1
+        if len(self.first) < MAX_FAULTS:
+            self.first.append((line, sentence))
+
+
+@dataclass
+class Documents:
+    """The documents of a block: line, id and text of each; the texts are concatenated UTF-8."""
+
+    lines: Sequence[int]
+    names: Sequence[str]
+    offsets: Integers
+    data: Bytes
+    faults: DocumentFaults = field(default_factory=DocumentFaults)
+
+    @classmethod
+    def of(
+        cls, lines: Sequence[int], names: Sequence[str], texts: Sequence[bytes], faults: DocumentFaults | None = None
+    ) -> Documents:
+        """Documents from one text each."""
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        return cls(lines, names, offsets, np.frombuffer(b"".join(texts), np.uint8), faults or DocumentFaults())
+
+    def text(self, row: int) -> bytes:
+        """The text of one document."""
+        return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes()
+
+
+class DocumentsBuilder:
+    """Collects documents and faults one by one."""
+
+    def __init__(self) -> None:
+        self.lines: list[int] = []
+        self.names: list[str] = []
+        self.texts: list[bytes] = []
+        self.faults = DocumentFaults()
+
+    def add(self, line: int, name: str | bytes, text: bytes) -> None:
+        """Add a document."""
+        self.lines.append(line)
+        self.names.append(name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name)
+        self.texts.append(text)
+
+    def build(self) -> Documents:
+        """All documents and faults that were added."""
+        return Documents.of(self.lines, self.names, self.texts, self.faults)
+
+
+def join_text_columns(columns: Sequence[Any]) -> Strings:
+    """The texts of each row of Arrow columns, separated by newlines; nulls are left out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Arrow would drop a row with only nulls, and shift all later texts by one document.
+    first, *others = [column.cast(pa.large_binary()) for column in columns]
+    all_null = reduce(pc.and_, map(pc.is_null, columns))
+    first = pc.if_else(all_null, pa.scalar(b"", pa.large_binary()), first)
+    return strings_of(
+        pc.binary_join_element_wise(first, *others, pa.scalar(b"\n", pa.large_binary()), null_handling="skip")
+    )
+
+
+def encode_text(text: str) -> bytes:
+    """Text as UTF-8. A lone surrogate becomes invalid bytes, which separate words."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Records that were read but not parsed: the line of the first one, and the position in the source after them."""
+
+    line: int
+    content: Any
+    position: int = 0
+
+    def text_lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines of a block of text that are not blank, with their numbers."""
+        content = self.content.removeprefix(BOM) if self.line == 1 else self.content
+        return ((line, text) for line, text in enumerate(content.split(b"\n"), self.line) if text.strip())
+
+
+class DocumentReader(Protocol):
+    """Reads one source: its blocks in order, and the documents of any block."""
+
+    source_name: str
+    unit: str  # what line numbers count: "line", "row"
+    bytes: int  # size of the source; 0 if unknown
+
+    def blocks(self) -> Iterator[Block]: ...
+    def parse(self, block: Block) -> Documents: ...
+
+
+def location_of(reader: DocumentReader, line: int) -> str:
+    """Source and line for messages."""
+    if not line:
+        return reader.source_name
+    return f"{reader.source_name}:{line}" if reader.unit == "line" else f"{reader.source_name}: {reader.unit} {line}"
+
+
+class TextBlocks:
+    """Text cut into blocks of complete records, so that only a few blocks are in memory at a time."""
+
+    def __init__(self, stream: Stream, record_end: bytes = b"\n", block_bytes: int = BLOCK_BYTES) -> None:
+        self.stream = stream
+        self.record_end = record_end
+        self.block_bytes = block_bytes
+        self.bytes = os.path.getsize(stream.source_name) if os.path.isfile(stream.source_name) else 0
+
+    def __iter__(self) -> Iterator[Block]:
+        source = self.stream.opener()
+        with open(source, "rb", buffering=0) if isinstance(source, int) else source as file:
+            rest, line, error = b"", 1, None
+            while error is None:
+                data, error = _read_block(file, self.block_bytes)
+                if not data:
+                    break
+                data = rest + data
+                end = data.rfind(self.record_end)
+                if end < 0:
+                    if len(data) > MAX_RECORD_BYTES:
+                        record = "line" if self.record_end == b"\n" else "document"
+                        size = f"the {record} is longer than {MAX_RECORD_BYTES >> 20} MiB"
+                        message = f"{self.stream.source_name}:{line}: {size}"
+                        raise InputError([message], hint="this is probably not a collection of documents")
+                    rest = data
+                    continue
+                end += len(self.record_end)
+                content, rest = data[:end], data[end:]
+                yield Block(line, content, _position(file))
+                line += content.count(b"\n")
+            if error is not None:
+                raise error
+            if rest.strip():
+                yield Block(line, rest, _position(file))
+
+
+def _read_block(file: Any, size: int) -> tuple[bytes, InputError | None]:
+    """Up to ``size`` bytes; pipes and decompressors give small pieces. An error comes with the bytes before it."""
+    pieces = []
+    try:
+        while size and (data := file.read(min(size, READ_BYTES))):
+            pieces.append(data)
+            size -= len(data)
+    except InputError as error:
+        return b"".join(pieces), error
+    return b"".join(pieces), None
+
+
+def _position(file: Any) -> int:
+    """Bytes read so far of the file on disk; 0 if unknown."""
+    return int(file.consumed()) if hasattr(file, "consumed") else file.tell() if file.seekable() else 0

@@ -1,0 +1,185 @@
+"""Faults in runs and judgments as sentences: what is wrong, where it is, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from cranfield.errors import InputError
+from cranfield.io.detect import supported_formats
+
+TableKind = Literal["run", "qrels"]
+Unit = Literal["line", "row", "entry"]  # of text, of a table, of nested dicts
+
+MAX_FAULTS = InputError.SHOWN
+MAX_TEXT = 60  # characters of an id or a line that a message quotes
+TREC_COLUMNS = {
+    "run": "6 columns (query Q0 document rank score tag)",
+    "qrels": "4 columns (query iteration document grade)",
+}
+
+
+class Fault(NamedTuple):
+    """A fault as the native core gives it; `core` explains ``text`` and ``other`` for each kind."""
+
+    line: int
+    kind: str
+    query: bytes
+    text: bytes
+    other: int
+
+
+@dataclass(frozen=True, eq=False)
+class Location:
+    """The source that is read, and how messages point into it."""
+
+    source_name: str  # the file; "" for objects in memory
+    kind: TableKind
+    unit: Unit = "line"
+    score_column: str = ""  # the column of scores or grades, if messages should name it
+
+    def prefix(self, line: int, query: bytes, document: str) -> str:
+        """The beginning of a sentence about this line, row or entry."""
+        if self.unit == "line":
+            return f"{self.source_name}:{line}: " if line else f"{self.source_name}: "
+        ids = (("query", quotable(query)), ("document", document if self.unit == "entry" else ""))
+        row = [f"row {line}"] if line and self.unit == "row" else []
+        where = ", ".join([*row, *(f"{role} `{name}`" for role, name in ids if name)])
+        where += ": " if where else ""
+        return f"{self.source_name}: {where}" if self.source_name else where
+
+
+def quotable(text: bytes | str) -> str:
+    """Text that a message can quote: printable and not too long."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return printable if len(printable) <= MAX_TEXT else printable[: MAX_TEXT - 3] + "..."
+
+
+def _columns(location: Location, fault: Fault) -> str:
+    return f'expected {TREC_COLUMNS[location.kind]}, found {fault.other}: "{quotable(fault.text.strip())}"'
+
+
+def _score(location: Location, fault: Fault) -> str:
+    return f"the score{_in_column(location)} is not a number: {_value(location, fault)}"
+
+
+def _grade(location: Location, fault: Fault) -> str:
+    return f"the grade{_in_column(location)} is not a finite number: {_value(location, fault)}"
+
+
+def _in_column(location: Location) -> str:
+    return f" in column `{quotable(location.score_column)}`" if location.score_column else ""
+
+
+def _rank(location: Location, fault: Fault) -> str:
+    return f"the rank is not a number: {_value(location, fault)}"
+
+
+def _value(location: Location, fault: Fault) -> str:
+    """The wrong value; outside of text files it is a ``repr`` and has its own quotes."""
+    return f'"{quotable(fault.text)}"' if location.unit == "line" else quotable(fault.text)
+
+
+def _nan(location: Location, fault: Fault) -> str:
+    return f"the score{_in_column(location)} is NaN"
+
+
+def _id(location: Location, fault: Fault) -> str:
+    return f"an id must be text, found {quotable(fault.text)}"
+
+
+def _duplicate(location: Location, fault: Fault) -> str:
+    document, query = quotable(fault.text), quotable(fault.query)
+    return f"document `{document}` appears twice for query `{query}`{_first_line(location, fault)}"
+
+
+def _conflict(location: Location, fault: Fault) -> str:
+    document, query = quotable(fault.text), quotable(fault.query)
+    return f"document `{document}` already has another grade for query `{query}`{_first_line(location, fault)}"
+
+
+def _first_line(location: Location, fault: Fault) -> str:
+    return f", first in {location.unit} {fault.other}" if fault.other and location.unit != "entry" else ""
+
+
+def _shape(location: Location, fault: Fault) -> str:
+    expected = "{document: score}" if location.kind == "run" else "{document: grade}"
+    return f"expected {expected}, found {quotable(fault.text)}"
+
+
+def _fields(location: Location, fault: Fault) -> str:
+    return f"expected {quotable(fault.text)} fields as in the first line, found {fault.other}"
+
+
+def _binary(location: Location, fault: Fault) -> str:
+    return "the line contains a NUL byte; this is not a text file"
+
+
+def _long(location: Location, fault: Fault) -> str:
+    return "the line is longer than 1 MiB; this is probably not a text file"
+
+
+# The sentence for each kind of fault, and what to do if all faults are of this kind.
+_KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
+    "columns": (_columns, ""),
+    "score": (_score, ""),
+    "grade": (_grade, ""),
+    "rank": (_rank, "ties=rank orders documents by the rank column; correct the ranks, or order by score"),
+    "nan": (_nan, "NaN cannot be ordered; remove the document, or give it a score"),
+    "id": (_id, "convert ids to text first, for example with str()"),
+    "duplicate": (_duplicate, "a ranking has each document once; keep one of the rows, usually the best"),
+    "conflict": (_conflict, "keep one grade for each query, iteration and document"),
+    "shape": (_shape, ""),
+    "fields": (_fields, ""),
+    "binary": (_binary, ""),  # the supported formats; see `_hint`
+    "long": (_long, ""),
+}
+
+
+def input_error(
+    faults: Sequence[tuple[int, str, bytes, bytes, int]],
+    total: int,
+    location: Location,
+    document_at: Callable[[int], str] = lambda line: "",
+) -> InputError:
+    """All faults as one error; ``document_at`` gives the document of an entry of a dict."""
+    records = [Fault(*fault) for fault in faults]
+    sentences = []
+    for fault in records:
+        in_sentence = fault.kind in ("duplicate", "conflict") or not fault.query  # the sentence names the query
+        query = b"" if in_sentence else fault.query
+        document = "" if in_sentence or fault.kind == "id" else document_at(fault.line)
+        sentences.append(location.prefix(fault.line, query, document) + _KINDS[fault.kind][0](location, fault))
+    kinds = frozenset(fault.kind for fault in records)
+    return InputError(sentences, total=total, hint=_hint(records, location), kinds=kinds)
+
+
+def _hint(faults: Sequence[Fault], location: Location) -> str:
+    kinds = {fault.kind for fault in faults}
+    if len(kinds) != 1:
+        return ""
+    if kinds <= {"binary", "long"}:
+        return supported_formats(location.kind)
+    if kinds != {"columns"}:
+        return _KINDS[kinds.pop()][1]
+    widths = {fault.other for fault in faults}
+    text = faults[0].text
+    if location.kind == "run" and widths == {4}:
+        return "this looks like qrels; give the judgments first, then the runs"
+    if location.kind == "qrels" and widths == {6}:
+        return "this looks like a run; give the judgments first, then the runs"
+    if location.kind == "run" and widths == {5} and _numeric(text.split()[-1:]):
+        return "the run tag is missing; add a name for the run at the end of each line"
+    if b"," in text and max(widths) < 4:
+        return "this looks like CSV; use the extension .csv and name the columns in the first line"
+    return ""
+
+
+def _numeric(texts: Iterable[bytes]) -> bool:
+    try:
+        return bool([float(text) for text in texts])
+    except ValueError:
+        return False

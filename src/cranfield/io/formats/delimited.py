@@ -1,0 +1,182 @@
+"""CSV and TSV: runs and judgments with a line of column names; tab-separated documents, with or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from cranfield.data import Judgments, Run
+from cranfield.errors import InputError
+from cranfield.io.detect import Columns, ContentKind, FileFormat, Row, WritableTable
+from cranfield.io.documents import (
+    ID_FIELDS,
+    NUL_IN_LINE,
+    TEXT_FIELDS,
+    Block,
+    Documents,
+    DocumentsBuilder,
+    FieldChoice,
+    TextBlocks,
+)
+from cranfield.io.faults import MAX_FAULTS, Fault, Location, TableKind, input_error
+from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.streams import Stream
+from cranfield.io.tables import COLUMN_NAMES, TextFrame, normalise_name
+from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_TREC_WIDTH = {"run": 6, "qrels": 4}
+
+
+def delimiter_of(path: str) -> str:
+    """The delimiter for a file name, compressed or not; "" for other names."""
+    extensions = path.lower().rsplit(".", 2)[1:]
+    return next((_DELIMITERS[extension] for extension in extensions if extension in _DELIMITERS), "")
+
+
+def is_delimited(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:
+    """Whether the file is called .csv or .tsv, or holds documents and has a tab in its first line."""
+    delimiter = delimiter_of(stream.source_name)
+    if kind == "documents":
+        return delimiter == "\t" or b"\t" in stream.first_line
+    if not delimiter:
+        return False
+    # TREC text is often called .tsv; it has no column names, and the number of columns is known.
+    first = stream.first_line.decode("utf-8", "replace")
+    names = {normalise_name(name.strip().strip('"')) for name in first.split(delimiter)}
+    has_names = bool(columns) or not names.isdisjoint(COLUMN_NAMES["query"])
+    return has_names or len(first.split()) != _TREC_WIDTH[kind]
+
+
+def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+    """A run whose first line names the columns."""
+    return run_from_object(parse_delimited(stream, "run"), name, columns, stream.source_name)
+
+
+def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+    """Judgments whose first line names the columns."""
+    return qrels_from_object(parse_delimited(stream, "qrels"), name, columns, stream.source_name)
+
+
+def parse_delimited(stream: Stream, kind: TableKind) -> TextFrame:
+    """The columns of a file, named by its first line."""
+    import csv
+    import io
+
+    text = stream.read_text()
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise input_error([Fault(line, "binary", b"", b"", 0)], 1, Location(stream.source_name, kind))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(stream.source_name))
+    try:
+        records = [record for record in reader if record]
+    except csv.Error as error:
+        raise InputError([f"{stream.source_name}:{reader.line_num}: invalid CSV: {error}"]) from error
+    names, *records = records or [[]]
+    width = len(names)
+    faults = [
+        Fault(row, "fields", b"", str(width).encode(), len(record))
+        for row, record in enumerate(records, 1)
+        if len(record) != width
+    ]
+    if faults:
+        raise input_error(faults[:MAX_FAULTS], len(faults), Location(stream.source_name, kind, "row"))
+    return TextFrame({name: [record[i] for record in records] for i, name in enumerate(names)})
+
+
+def write_csv(table: WritableTable) -> Iterator[bytes]:
+    """Rows separated by commas, after a line of column names."""
+    return _write(table, ",")
+
+
+def write_tsv(table: WritableTable) -> Iterator[bytes]:
+    """Rows separated by tabs, after a line of column names."""
+    return _write(table, "\t")
+
+
+def _write(table: WritableTable, delimiter: str) -> Iterator[bytes]:
+    import csv
+    import io
+
+    def encode(rows: list[Row]) -> bytes:
+        texts = [field for row in rows for field in row if isinstance(field, str)]
+        if nul := next((text for text in texts if "\0" in text), None):
+            raise unwritable_id(table.path, nul, "CSV cannot contain a NUL byte", ".jsonl")
+        # Up to Python 3.12 the writer does not quote a carriage return, and readers take it for the end of a line.
+        quote_all = any("\r" in text for text in texts)
+        text_file = io.StringIO(newline="")
+        csv.writer(
+            text_file,
+            delimiter=delimiter,
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
+        ).writerows(rows)
+        return text_file.getvalue().encode("utf-8", "surrogateescape")
+
+    yield encode([tuple(table.columns)])
+    rows = table.rows()
+    while piece := list(islice(rows, ROWS_PER_PIECE)):
+        yield encode(piece)
+
+
+class TabSeparated:
+    """Documents, one per line, with fields separated by tabs. There is no quoting.
+
+    Without a first line of field names, the id comes first and everything else is text.
+    """
+
+    unit = "line"
+
+    def __init__(self, stream: Stream, choice: FieldChoice) -> None:
+        self.source_name = stream.source_name
+        self.text = TextBlocks(stream)
+        self.bytes = self.text.bytes
+        names = stream.first_line.decode("utf-8", "surrogateescape").split("\t")
+        lower = {name.strip().lower() for name in names}
+        usual = not (lower.isdisjoint(ID_FIELDS) or lower.isdisjoint(TEXT_FIELDS))
+        self.has_names = bool(choice.id or choice.texts) or usual
+        self.width = len(names)
+        self.id_column, self.text_columns = 0, [0]
+        if self.has_names:
+            fields = choice.resolve(names, self.source_name)
+            self.id_column = names.index(fields.id)
+            self.text_columns = [names.index(name) for name in fields.texts]
+
+    def blocks(self) -> Iterator[Block]:
+        return iter(self.text)
+
+    def parse(self, block: Block) -> Documents:
+        documents = DocumentsBuilder()
+        for line, text in block.text_lines():
+            if line == 1 and self.has_names:
+                continue
+            cells = text.rstrip(b"\r").split(b"\t")
+            if b"\0" in text:
+                documents.faults.add(line, NUL_IN_LINE)
+            elif self.has_names and len(cells) != self.width:
+                fields = f"expected {self.width} fields as in the first line, found {len(cells)}"
+                documents.faults.add(line, fields)
+            elif len(cells) < 2:
+                documents.faults.add(line, "expected an id, a tab and a text, found no tab")
+            elif not cells[self.id_column]:
+                documents.faults.add(line, "the id is empty")
+            else:
+                texts = [cells[i] for i in self.text_columns] if self.has_names else cells[1:]
+                documents.add(line, cells[self.id_column], b"\n".join(texts))
+        return documents.build()
+
+
+FORMATS = (
+    FileFormat(
+        "CSV",
+        priority=3,
+        recognises=is_delimited,
+        read_run=read_run,
+        read_qrels=read_qrels,
+        read_documents=TabSeparated,
+        writers={".csv": write_csv, ".tsv": write_tsv},
+        extensions=(".csv", ".tsv"),
+        document_extensions=(".tsv",),
+        document_name="tab-separated lines",
+    ),
+)

@@ -1,0 +1,117 @@
+"""Folders with a fixed layout: AMBIENT and BEIR.
+
+AMBIENT has the results of a search engine: ``results.txt`` has the best results of each query, in the engine's order,
+as ``query.rank``, address, title and snippet; ``STRel.txt`` has pairs ``query.subtopic`` and ``query.rank``. All
+results are judged: those without a pair are relevant to no subtopic. Other data sets of search results use the same
+files.
+
+BEIR has its documents in ``corpus.jsonl``, beside its queries and judgments.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from cranfield.data import Judgments, Run
+from cranfield.errors import InputError
+from cranfield.io.compression import without_compression
+from cranfield.io.detect import SourceFormat
+from cranfield.io.faults import Location, quotable
+from cranfield.io.objects import qrels_from_dict
+from cranfield.io.streams import open_stream
+
+NO_SUBTOPIC = "0"  # the subtopic of documents that are relevant to none, as in TREC's judgments
+RESULTS, RELEVANT = "results.txt", "STRel.txt"
+
+
+def is_ambient(path: str) -> bool:
+    """Whether the folder has AMBIENT's files."""
+    return os.path.isdir(path) and all(os.path.isfile(os.path.join(path, name)) for name in (RESULTS, RELEVANT))
+
+
+def read_ambient_run(path: str, name: str | None) -> Run:
+    """The ranking of the search engine."""
+    ranking: dict[str, dict[str, float]] = {}
+    for query, rank, result in _results(path):
+        ranking.setdefault(query, {})[result] = -float(rank)
+    return Run(name or _folder_name(path), ranking, path)
+
+
+def read_ambient_qrels(path: str, name: str | None) -> Judgments:
+    """Grade 1 for each subtopic to which a result is relevant."""
+    judged: dict[str, dict[str, dict[str, float]]] = {}
+    for query, _, result in _results(path):
+        judged.setdefault(query, {})[result] = {}
+    source_name, faults = os.path.join(path, RELEVANT), []
+    for line, (subtopic, result) in _rows(source_name, 2):
+        (query, number), (query_of_result, _) = _split_at_last_dot(subtopic), _split_at_last_dot(result)
+        if query != query_of_result or result not in judged.get(query, {}):
+            faults.append(f"{source_name}:{line}: subtopic `{quotable(subtopic)}` has no result `{quotable(result)}`")
+            continue
+        judged[query][result][number] = 1
+    if faults:
+        raise InputError(faults)
+    graded = {
+        query: {result: labels or {NO_SUBTOPIC: 0} for result, labels in results.items()}
+        for query, results in judged.items()
+    }
+    return qrels_from_dict(graded, name or _folder_name(path), Location(path, "qrels", "entry"))
+
+
+def _folder_name(path: str) -> str:
+    return os.path.basename(os.path.abspath(path))
+
+
+def _results(path: str) -> list[tuple[str, int, str]]:
+    """The query, the rank and the id of each result."""
+    source_name, faults, results = os.path.join(path, RESULTS), [], dict[str, tuple[str, int, str]]()
+    for line, (result, *_) in _rows(source_name, 4):
+        query, rank = _split_at_last_dot(result)
+        if not query or not rank.isascii() or not rank.isdigit():
+            faults.append(f"{source_name}:{line}: expected QUERY.RANK, found `{quotable(result)}`")
+        elif result in results:
+            faults.append(f"{source_name}:{line}: `{quotable(result)}` appears twice")
+        else:
+            results[result] = query, int(rank), result
+    if faults:
+        raise InputError(faults)
+    return list(results.values())
+
+
+def _split_at_last_dot(text: str) -> tuple[str, str]:
+    before, _, after = text.rpartition(".")
+    return before, after
+
+
+def _rows(path: str, width: int) -> Iterator[tuple[int, list[str]]]:
+    """The lines after the first one, which has the names of the fields."""
+    lines = open_stream(path, "results").read().decode("utf-8", "surrogateescape").split("\n")
+    rows = [(n, line.rstrip("\r").split("\t")) for n, line in enumerate(lines, 1) if n > 1 and line.strip()]
+    faults = [f"{path}:{n}: expected {width} fields, found {len(row)}" for n, row in rows if len(row) != width]
+    if faults:
+        raise InputError(faults)
+    return iter(rows)
+
+
+def _beir_corpus(path: str) -> str | None:
+    """The file with the documents of a BEIR folder, compressed or not."""
+    names = {without_compression(name): name for name in os.listdir(path)}
+    return os.path.join(path, names["corpus.jsonl"]) if {"corpus.jsonl", "queries.jsonl"} <= names.keys() else None
+
+
+def is_beir(path: str) -> bool:
+    """Whether the folder has BEIR's files."""
+    return os.path.isdir(path) and _beir_corpus(path) is not None
+
+
+FORMATS = (
+    SourceFormat(
+        "AMBIENT folder",
+        is_ambient,
+        read_run=read_ambient_run,
+        read_qrels=read_ambient_qrels,
+        document_files=lambda path: [os.path.join(path, RESULTS)],
+    ),
+    SourceFormat("BEIR folder", is_beir, document_files=lambda path: [_beir_corpus(path) or path]),
+)

@@ -1,0 +1,264 @@
+"""JSON and JSON Lines: runs and judgments as nested objects or as rows, documents as one object per line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from typing import Any
+
+from cranfield.data import Judgments, Run
+from cranfield.errors import InputError, available
+from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, WritableTable
+from cranfield.io.documents import (
+    NUL_IN_LINE,
+    Block,
+    Documents,
+    DocumentsBuilder,
+    FieldChoice,
+    Fields,
+    TextBlocks,
+    encode_text,
+    field_list,
+    join_text_columns,
+)
+from cranfield.io.faults import quotable
+from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.streams import Stream
+from cranfield.io.tables import ListFrame, strings_of
+
+# A query id may begin with a bracket, so the next character decides.
+_BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
+
+
+def is_json(stream: Stream, kind: ContentKind = "run", columns: Columns = None) -> bool:
+    """Whether the first bytes of a stream are JSON."""
+    return _BEGINNING.match(stream.head.removeprefix(BOM)) is not None
+
+
+def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+    """A run from nested objects or from rows."""
+    return run_from_object(parse_json(stream), name, columns, stream.source_name)
+
+
+def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+    """Judgments from nested objects or from rows."""
+    return qrels_from_object(parse_json(stream), name, columns, stream.source_name)
+
+
+def parse_json(stream: Stream) -> Mapping[Any, Any] | ListFrame:
+    """The content of a JSON file: nested objects as they are, rows as columns."""
+    import json
+
+    text = stream.read_text()
+
+    def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for i, key in enumerate(keys) if key in keys[:i])
+            raise InputError([f"{stream.source_name}: `{quotable(repeated)}` appears twice in one object"])
+        return result
+
+    def load(piece: str, line: int) -> Any:
+        try:
+            return json.loads(piece, object_pairs_hook=unique_keys)
+        except json.JSONDecodeError as error:
+            where = f"{stream.source_name}:{line + error.lineno - 1}"
+            raise InputError([f"{where}: invalid JSON: {error.msg.lower()} at column {error.colno}"]) from error
+        except RecursionError as error:
+            raise InputError([f"{stream.source_name}: the JSON is nested too deeply for a run or judgments"]) from error
+
+    if _is_json_lines(text):
+        lines = [(number, load(line, number)) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return _frame(lines, stream.source_name)
+    value = load(text, 1)
+    if isinstance(value, list):
+        return _frame(list(enumerate(value, 1)), stream.source_name)
+    if value and not any(isinstance(inner, Mapping) for inner in value.values()):
+        return _frame([(1, value)], stream.source_name)
+    return dict(value)
+
+
+def _is_json_lines(text: str) -> bool:
+    """Whether the first line is a complete object and more lines follow."""
+    import json
+
+    first, _, rest = text.lstrip().partition("\n")
+    try:
+        return isinstance(json.loads(first), dict) and bool(rest.strip())
+    except (json.JSONDecodeError, RecursionError):
+        return False
+
+
+def _frame(rows: list[tuple[int, Any]], source_name: str) -> ListFrame:
+    faults = [f"{source_name}: row {row}: expected an object" for row, value in rows if not isinstance(value, dict)]
+    if faults:
+        raise InputError(faults)
+    names = dict.fromkeys(name for _, value in rows for name in value)
+    return ListFrame({name: [value.get(name) for _, value in rows] for name in names})
+
+
+def write_json(table: WritableTable) -> Iterator[bytes]:
+    """Nested objects."""
+    yield _dump(table.nested()) + b"\n"
+
+
+def write_json_lines(table: WritableTable) -> Iterator[bytes]:
+    """One object per row."""
+    names = tuple(table.columns)
+    return (_dump(dict(zip(names, row, strict=True))) + b"\n" for row in table.rows())
+
+
+def _dump(value: Any) -> bytes:
+    import json
+
+    # ASCII, because ids that are not UTF-8 are then read back unchanged.
+    return json.dumps(value).encode("ascii")
+
+
+_NO_FIELDS = Fields("", ())  # if no line is a record, every line is a fault
+
+
+class JsonLines:
+    """Documents, one JSON object per line. The first record decides the names of the fields; others may have more.
+
+    PyArrow parses a block at a time and releases the interpreter's lock. A block that it cannot parse, or that is
+    unusual in any way, is parsed line by line: that parser defines what is valid.
+    """
+
+    unit = "line"
+
+    def __init__(self, stream: Stream, choice: FieldChoice) -> None:
+        self.source_name = stream.source_name
+        self.text = TextBlocks(stream)
+        self.bytes = self.text.bytes
+        self.choice = choice
+        self.fields = _NO_FIELDS
+        self.arrow = available("pyarrow") is not None
+
+    def blocks(self) -> Iterator[Block]:
+        for block in self.text:
+            if self.fields is _NO_FIELDS:
+                self.fields = self._find_fields(block)
+            yield block
+
+    def parse(self, block: Block) -> Documents:
+        documents = parse_block(block, self.fields) if self.arrow else None
+        return parse_lines(block, self.fields) if documents is None else documents
+
+    def _find_fields(self, block: Block) -> Fields:
+        for _, text in block.text_lines():
+            try:
+                record = _parse_line(text)
+            except _InvalidLine:
+                continue
+            if isinstance(record, dict):
+                return self.choice.resolve(list(record), self.source_name, same_fields=False)
+        if block.content.removeprefix(BOM).lstrip().startswith(b"["):
+            message = f"{self.source_name}: the documents are in one JSON list"
+            raise InputError([message], hint="write one object per line, without brackets and commas")
+        return _NO_FIELDS
+
+
+class _InvalidLine(Exception):
+    """Why a line is not a document."""
+
+
+def parse_lines(block: Block, fields: Fields) -> Documents:
+    """The documents of a block, line by line."""
+    documents = DocumentsBuilder()
+    for line, text in block.text_lines():
+        try:
+            name, body = _document(_parse_line(text), fields)
+        except _InvalidLine as reason:
+            documents.faults.add(line, str(reason))
+        else:
+            documents.add(line, name, encode_text(body))
+    return documents.build()
+
+
+def _parse_line(text: bytes) -> Any:
+    import json
+
+    if b"\0" in text:
+        raise _InvalidLine(NUL_IN_LINE)
+    try:
+        return json.loads(text.decode("utf-8", "surrogateescape"))
+    except json.JSONDecodeError as error:
+        raise _InvalidLine(f"invalid JSON: {error.msg.lower()} at column {error.colno}") from error
+    except ValueError as error:  # a number with thousands of digits
+        raise _InvalidLine(f"invalid JSON: {error}") from error
+    except RecursionError as error:
+        raise _InvalidLine("the JSON is nested too deeply for a document") from error
+
+
+def _document(record: Any, fields: Fields) -> tuple[str, str]:
+    """The id and the text of a record."""
+    if not isinstance(record, dict):
+        raise _InvalidLine(f"expected an object, found {quotable(repr(record))}")
+    if fields.id not in record:
+        raise _InvalidLine(f"there is no field `{quotable(fields.id)}`")
+    name = record[fields.id]
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    if not isinstance(name, str) or not name:
+        raise _InvalidLine(f"the id must be text, found {quotable(repr(name))}")
+    present = [field for field in fields.texts if field in record]
+    if not present:
+        raise _InvalidLine(f"no field for the text; {field_list(list(record))}")
+    return name, "\n".join(_text(record[field], field) for field in present if record[field] is not None)
+
+
+def _text(value: Any, field: str) -> str:
+    parts = value if isinstance(value, list) else [value]
+    if not all(isinstance(part, str) for part in parts):
+        raise _InvalidLine(f"the field `{quotable(field)}` must be text, found {quotable(repr(value))}")
+    return "\n".join(parts)
+
+
+def parse_block(block: Block, fields: Fields) -> Documents | None:
+    """The same with PyArrow; None if the block is unusual in any way."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.json as pj
+
+    content = block.content.removeprefix(BOM) if block.line == 1 else block.content
+    if b"\0" in content or not fields.texts:
+        return None
+    columns = dict.fromkeys((fields.id, *fields.texts))
+    parse_options = pj.ParseOptions(
+        explicit_schema=pa.schema([(name, pa.string()) for name in columns]), unexpected_field_behavior="ignore"
+    )
+    read_options = pj.ReadOptions(use_threads=False, block_size=len(content) + 1)
+    try:
+        table = pj.read_json(pa.BufferReader(content), read_options=read_options, parse_options=parse_options)
+    except (pa.ArrowException, UnicodeError):
+        return None
+    ids, texts = table.column(fields.id), [table.column(name) for name in fields.texts]
+    # Line numbers are right only if every line begins an object and there are no other objects.
+    objects = content.startswith(b"{") + content.count(b"\n{")
+    if not len(table) == objects == content.count(b"\n") + (not content.endswith(b"\n")):
+        return None
+    without_id = ids.null_count or pc.any(pc.equal(pc.binary_length(ids), 0)).as_py()
+    if without_id or pc.any(reduce(pc.and_, map(pc.is_null, texts))).as_py():
+        return None
+    joined = join_text_columns([text for text in texts if text.null_count < len(text)])
+    names = list(strings_of(ids.cast(pa.large_binary())))
+    return Documents(range(block.line, block.line + len(names)), names, joined.offsets, joined.data)
+
+
+FORMATS = (
+    FileFormat(
+        "JSON",
+        priority=1,
+        recognises=is_json,
+        read_run=read_run,
+        read_qrels=read_qrels,
+        read_documents=JsonLines,
+        writers={".json": write_json, ".jsonl": write_json_lines},
+        extensions=(".json", ".jsonl"),
+        document_extensions=(".jsonl", ".json", ".ndjson"),
+        document_name="JSON Lines",
+    ),
+)

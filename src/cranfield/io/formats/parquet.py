@@ -1,0 +1,155 @@
+"""Parquet: tables of runs, judgments or documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from cranfield.data import Judgments, Run, Strings
+from cranfield.errors import InputError, optional
+from cranfield.io.detect import Columns, ContentKind, FileFormat, WritableTable
+from cranfield.io.documents import (
+    ROWS_PER_BLOCK,
+    Block,
+    DocumentFaults,
+    Documents,
+    FieldChoice,
+    join_text_columns,
+)
+from cranfield.io.faults import TableKind, quotable
+from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.streams import Stream
+from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, ArrowFrame, arrow_binary, choose_columns, strings_of
+
+
+def is_parquet(stream: Stream, kind: ContentKind = "run", columns: Columns = None) -> bool:
+    """Whether the first bytes of a stream are Parquet. A query may be called PAR1, but text has no NUL byte."""
+    return stream.head.startswith(b"PAR1") and b"\0" in stream.head
+
+
+def _seekable(stream: Stream) -> Any:
+    """What PyArrow can read: the path of a plain file, or all bytes of another stream."""
+    import io
+
+    return stream.path or io.BytesIO(stream.read())
+
+
+def _open(source: Any, source_name: str) -> Any:
+    """PyArrow's ParquetFile."""
+    pyarrow = optional("pyarrow", "reading Parquet", "arrow")
+    parquet = optional("pyarrow.parquet", "reading Parquet", "arrow")
+    try:
+        return parquet.ParquetFile(source)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError([f"{source_name}: the Parquet data are damaged"]) from error
+
+
+def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+    """A run from the columns that are needed."""
+    return run_from_object(_frame(stream, "run", columns), name, columns, stream.source_name)
+
+
+def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+    """Judgments from the columns that are needed."""
+    return qrels_from_object(_frame(stream, "qrels", columns), name, columns, stream.source_name)
+
+
+def _frame(stream: Stream, kind: TableKind, columns: Columns) -> ArrowFrame:
+    pyarrow = optional("pyarrow", "reading Parquet", "arrow")
+    roles = RUN_COLUMNS if kind == "run" else QRELS_COLUMNS
+    with _open(_seekable(stream), stream.source_name) as file:
+        chosen = choose_columns(file.schema_arrow.names, roles, columns, stream.source_name)
+        try:
+            return ArrowFrame(file.read(columns=list(chosen.values())))
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InputError([f"{stream.source_name}: the Parquet data are damaged"]) from error
+
+
+def write_parquet(table: WritableTable) -> Iterator[bytes]:
+    """All columns."""
+    import io
+
+    pyarrow = optional("pyarrow", "writing Parquet", "arrow")
+    parquet = optional("pyarrow.parquet", "writing Parquet", "arrow")
+
+    def column(values: Any) -> Any:
+        if not isinstance(values, Strings):
+            return pyarrow.array(values)
+        array = arrow_binary(values)
+        try:
+            return array.cast(pyarrow.large_string())
+        except pyarrow.ArrowInvalid:  # ids that are not UTF-8 stay bytes
+            return array
+
+    sink = io.BytesIO()
+    parquet.write_table(pyarrow.table({name: column(values) for name, values in table.columns.items()}), sink)
+    yield sink.getvalue()
+
+
+class ParquetDocuments:
+    """Documents, one per row."""
+
+    unit = "row"
+
+    def __init__(self, stream: Stream, choice: FieldChoice) -> None:
+        self.source, self.source_name = _seekable(stream), stream.source_name
+        with _open(self.source, self.source_name) as file:
+            self.fields = choice.resolve(file.schema_arrow.names, self.source_name)
+        self.bytes = os.path.getsize(stream.path) if stream.path else 0
+
+    def blocks(self) -> Iterator[Block]:
+        pyarrow = optional("pyarrow", "reading Parquet", "arrow")
+        row = 1
+        columns = list(dict.fromkeys((self.fields.id, *self.fields.texts)))
+        with _open(self.source, self.source_name) as file:
+            rows = max(file.metadata.num_rows, 1)
+            try:
+                for batch in file.iter_batches(ROWS_PER_BLOCK, columns=columns):
+                    yield Block(row, batch, self.bytes * row // rows)
+                    row += len(batch)
+            except (pyarrow.ArrowException, OSError) as error:
+                raise InputError([f"{self.source_name}: the Parquet data are damaged after row {row - 1}"]) from error
+
+    def parse(self, block: Block) -> Documents:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        faults, batch = DocumentFaults(), block.content
+        ids = _without_dictionary(batch.column(self.fields.id))
+        texts = [_without_dictionary(batch.column(name)) for name in self.fields.texts]
+        for name, column in ((self.fields.id, ids), *zip(self.fields.texts, texts, strict=True)):
+            is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+            is_integer_id = column is ids and pa.types.is_integer(column.type)
+            if not (is_text or is_integer_id or pa.types.is_null(column.type)):
+                message = f"{self.source_name}: the column `{quotable(name)}` must be text, found {column.type}"
+                raise InputError([message])
+        ids = ids.cast(pa.large_string())
+        without_id = pc.fill_null(pc.equal(pc.binary_length(ids), 0), True)
+        for row in pc.indices_nonzero(without_id).to_pylist():
+            faults.add(block.line + row, "the id is empty")
+        if faults.total:
+            return Documents.of([], [], [], faults)
+        joined = join_text_columns(texts)
+        lines = range(block.line, block.line + len(batch))
+        return Documents(lines, list(strings_of(ids)), joined.offsets, joined.data)
+
+
+def _without_dictionary(column: Any) -> Any:
+    """A column without dictionary encoding."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+
+
+FORMATS = (
+    FileFormat(
+        "Parquet",
+        priority=0,
+        recognises=is_parquet,
+        read_run=read_run,
+        read_qrels=read_qrels,
+        read_documents=ParquetDocuments,
+        writers={".parquet": write_parquet},
+        extensions=(".parquet",),
+        document_extensions=(".parquet",),
+    ),
+)

@@ -1,0 +1,114 @@
+"""`Judgments` from judged rows in any order: grouped by query, each document once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.data import Floats, Integers, Judgments, Labels, Strings
+from cranfield.errors import InputError
+from cranfield.io.duplicates import first_rows
+from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
+
+NO_SUBTOPIC = frozenset(("0", "Q0"))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Judgments in input order; ``query_of`` and ``iteration_of`` are rows of ``queries`` and ``iterations``."""
+
+    queries: Strings
+    query_of: Integers
+    iterations: Strings
+    iteration_of: Integers
+    documents: Strings
+    grade: Floats
+    line: Integers
+
+    @classmethod
+    def from_scan(cls, result: dict[str, Any]) -> Rows:
+        """The rows of a TREC file, as `core.scan_qrels` gives them."""
+        return cls(
+            Strings(*result["query"]),
+            result["query_of"],
+            Strings(*result["iteration"]),
+            result["iteration_of"],
+            Strings(*result["document"]),
+            result["grade"],
+            result["line"],
+        )
+
+    def take(self, order: Integers) -> Rows:
+        return Rows(
+            self.queries,
+            self.query_of[order],
+            self.iterations,
+            self.iteration_of[order],
+            self.documents.take(order),
+            self.grade[order],
+            self.line[order],
+        )
+
+
+def group_judgments(name: str, rows: Rows, location: Location, *, subtopics: bool | None = None) -> Judgments:
+    """Group rows by query; keep the highest grade of a document, and its labels if there are subtopics.
+
+    Identical repetitions are counted; a repetition with another grade is a fault. ``subtopics`` says whether
+    iterations are subtopics, if the caller has seen more than these rows; by default the rows decide.
+    """
+    if np.any(np.diff(rows.query_of) < 0):
+        rows = rows.take(np.argsort(rows.query_of, kind="stable"))
+    first = first_rows(rows.query_of, rows.documents)
+    is_first = first == np.arange(len(first))
+    # A single iteration "0" or "Q0" means that there are no subtopics.
+    if subtopics is None:
+        subtopics = len(rows.iterations) > 1 or not set(rows.iterations) <= NO_SUBTOPIC
+
+    if is_first.all():
+        kept, grade = rows, rows.grade
+        document_of = first
+        repeated = 0
+    else:
+        pair = first * len(rows.iterations) + rows.iteration_of
+        _, index, inverse = np.unique(pair, return_index=True, return_inverse=True)
+        earlier = index[inverse]
+        repetition = earlier != np.arange(len(earlier))
+        conflicts = np.flatnonzero(rows.grade != rows.grade[earlier])
+        if len(conflicts):
+            raise _conflict_error(rows, conflicts, earlier, location)
+        repeated = int(repetition.sum())
+        document_of = (np.cumsum(is_first) - 1)[first]
+        grade = np.full(int(is_first.sum()), -np.inf)
+        np.maximum.at(grade, document_of, rows.grade)
+        document_of, kept = document_of[~repetition], rows.take(np.flatnonzero(~repetition))
+    labels = None
+    if subtopics:
+        # Subtopics are numbered by name, so that sums over them do not depend on the order of rows.
+        ids = [name.encode("utf-8", "surrogateescape") for name in rows.iterations]
+        by_name = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        code = np.argsort(by_name)
+        labels = Labels(document_of, code[kept.iteration_of], kept.grade, rows.iterations.take(by_name))
+
+    documents = rows.documents if is_first.all() else rows.documents.take(np.flatnonzero(is_first))
+    counts = np.bincount(rows.query_of[is_first], minlength=len(rows.queries))
+    return Judgments(
+        name,
+        rows.queries,
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        documents,
+        grade,
+        labels,
+        repeated,
+    )
+
+
+def _conflict_error(rows: Rows, conflicts: Integers, earlier: Integers, location: Location) -> InputError:
+    ordered = conflicts[np.argsort(rows.line[conflicts], kind="stable")][:MAX_FAULTS]
+    faults: list[Fault] = []
+    for row in ordered.tolist():
+        query = rows.queries[rows.query_of[row]].encode("utf-8", "surrogateescape")
+        document = rows.documents[row].encode("utf-8", "surrogateescape")
+        faults.append(Fault(int(rows.line[row]), "conflict", query, document, int(rows.line[earlier[row]])))
+    return input_error(faults, len(conflicts), location)

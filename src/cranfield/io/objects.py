@@ -1,0 +1,167 @@
+"""Runs and judgments from Python objects: nested dicts, data frames and Arrow tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from cranfield import core
+from cranfield.data import Floats, Judgments, Run, Strings
+from cranfield.errors import InputError, UsageError
+from cranfield.io.detect import Columns, reject_columns
+from cranfield.io.faults import MAX_FAULTS, Fault, Location, TableKind, input_error, quotable
+from cranfield.io.judgments import Rows, group_judgments
+
+
+def run_from_object(source: Any, name: str, columns: Columns = None, source_name: str = "") -> Run:
+    """A run from ``{query: {document: score}}`` or a frame; ``source_name`` is the file it came from, if any."""
+    if isinstance(source, Mapping):
+        reject_columns(columns)
+        return Run(name, _rankings(source, Location(source_name, "run", "entry")), source_name)
+    from cranfield.io import tables
+
+    location = Location(source_name, "run", "row")
+    return Run(name, tables.run_table(_frame(source, "run"), columns, location), source_name)
+
+
+def qrels_from_object(source: Any, name: str, columns: Columns = None, source_name: str = "") -> Judgments:
+    """Judgments from ``{query: {document: grade}}``, the same with subtopics, or a frame."""
+    if isinstance(source, Mapping):
+        reject_columns(columns)
+        return qrels_from_dict(source, name, Location(source_name, "qrels", "entry"))
+    from cranfield.io import tables
+
+    return tables.qrels_table(_frame(source, "qrels"), columns, name, Location(source_name, "qrels", "row"))
+
+
+def _frame(source: Any, kind: TableKind) -> Any:
+    from cranfield.io import tables
+
+    if isinstance(source, tables.ArrowFrame | tables.ListFrame):
+        return source
+    if tables.is_frame(source):
+        return tables.frame_of(source)
+    nested = "{query: {document: score}}" if kind == "run" else "{query: {document: grade}}"
+    raise UsageError(
+        f"cannot read {'a run' if kind == 'run' else 'judgments'} from {type(source).__name__}",
+        hint=f"give a path, an open binary file, {nested} or a data frame",
+    )
+
+
+def _rankings(source: Mapping[Any, Any], location: Location) -> dict[str, dict[str, float]]:
+    """The dict itself if it has the right shape; ids and scores are checked when they are used."""
+    if type(source) is dict and set(map(type, source.values())) <= {dict}:
+        return source
+    _check_shape(source, location)
+    return {query: dict(ranking) for query, ranking in source.items()}
+
+
+def _check_shape(source: Mapping[Any, Any], location: Location) -> None:
+    """Raise if a query has something else than a mapping."""
+    faults = [
+        Fault(0, "shape", _bytes(query), type(value).__name__.encode(), 0)
+        for query, value in source.items()
+        if not isinstance(value, Mapping)
+    ]
+    if faults:
+        raise input_error(faults[:MAX_FAULTS], len(faults), location)
+
+
+def document_at(source: Mapping[str, Mapping[str, Any]], entry: int) -> str:
+    """The document of an entry, counted from 1 over all queries; "" for entry 0."""
+    documents = (document for ranking in source.values() for document in ranking)
+    return quotable(str(next(islice(documents, entry - 1, None), ""))) if entry else ""
+
+
+def qrels_from_dict(source: Mapping[Any, Any], name: str, location: Location) -> Judgments:
+    """Judgments from ``{query: {document: grade}}`` or ``{query: {document: {subtopic: grade}}}``."""
+    columns = core.scan_nested(source)
+    if columns is not None:
+        queries, documents = Strings(*columns["query"]), Strings(*columns["document"])
+        return Judgments(name, queries, columns["begin"], documents, columns["grade"])
+    return _general_qrels(source, name, location)
+
+
+def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> Judgments:
+    """The same for any type of number, for subtopics, and for faulty input."""
+    _check_shape(source, location)
+    names = list(source)
+    query_of = np.repeat(np.arange(len(source)), [len(judged) for judged in source.values()])
+    documents = [document for judged in source.values() for document in judged]
+    values = [value for judged in source.values() for value in judged.values()]
+    subtopics: list[Any] = []
+    if any(issubclass(value_type, Mapping) for value_type in set(map(type, values))):
+        plain = next((row for row, value in enumerate(values) if not isinstance(value, Mapping)), None)
+        if plain is not None:
+            prefix = location.prefix(0, _bytes(names[query_of[plain]]), quotable(str(documents[plain])))
+            raise InputError([f"{prefix}the grade has no subtopic, but other grades have one"])
+        # A document without subtopics keeps a row; `_grades` reports that its grade is missing.
+        labels = [value or {"0": value} for value in values]
+        counts = [len(label) for label in labels]
+        query_of = np.repeat(query_of, counts)
+        documents = [document for document, count in zip(documents, counts, strict=True) for _ in range(count)]
+        subtopics = [subtopic for label in labels for subtopic in label]
+        values = [value for label in labels for value in label.values()]
+
+    faults: list[Fault] = []
+
+    def query_at(row: int) -> bytes:
+        return _bytes(names[query_of[row]])
+
+    subtopic_of: dict[Any, int] = {}
+    rows = Rows(
+        _ids(names, lambda _: b"", faults),
+        query_of.astype(np.int64),
+        Strings.of(["0"]),
+        np.array([subtopic_of.setdefault(subtopic, len(subtopic_of)) for subtopic in subtopics], np.int64),
+        _ids(documents, query_at, faults),
+        _grades(values, query_at, faults),
+        np.arange(1, len(values) + 1, dtype=np.int64),
+    )
+    if subtopics:
+        rows = dataclasses.replace(rows, iterations=_ids(list(subtopic_of), lambda _: b"", faults))
+    else:
+        rows = dataclasses.replace(rows, iteration_of=np.zeros(len(values), np.int64))
+    if faults:
+        faults.sort(key=lambda fault: fault.line)
+        raise input_error(faults[:MAX_FAULTS], len(faults), location, lambda entry: quotable(str(documents[entry - 1])))
+    return group_judgments(name, rows, location, subtopics=bool(subtopics))
+
+
+def _bytes(value: object) -> bytes:
+    return str(value).encode("utf-8", "backslashreplace")
+
+
+def _ids(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Strings:
+    try:
+        return Strings.of(values)
+    except (AttributeError, UnicodeEncodeError):  # some ids are not text
+        for row, value in enumerate(values):
+            try:
+                Strings.of([value])
+            except (AttributeError, UnicodeEncodeError):
+                faults.append(Fault(row + 1, "id", query_at(row), _bytes(repr(value))[:80], 0))
+        return Strings.of([])
+
+
+def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Floats:
+    if set(map(type, values)) <= {int, float}:  # the usual case, in one step
+        try:
+            grades = np.array(values, np.float64)
+        except OverflowError:
+            grades = np.array([np.nan])
+        if np.isfinite(grades).all():
+            return grades
+    grades = np.zeros(len(values))
+    for row, value in enumerate(values):
+        try:
+            if isinstance(value, str | bytes) or not np.isfinite(float(value)):
+                raise TypeError
+            grades[row] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            faults.append(Fault(row + 1, "grade", query_at(row), _bytes(repr(value))[:80], 0))
+    return grades

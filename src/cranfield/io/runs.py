@@ -1,0 +1,107 @@
+"""Runs joined to the judged ids, or loaded into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield import core
+from cranfield.data import Integers, Run, Strings, Table
+from cranfield.errors import InputError
+from cranfield.io.duplicates import first_rows
+from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
+from cranfield.io.objects import document_at
+
+
+def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> dict[str, Any]:
+    """Positions of the judged documents of an index, and of the top documents, in a run, as `core` describes them."""
+    core.admit()
+    source = run.source
+    if isinstance(source, Table):
+        query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
+        result = core.join_table(query, document, source.score, source.rank, index, keys, by_id, top)
+        location = Location(run.source_name, "run", "row" if source.numbered else "entry", source.score_column)
+        return raise_faults(result, location, lambda row: source.document[row - 1])
+    if isinstance(source, Mapping):
+        result = core.join_dict(source, index, keys, by_id, top)
+        return raise_faults(result, Location(run.source_name, "run", "entry"), lambda entry: document_at(source, entry))
+    result = raise_faults(core.join_text(source, index, keys, by_id, top), Location(run.source_name, "run"))
+    if result["lines"] == 0:
+        raise no_rows_error(run.source_name)
+    return result
+
+
+def raise_faults(
+    result: dict[str, Any], location: Location, document_at: Callable[[int], str] = lambda line: ""
+) -> dict[str, Any]:
+    """The result of a scan or a join, or an error with its faults."""
+    if result["faults_total"]:
+        raise input_error(result["faults"], result["faults_total"], location, document_at)
+    return result
+
+
+def no_rows_error(source_name: str) -> InputError:
+    """The error for a text file without data."""
+    return InputError([f"{source_name}: the file has only blank lines and comments"])
+
+
+def load(run: Run) -> Table:
+    """All rows of a run in memory, checked as a join checks them."""
+    source = run.source
+    if isinstance(source, Table):
+        _check_rows(source, np.arange(1, len(source.score) + 1), Location(run.source_name, "run", "row"))
+        return source
+    if isinstance(source, Mapping):
+        join(run, empty_index(), ["score"], by_id=False)
+        return Table(
+            Strings.of(query for query, ranking in source.items() for _ in ranking),
+            Strings.of(document for ranking in source.values() for document in ranking),
+            np.array([float(score) for ranking in source.values() for score in ranking.values()], np.float64),
+        )
+    location = Location(run.source_name, "run")
+    result = raise_faults(core.scan_run(source), location)
+    if len(result["line"]) == 0:
+        raise no_rows_error(run.source_name)
+    table = Table(
+        Strings(*result["query"]).take(result["query_of"]),
+        Strings(*result["document"]),
+        result["score"],
+        None if np.isnan(result["rank"]).any() else result["rank"],
+    )
+    _check_rows(table, result["line"], location, result["query_of"])
+    return table
+
+
+def _check_rows(table: Table, line: Integers, location: Location, query_of: Integers | None = None) -> None:
+    """Raise if a score is NaN, or a document appears twice for a query."""
+    if query_of is None:
+        query_of = first_rows(np.zeros(len(table.score), np.int64), table.query)
+    first = first_rows(query_of, table.document)
+    nan = np.isnan(table.score)
+    faulty = np.flatnonzero(nan | (first != np.arange(len(first))))
+    faults: list[Fault] = []
+    for row in faulty[:MAX_FAULTS].tolist():
+        query, document = (column[row].encode("utf-8", "surrogateescape") for column in (table.query, table.document))
+        if nan[row]:
+            faults.append(Fault(int(line[row]), "nan", query, b"nan", 0))
+        else:
+            faults.append(Fault(int(line[row]), "duplicate", query, document, int(line[first[row]])))
+    if faults:
+        raise input_error(faults, len(faulty), location)
+
+
+def empty_index() -> Any:
+    """An index without judgments, to read a run alone."""
+    empty = (np.zeros(1, np.int64), np.empty(0, np.uint8))
+    return core.Index(empty, np.zeros(1, np.int64), empty)
+
+
+def check(run: Run) -> InputError | None:
+    """All faults of a run, or None."""
+    try:
+        join(run, empty_index(), ["score"], by_id=False)
+    except InputError as error:
+        return error
+    return None

@@ -1,0 +1,298 @@
+"""Paths, standard input and file objects as streams that can be opened any number of times, decompressed."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cranfield.data import Opener
+from cranfield.errors import InputError
+from cranfield.io import compression
+from cranfield.io.detect import BOM, file_extensions
+
+HEAD = 4096
+SPOOL_IN_MEMORY = 1 << 20
+MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A source of bytes and its first bytes; each call of ``opener`` starts from the beginning."""
+
+    source_name: str  # what error messages call it
+    name: str  # what results call it
+    head: bytes
+    opener: Opener
+    path: str = ""  # of an uncompressed regular file; "" for everything else
+
+    def read(self) -> bytes:
+        """All bytes, for formats that cannot be read piece by piece."""
+        source = self.opener()
+        if isinstance(source, int):
+            with open(source, "rb") as file:
+                return file.read()
+        with source:
+            return bytes(source.read())
+
+    def read_text(self) -> str:
+        """All of it as text, without a byte order mark; bytes that are not UTF-8 become surrogates."""
+        return self.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
+
+    @property
+    def first_line(self) -> bytes:
+        """The first line, as far as it is in the first bytes."""
+        return self.head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")
+
+
+class _Store(Protocol):
+    def read_at(self, position: int, view: memoryview) -> int: ...
+
+
+class _SeekableStore:
+    """A file object of the caller, read from its current position and never closed."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._origin = file.tell()
+
+    def read_at(self, position: int, view: memoryview) -> int:
+        self._file.seek(self._origin + position)
+        return _read_into(self._file, view)
+
+
+class _SpooledStore:
+    """A pipe or another stream that can be read once, copied while it is read so that it can be read again."""
+
+    def __init__(self, file: Any, *, owned: bool) -> None:
+        import tempfile
+
+        self._file = file
+        self._owned = owned
+        self._copy = tempfile.SpooledTemporaryFile(SPOOL_IN_MEMORY)  # noqa: SIM115 - closed by __del__
+        self._length = 0
+
+    def read_at(self, position: int, view: memoryview) -> int:
+        if position < self._length:
+            self._copy.seek(position)
+            data = self._copy.read(len(view))
+            view[: len(data)] = data
+            return len(data)
+        count = _read_into(self._file, view)
+        self._copy.seek(self._length)
+        self._copy.write(view[:count])
+        self._length += count
+        return count
+
+    def __del__(self) -> None:
+        self._copy.close()
+        if self._owned:
+            self._file.close()
+
+
+class _StoreReader(io.RawIOBase):
+    """One pass through a store, from its beginning."""
+
+    def __init__(self, store: _Store) -> None:
+        super().__init__()
+        self._store = store
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        count = self._store.read_at(self._position, memoryview(buffer).cast("B"))
+        self._position += count
+        return count
+
+
+def _read_into(file: Any, view: memoryview) -> int:
+    """Read up to the length of the view; some file objects have no ``readinto``."""
+    if hasattr(file, "readinto"):
+        return file.readinto(view) or 0
+    data = file.read(len(view))
+    view[: len(data)] = data
+    return len(data)
+
+
+def is_stream(source: object) -> bool:
+    """Whether the source is a path or an object with ``read``."""
+    return isinstance(source, str | os.PathLike) or hasattr(source, "read")
+
+
+def open_stream(source: Any, default_name: str) -> Stream:
+    """Open a path, "-" or a file object; ``default_name`` names a file object that has no name."""
+    if isinstance(source, str) and source == "-":
+        return _open_object(sys.stdin, "<stdin>", "stdin")
+    if isinstance(source, str | os.PathLike):
+        return _open_path(os.fsdecode(source))
+    source_name = getattr(source, "name", None)
+    if isinstance(source_name, str) and not source_name.startswith("<"):
+        return _open_object(source, source_name, short_name(source_name))
+    return _open_object(source, f"<{default_name}>", default_name)
+
+
+def short_name(path: str) -> str:
+    """A file name without its folder and without extensions for formats and compression.
+
+    >>> short_name("runs/bm25.v2.run.gz")
+    'bm25.v2'
+    """
+    name = os.path.basename(path)
+    while True:
+        stem, extension = os.path.splitext(name)
+        if not stem or extension.lower() not in file_extensions():
+            return name
+        name = stem
+
+
+def _open_path(path: str) -> Stream:
+    def open_file() -> int:
+        try:
+            return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except FileNotFoundError as error:
+            raise InputError([f"{path}: there is no such file"]) from error
+        except PermissionError as error:
+            raise InputError([f"{path}: no permission to read this file"]) from error
+        except OSError as error:
+            raise InputError([f"{path}: {(error.strerror or 'cannot be opened').lower()}"]) from error
+        except ValueError as error:  # a NUL in the path
+            raise InputError([f"{path!r}: this is not a valid file name"]) from error
+
+    descriptor = open_file()
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(mode):
+        os.close(descriptor)
+        raise InputError([f"{path}: this is a directory, not a file"])
+    if not stat.S_ISREG(mode):
+        store = _SpooledStore(open(descriptor, "rb", buffering=0), owned=True)  # noqa: SIM115 - closed by the store
+        return _decompressed(path, short_name(path), _store_opener(store))
+    head = os.read(descriptor, HEAD)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    method = compression.detect_compression(head)
+    if not method:
+        return _not_empty(Stream(path, short_name(path), head, _KeptOpen(descriptor, open_file), path))
+
+    def decompress(descriptor: int) -> Any:
+        # The buffer is for libraries that read a few bytes at a time.
+        raw = io.BufferedReader(open(descriptor, "rb", buffering=0))  # noqa: SIM115 - closed with the stream
+        return compression.Decompressed(raw, method, path)
+
+    stream = decompress(descriptor)
+    head = _read_head(stream)
+    opener = _KeptOpen(_Continued(head, stream), lambda: decompress(open_file()))
+    return _not_empty(Stream(path, short_name(path), head, opener))
+
+
+class _KeptOpen:
+    """An opener whose first call returns the file that format detection opened, so that a file is opened once."""
+
+    count = 0  # of all instances together: a process may not have many files open
+
+    def __init__(self, first: Any, reopen: Opener) -> None:
+        self._first, self._reopen = None, reopen
+        if _KeptOpen.count < MAX_OPEN_FILES:
+            self._first = first
+            _KeptOpen.count += 1
+        else:
+            _close(first)
+
+    def __call__(self) -> Any:
+        first = self._release()
+        return self._reopen() if first is None else first
+
+    def _release(self) -> Any:
+        first, self._first = self._first, None
+        if first is not None:
+            _KeptOpen.count -= 1
+        return first
+
+    def __del__(self) -> None:
+        if (first := self._release()) is not None:
+            _close(first)
+
+
+def _close(stream: Any) -> None:
+    if isinstance(stream, int):
+        os.close(stream)
+    else:
+        stream.close()
+
+
+class _Continued(io.RawIOBase):
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        super().__init__()
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not self._head:
+            return self._rest.readinto(buffer) or 0
+        view = memoryview(buffer).cast("B")
+        count = min(len(view), len(self._head))
+        view[:count], self._head = self._head[:count], self._head[count:]
+        return count
+
+    def consumed(self) -> int:
+        """How many compressed bytes have been read."""
+        return int(self._rest.consumed())
+
+    def close(self) -> None:
+        self._rest.close()
+        super().close()
+
+
+def _open_object(file: Any, source_name: str, name: str) -> Stream:
+    if isinstance(file, io.StringIO):
+        file = io.BytesIO(file.read().encode("utf-8", "surrogateescape"))
+    file = getattr(file, "buffer", file)
+    try:
+        seekable = bool(file.seekable())
+    except AttributeError:
+        seekable = False
+    store = _SeekableStore(file) if seekable else _SpooledStore(file, owned=False)
+    return _decompressed(source_name, name, _store_opener(store))
+
+
+def _store_opener(store: _Store) -> Opener:
+    return lambda: _StoreReader(store)
+
+
+def _decompressed(source_name: str, name: str, opener: Opener) -> Stream:
+    """The stream with its first bytes, after decompression if it is compressed."""
+    method = compression.detect_compression(_head(opener))
+    if not method:
+        return _not_empty(Stream(source_name, name, _head(opener), opener))
+
+    def decompress() -> Any:
+        # The buffer is for libraries that read a few bytes at a time.
+        return compression.Decompressed(io.BufferedReader(opener()), method, source_name)
+
+    return _not_empty(Stream(source_name, name, _head(decompress), decompress))
+
+
+def _head(opener: Opener) -> bytes:
+    with opener() as stream:
+        return _read_head(stream)
+
+
+def _read_head(stream: Any) -> bytes:
+    """The first bytes; a pipe may give them in pieces."""
+    head = b""
+    while len(head) < HEAD and (piece := stream.read(HEAD - len(head))):
+        head += piece
+    return head
+
+
+def _not_empty(stream: Stream) -> Stream:
+    if not stream.head:
+        raise InputError([f"{stream.source_name}: the file is empty"])
+    return stream

@@ -1,0 +1,348 @@
+"""Runs and judgments from tables: which column has which role, and ids without copying.
+
+A frame here is anything with ``names`` and ``column(name)``; a column is an Arrow array, a pandas or
+polars series, or a list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.data import Floats, Judgments, Strings, Table
+from cranfield.errors import InputError, UsageError, available, optional
+from cranfield.io.detect import Columns
+from cranfield.io.duplicates import codes_of
+from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error, quotable
+from cranfield.io.judgments import Rows, group_judgments
+
+# Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
+# the query in ``query`` and internal numbers in ``docid``.
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "query": ("query_id", "qid", "q_id", "topic_id", "topic", "query"),
+    "document": ("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "doc", "document"),
+    "score": ("score", "sim"),
+    "rank": ("rank",),
+    "grade": ("relevance", "rel", "grade", "label", "relevance_score", "score"),
+    "iteration": ("subtopic_id", "subtopic", "iteration"),
+    # For engines: tables with several runs, and the order of rows.
+    "run": ("run", "run_id", "run_name", "system"),
+    "row": ("row", "line", "position"),
+}
+
+NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
+_NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
+
+
+class Frame(Protocol):
+    """Columns by name."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    def column(self, name: str) -> Any: ...
+
+
+class ListFrame:
+    """Columns that are lists."""
+
+    def __init__(self, columns: Mapping[str, list[Any]]) -> None:
+        self.names = list(columns)
+        self.column = columns.__getitem__
+
+
+class TextFrame(ListFrame):
+    """Columns of text, numbers included, as in CSV."""
+
+
+class ArrowFrame:
+    """Columns that are Arrow arrays."""
+
+    def __init__(self, table: Any) -> None:
+        self.names = list(table.schema.names)
+        self.column = table.column
+
+
+class _SeriesFrame:
+    def __init__(self, frame: Any) -> None:
+        by_name = {str(label): label for label in frame.columns}
+        self.names = list(by_name)
+        self.column = lambda name: frame[by_name[name]]
+
+
+class _Faults:
+    """At most one fault for each row."""
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.by_row: dict[int, tuple[str, str]] = {}
+
+    def add(self, row: int, kind: str, text: str) -> None:
+        self.by_row.setdefault(row, (kind, text))
+
+    def raise_if_any(self, query: Strings, document: Strings) -> None:
+        """Raise all faults, each with the query and document of its row."""
+        if not self.by_row:
+            return
+        faults: list[Fault] = []
+        for row in sorted(self.by_row)[:MAX_FAULTS]:
+            kind, text = self.by_row[row]
+            name = query[row - 1].encode("utf-8", "surrogateescape")
+            faults.append(Fault(row, kind, name, text.encode("utf-8", "backslashreplace")[:80], 0))
+        raise input_error(faults, len(self.by_row), self.location, lambda row: document[row - 1])
+
+
+def is_frame(source: object) -> bool:
+    """Whether the object is a table with columns."""
+    return _is_lazy(source) or any(
+        hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns")
+    )
+
+
+def _is_lazy(source: Any) -> bool:
+    # By name: polars may compute, and warn, when a lazy frame is asked for an attribute.
+    return type(source).__name__ == "LazyFrame"
+
+
+def frame_of(source: Any) -> Frame:
+    """A table of another library as a frame."""
+    if _is_lazy(source):
+        source = source.collect()
+    pandas = hasattr(source, "iloc")
+    pyarrow = None if pandas else available("pyarrow")
+    if pyarrow is not None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
+        return ArrowFrame(pyarrow.table(source))
+    if hasattr(source, "columns") and hasattr(source, "__getitem__"):
+        return _SeriesFrame(source)
+    optional("pyarrow", "reading this table", "arrow")
+    raise UsageError(f"cannot read a table from {type(source).__name__}")
+
+
+def normalise_name(name: str) -> str:
+    """A column name in the spelling of `COLUMN_NAMES`.
+
+    >>> normalise_name(" Query-ID")
+    'query_id'
+    """
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns, source_name: str) -> dict[str, str]:
+    """The column for each role: from ``columns``, else by its name. Ranks and iterations may be missing."""
+    columns = columns or {}
+    for role in columns:
+        if role not in roles:
+            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(roles)}")
+    normalised = {normalise_name(name): name for name in reversed(names)}
+    chosen = {}
+    for role in roles:
+        if role in columns:
+            if columns[role] not in names:
+                raise _missing_column(f"no column `{quotable(columns[role])}`", names, source_name, "")
+            chosen[role] = columns[role]
+        elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
+            chosen[role] = column
+    for role in roles[:3]:
+        if role not in chosen and not (role == "score" and "rank" in chosen):
+            hint = f'name it {COLUMN_NAMES[role][0]}, or in Python pass columns={{"{role}": ...}}'
+            raise _missing_column(f"no column for the {role}", names, source_name, hint)
+    return chosen
+
+
+def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: str) -> InputError:
+    sentence = f"{problem}; the columns are {', '.join(quotable(name) for name in names) or 'none'}"
+    return InputError([f"{source_name}: {sentence}" if source_name else sentence], hint=hint)
+
+
+RUN_COLUMNS = ("query", "document", "score", "rank")
+QRELS_COLUMNS = ("query", "document", "grade", "iteration")
+
+
+def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
+    """A run from a frame. Without a column of scores, the score is the negative rank."""
+    named = choose_columns(frame.names, RUN_COLUMNS, columns, location.source_name)
+    faults = _Faults(location)
+    query, document = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
+    rank = None
+    if "rank" in named:
+        # With scores, a rank that is not a number is a fault only if documents are ordered by rank; the join checks it.
+        rank = _numbers(frame, named["rank"], "rank", None if "score" in named else faults)
+    if "score" in named:
+        score = _numbers(frame, named["score"], "score", faults)
+    elif rank is not None:
+        score = -rank
+    faults.raise_if_any(query, document)
+    return Table(query, document, score, rank, location.unit == "row", location.score_column)
+
+
+def qrels_table(
+    frame: Frame, columns: Columns, name: str, location: Location, *, subtopics: bool | None = None
+) -> Judgments:
+    """Judgments from a frame; ``subtopics`` as in `group_judgments`."""
+    named = choose_columns(frame.names, QRELS_COLUMNS, columns, location.source_name)
+    faults = _Faults(location)
+    query, documents = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
+    iteration = _ids(frame, named["iteration"], faults) if "iteration" in named else None
+    grade = _numbers(frame, named["grade"], "grade", faults)
+    for row in np.flatnonzero(~np.isfinite(grade)).tolist():
+        faults.add(row + 1, "grade", repr(float(grade[row])))
+    faults.raise_if_any(query, documents)
+    queries, query_of = codes_of(query)
+    if iteration is None:
+        iterations, iteration_of = Strings.of(["0"]), np.zeros(len(grade), np.int64)
+    else:
+        iterations, iteration_of = codes_of(iteration)
+    line = np.arange(1, len(grade) + 1, dtype=np.int64)
+    rows = Rows(queries, query_of, iterations, iteration_of, documents, grade, line)
+    return group_judgments(name, rows, location, subtopics=subtopics)
+
+
+def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
+    column = frame.column(name)
+    pyarrow = None if isinstance(column, list) else available("pyarrow")
+    if pyarrow is not None:
+        array = _arrow(column, pyarrow)
+        if array is not None and (target := _id_type(array.type, pyarrow)) is not None:
+            return _arrow_ids(array, target, name, faults)
+    return _ids_from_list(_as_list(column), name, faults)
+
+
+def _as_list(column: Any) -> list[Any]:
+    for method in ("to_pylist", "tolist", "to_list"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
+    texts = []
+    for row, value in enumerate(values, 1):
+        text = ""
+        if isinstance(value, str) and _is_encodable(value):
+            text = value
+        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+            text = str(int(value))
+        else:
+            faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
+        texts.append(text)
+    return Strings.of(texts)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _arrow(column: Any, pyarrow: Any) -> Any:
+    """The column as an Arrow array without dictionary encoding; None if Arrow has no type for it."""
+    if not isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
+        try:
+            column = pyarrow.Array.from_pandas(column)
+        except (pyarrow.ArrowException, UnicodeError, OverflowError):  # mixed types, or text that is not UTF-8
+            return None
+    if pyarrow.types.is_dictionary(column.type):
+        # Arrow cannot decode a dictionary of string views, which polars uses for categories.
+        encoded = single_array(column)
+        values = encoded.dictionary
+        values = values.cast(pyarrow.large_string()) if str(values.type) == "string_view" else values
+        column = values.take(encoded.indices)
+    return column
+
+
+def _id_type(column_type: Any, pyarrow: Any) -> Any:
+    types = pyarrow.types
+    if types.is_integer(column_type) or str(column_type) in ("string", "large_string", "string_view"):
+        return pyarrow.large_string()
+    if str(column_type).startswith(("binary", "large_binary", "fixed_size_binary")):
+        return pyarrow.large_binary()
+    return None
+
+
+def single_array(array: Any) -> Any:
+    """A chunked array as one array, without copying if it has one chunk."""
+    if not hasattr(array, "num_chunks"):
+        return array
+    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+
+
+def _arrow_ids(array: Any, target: Any, name: str, faults: _Faults) -> Strings:
+    array = single_array(array.cast(target))
+    for row in _null_rows(array):
+        faults.add(row, "id", f"null in column `{quotable(name)}`")
+    return strings_of(array)
+
+
+def strings_of(array: Any) -> Strings:
+    """An Arrow array of large strings or large binaries as `Strings`, without copying; null becomes empty text."""
+    array = single_array(array)
+    _, offsets, data = array.buffers()
+    if len(array) == 0 or offsets is None:
+        return Strings(np.zeros(1, np.int64), np.empty(0, np.uint8))
+    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return Strings(bounds, np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8))
+
+
+def arrow_binary(strings: Strings) -> Any:
+    """`Strings` as an Arrow array of large binaries, without copying."""
+    pyarrow = optional("pyarrow", "an Arrow table", "arrow")
+    buffers = [None, pyarrow.py_buffer(strings.offsets), pyarrow.py_buffer(strings.data)]
+    return pyarrow.Array.from_buffers(pyarrow.large_binary(), len(strings), buffers)
+
+
+def _null_rows(array: Any) -> list[int]:
+    if array.null_count == 0:
+        return []
+    return [int(row) + 1 for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))]
+
+
+def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floats:
+    """The column as floats; other values are faults, or NaN if ``faults`` is None."""
+    column = frame.column(name)
+    if isinstance(frame, TextFrame):
+        column = [float(text) if _NUMBER.fullmatch(text) else text for text in column]
+    pyarrow = None if isinstance(column, list) else available("pyarrow")
+    if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
+        return _arrow_numbers(column, kind, faults, pyarrow)
+    array = None if isinstance(column, list) else _numeric(column)
+    return _numbers_from_list(_as_list(column), kind, faults) if array is None else array
+
+
+def _numeric(series: Any) -> Floats | None:
+    values: npt.NDArray[Any] = np.asarray(series.to_numpy())
+    return values.astype(np.float64) if values.dtype.kind in "iufb" and not _has_null(series) else None
+
+
+def _has_null(series: Any) -> bool:
+    # polars converts null to NaN for NumPy; pandas does not distinguish them.
+    return bool(series.null_count()) if hasattr(series, "null_count") else False
+
+
+def _arrow_numbers(column: Any, kind: str, faults: _Faults | None, pyarrow: Any) -> Floats:
+    array = single_array(_arrow(column, pyarrow))
+    types = pyarrow.types
+    if not (types.is_integer(array.type) or types.is_floating(array.type) or types.is_decimal(array.type)):
+        return _numbers_from_list(array.to_pylist(), kind, faults)
+    for row in _null_rows(array):
+        if faults is not None:
+            faults.add(row, kind, "null")
+    numbers = array.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, np.float64)
+
+
+def _numbers_from_list(values: list[Any], kind: str, faults: _Faults | None) -> Floats:
+    numbers = np.full(len(values), np.nan)
+    for row, value in enumerate(values, 1):
+        try:
+            if isinstance(value, str | bytes):  # text is not a number, even if it looks like one
+                raise TypeError
+            numbers[row - 1] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            if faults is not None:
+                faults.add(row, kind, repr(value))
+    return numbers

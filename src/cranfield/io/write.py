@@ -1,0 +1,109 @@
+"""Runs and judgments as files. The extension of the file name decides the format and the compression.
+
+A file appears complete or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from cranfield.data import Judgments, Run, Strings, Table
+from cranfield.errors import InputError
+from cranfield.io.atomic_write import write_pieces
+from cranfield.io.compression import compression_of_name, without_compression
+from cranfield.io.detect import Row, WritableTable, writer
+from cranfield.io.faults import quotable
+from cranfield.io.runs import load
+
+ROWS_PER_PIECE = 10_000
+_BLANK = re.compile(r"[\x00-\x20]+")
+
+
+def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None = None) -> None:
+    """Write a run; in TREC text ``tag`` replaces the name of the run."""
+    table = run if isinstance(run, Table) else load(run)
+    name = tag or (run.name if isinstance(run, Run) else "") or "run"
+    ranks = _ranks(table)
+
+    def rows() -> Iterator[Row]:
+        return zip(table.query, table.document, ranks, table.score.tolist(), strict=True)
+
+    def trec_rows() -> Iterator[Row]:
+        label = _BLANK.sub("_", name)
+        return ((query, "Q0", document, rank, repr(score), label) for query, document, rank, score in rows())
+
+    def nested() -> dict[str, Any]:
+        return _nest((query, document, score) for query, document, _, score in rows())
+
+    columns = {"query_id": table.query, "doc_id": table.document, "rank": np.array(ranks), "score": table.score}
+    _write(WritableTable(os.fspath(path), "run", columns, rows, trec_rows, nested))
+
+
+def write_qrels(judgments: Judgments, path: str | os.PathLike[str]) -> None:
+    """Write judgments: one row per document, or with subtopics one row per document and subtopic."""
+    labels = judgments.labels
+    document_of = np.arange(len(judgments.grade)) if labels is None else labels.document
+    query_of = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))[document_of]
+    grade = judgments.grade if labels is None else labels.grade
+    names = Strings.of(["0"]) if labels is None else labels.names
+    iteration_of = np.zeros(len(grade), np.int64) if labels is None else labels.subtopic
+    columns: dict[str, Any] = {
+        "query_id": judgments.queries.take(query_of),
+        "iteration": names.take(iteration_of),
+        "doc_id": judgments.documents.take(document_of),
+        "relevance": grade,
+    }
+
+    def rows() -> Iterator[Row]:
+        ids = (columns[name] for name in ("query_id", "iteration", "doc_id"))
+        return zip(*ids, map(_shorten, grade.tolist()), strict=True)
+
+    def nested() -> dict[str, Any]:
+        if labels is None:
+            return _nest((query, document, grade) for query, _, document, grade in rows())
+        return _nest((query, document, subtopic, grade) for query, subtopic, document, grade in rows())
+
+    _write(WritableTable(os.fspath(path), "qrels", columns, rows, rows, nested))
+
+
+def _shorten(number: float) -> float | int:
+    return int(number) if number.is_integer() else number
+
+
+def _ranks(table: Table) -> list[float | int]:
+    """The ranks of the table, else positions in input order. This module does not order by score."""
+    if table.rank is not None and np.isfinite(table.rank).all():
+        return [_shorten(rank) for rank in table.rank.tolist()]
+    seen: dict[str, int] = {}
+    ranks: list[float | int] = []
+    for query in table.query:
+        seen[query] = seen.get(query, 0) + 1
+        ranks.append(seen[query])
+    return ranks
+
+
+def _nest(rows: Iterable[Row]) -> dict[str, Any]:
+    """``{a: {b: value}}``, or deeper, from rows of keys that end with a value."""
+    root: dict[str, Any] = {}
+    for *keys, last, value in rows:
+        inner = root
+        for key in keys:
+            inner = inner.setdefault(key, {})
+        inner[last] = value
+    return root
+
+
+def _write(table: WritableTable) -> None:
+    extension = os.path.splitext(without_compression(table.path))[1].lower()
+    write_pieces(table.path, writer(extension)(table), compression_of_name(table.path))
+
+
+def unwritable_id(path: str, text: str, reason: str, alternative: str = ".jsonl or .csv") -> InputError:
+    """The error for an id that a format cannot hold."""
+    message = f"{path}: the id `{quotable(text)}` cannot be written: {reason}"
+    return InputError([message], hint=f"write {alternative} instead")

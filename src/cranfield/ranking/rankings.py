@@ -1,0 +1,340 @@
+"""Where runs rank the judged documents, one row a document; batches for measures are laid out from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield import core
+from cranfield.batch import Batch, Booleans
+from cranfield.data import Bytes, Floats, Integers
+from cranfield.rows import constant, scattered, summed
+from cranfield.subtopics import Subtopics, Worth
+
+if TYPE_CHECKING:
+    from cranfield.corpus.judged import Reading
+
+Position = Literal["by_id", "by_input"]
+COLUMNS = "row", "document", "start", "size", "by_id", "by_input"  # what rankings have for each document
+
+
+class GainMapping(Protocol):
+    """How a measure sees grades; equal mappings are equal keys."""
+
+    def of(self, grade: Floats, top: float) -> Floats:
+        """The gain of each grade, where ``top`` is the highest one of the collection."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The judged documents of a collection, and what they gain, for all runs.
+
+    ``grade``: one for each row of the judgments. ``top``: the highest grade of the whole collection. ``nil``: the rows
+    that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say.
+    """
+
+    grade: Floats
+    top: float
+    nil: Booleans | None = None
+    subtopics: Subtopics | None = None
+    reading: Reading | None = None
+
+    @cached_property
+    def _gains(self) -> dict[GainMapping, Floats]:
+        return {}
+
+    def gain(self, gains: GainMapping) -> Floats:
+        """The gain of each row of the judgments."""
+        if gains not in self._gains:
+            self._gains[gains] = gains.of(self.grade, self.top)
+        return self._gains[gains]
+
+    @cached_property
+    def _sets(self) -> tuple[list[Bytes], dict[GainMapping, int]]:
+        return [], {}
+
+    def gaining_set(self, gains: GainMapping) -> int:
+        """A number for the set of documents that have a gain: the same where the set is the same."""
+        sets, numbers = self._sets
+        if gains not in numbers:
+            gaining = (self.gain(gains) > 0).view(np.uint8)
+            equal = (number for number, other in enumerate(sets) if np.array_equal(gaining, other))
+            numbers[gains] = next(equal, len(sets))
+            if numbers[gains] == len(sets):
+                sets.append(gaining)
+        return numbers[gains]
+
+    def gaining(self, gains: GainMapping) -> Bytes:
+        """1 for each document that has a gain, else 0."""
+        return self._sets[0][self.gaining_set(gains)]
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether no measure needs to know which document is which."""
+        return self.subtopics is None and self.reading is None
+
+
+class PoolGains(NamedTuple):
+    """What all judged documents of each query gain, retrieved or not; see `Batch` for the fields."""
+
+    ideal: Floats
+    R: Floats
+    N: Floats
+    mass: Floats
+    top: float
+    worth: Worth
+    ideal_sums: dict[Any, Floats]
+
+    def take(self, rows: Integers) -> PoolGains:
+        """Those of some queries."""
+        ideal, R, N, mass = (values[rows] for values in self[:4])
+        return self._replace(ideal=ideal, R=R, N=N, mass=mass, ideal_sums={})
+
+
+@dataclass(frozen=True)
+class _Worth:
+    """Gains, once the collection's top grade is known."""
+
+    gains: GainMapping
+    top: float
+
+    def __call__(self, grade: Floats) -> Floats:
+        return self.gains.of(grade, self.top)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """All judged documents of some queries, retrieved or not: what is to be known of these whatever the run.
+
+    ``query``: the rows of the queries in the judgments, -1 for one that nobody judged. ``row``, ``document``: of each
+    judged document its query, counted within the pool, and its row in the judgments. ``nil_grade``: the grade of "no
+    answer" for each query, NaN where nobody asked.
+    """
+
+    judged: Judged
+    query: Integers
+    row: Integers
+    document: Integers
+    nil_grade: Floats
+
+    @classmethod
+    def of(cls, judged: Judged, row: Integers, document: Integers, query: Integers) -> Pool:
+        """A pool without "no answer"."""
+        return cls(judged, query, row, document, np.full(len(query), np.nan))
+
+    @cached_property
+    def _seen(self) -> dict[GainMapping, PoolGains]:
+        return {}
+
+    @cached_property
+    def _judged(self) -> Integers:
+        """How many documents of each query have a grade that is not negative."""
+        return np.bincount(self.row[self.judged.grade[self.document] >= 0], minlength=len(self.query))
+
+    def seen(self, gains: GainMapping) -> PoolGains:
+        """What the documents gain."""
+        if gains not in self._seen:
+            gaining, count = self.judged.gaining(gains), len(self.query)
+            kept, at, shape, _, _ = core.tabulate(self.row, self.document, self.row, gaining, self.judged.grade, count)
+            ideal = -np.sort(-scattered(self.judged.gain(gains)[self.document[kept]], at, shape, 0), axis=1)
+            R = np.bincount(self.row[kept], minlength=count).astype(np.float64)
+            top = float(gains.of(np.array([self.judged.top]), self.judged.top)[0])
+            worth = _Worth(gains, self.judged.top)
+            self._seen[gains] = PoolGains(ideal, R, self._judged - R, summed(ideal), top, worth, {})
+        return self._seen[gains]
+
+
+@dataclass(eq=False)
+class Rankings:
+    """Where some rankings have the judged documents, one row a document, ranking by ranking and best first.
+
+    ``row``: which ranking; ``document``: its row in the judgments. It stands somewhere in positions start+1 ..
+    start+size. ``by_id``, ``by_input``: its position within these, from 0, by descending id and in input order.
+    ``length``: the documents of each ranking, judged or not. ``pool_row``: the query of each ranking in the pool, where
+    there are not as many rankings as queries. ``memo``: what was made of these rankings already: measures that ask for
+    the same view share it.
+    """
+
+    pool: Pool
+    length: Integers
+    row: Integers
+    document: Integers
+    start: Integers
+    size: Integers
+    by_id: Integers
+    by_input: Integers
+    pool_row: Integers | None = field(default=None, kw_only=True)
+    memo: dict[Any, Any] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def judged(self) -> Judged:
+        return self.pool.judged
+
+    @property
+    def query(self) -> Integers:
+        """The row of each ranking's query in the judgments; -1 for none."""
+        return self.pool.query if self.pool_row is None else self.pool.query[self.pool_row]
+
+    @property
+    def nil_grade(self) -> Floats:
+        """How "no answer" is judged for each ranking's query; NaN where nobody asked."""
+        return self.pool.nil_grade if self.pool_row is None else self.pool.nil_grade[self.pool_row]
+
+    @cached_property
+    def tied(self) -> bool:
+        """Whether any judged document shares its score with another."""
+        return bool((self.size > 1).any())
+
+    def count(self, chosen: Booleans) -> Integers:
+        """How many of the chosen documents each ranking has."""
+        return np.bincount(self.row[chosen], minlength=len(self.length))
+
+    @property
+    def nil(self) -> Booleans:
+        """Which rows mean "no answer"."""
+        nil = self.judged.nil
+        return np.zeros(len(self.row), bool) if nil is None else nil[self.document]
+
+    def rankings(self, chosen: Integers) -> Rankings:
+        """Some of the rankings, in ascending order."""
+        number = np.full(len(self.length), -1)
+        number[chosen] = np.arange(len(chosen))
+        kept = np.flatnonzero(number[self.row] >= 0)
+        columns = {name: getattr(self, name)[kept] for name in COLUMNS if name != "row"}
+        rows = chosen if self.pool_row is None else self.pool_row[chosen]
+        return Rankings(self.pool, row=number[self.row[kept]], **columns, length=self.length[chosen], pool_row=rows)
+
+    def batch(self, gains: GainMapping, position: Position | None, *, whole: bool = True) -> Batch:
+        """The rankings as measures read them.
+
+        ``position``: which position fixes the order of tied documents; None leaves them tied. Documents without gain
+        are left out, unless the ``whole`` list is asked for.
+        """
+        key = gains, position, whole
+        batch: Batch | None = self.memo.get(key)
+        if batch is None:
+            batch = self.memo[key] = self._batch(gains, position, whole)
+        return batch
+
+    def _batch(self, gains: GainMapping, position: Position | None, whole: bool) -> Batch:
+        table, pool = self._table(gains, position, whole), self.pool.seen(gains)
+        if self.pool_row is not None:
+            pool = pool.take(self.pool_row)
+        gain = scattered(self.judged.gain(gains)[table.document], table.at, table.shape, 0)
+        return Batch.of(gain=gain, **table.fields, **pool._asdict())
+
+    def _table(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
+        """Where in a batch the documents are: the same for all gains that the same documents have."""
+        key = "table", position, None if whole else self.judged.gaining_set(gains)
+        if key not in self.memo:
+            self.memo[key] = self._tabulated(gains, position, whole)
+        table: _Table = self.memo[key]
+        return table
+
+    def _tabulated(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
+        judged = self.judged
+        row, document, start, size = self._ordered(position)
+        keep = None if whole else judged.gaining(gains)
+        if keep is not None and judged.nil is not None:
+            keep = keep | judged.nil
+        kept, at, shape, starts, grades = core.tabulate(row, document, start, keep, judged.grade, len(self.length))
+        document = document[kept]
+
+        def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+            return scattered(values, at, shape, empty)
+
+        fields = {
+            "grade": grades,
+            "start": starts,
+            "size": constant(1, shape) if size is None else table(size[kept], 1),
+            "nil": constant(False, shape) if judged.nil is None else table(judged.nil[document], 0),
+            "document": constant(-1, shape) if judged.anonymous else table(document, -1),
+            "length": self.length,
+            "query": self.query,
+            "nil_grade": self.nil_grade,
+            "tail": np.zeros(len(self.length)),
+            "subtopics": judged.subtopics,
+            "reading": judged.reading,
+        }
+        return _Table(document, at, shape, fields)
+
+    def _ordered(self, position: Position | None) -> tuple[Integers, Integers, Integers, Integers | None]:
+        """Rankings, documents, starts and sizes with ties in the order of a position, or left open; no sizes if 1."""
+        if not self.tied:
+            return self.row, self.document, self.start, None
+        if position not in self.memo:
+            start, size = self.start, self.size if position is None else None
+            if position is None:
+                order = self._by_grade()
+            else:
+                start = start + getattr(self, position)
+                order = np.argsort(self.row * (int(start.max()) + 1) + start, kind="stable")
+            some = None if size is None else size[order]
+            self.memo[position] = self.row[order], self.document[order], start[order], some
+        ordered: tuple[Integers, Integers, Integers, Integers | None] = self.memo[position]
+        return ordered
+
+    def _by_grade(self) -> Integers:
+        """Tied documents by grade, then by id where it is known: in what order rows came does not move a last bit."""
+        order = np.arange(len(self.row))
+        same = (self.row[1:] == self.row[:-1]) & (self.start[1:] == self.start[:-1])
+        if same.any():
+            tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+            keys = self.by_id, self.nil, -self.judged.grade[self.document], self.start, self.row
+            order[tied] = tied[np.lexsort([key[tied] for key in keys])]
+        return order
+
+    def mixed_ties(self) -> Booleans:
+        """The relevant documents that share a tie with a document of another grade, or with an unjudged one."""
+        tied, grade, nil = self.size > 1, self.judged.grade[self.document], self.nil
+        relevant = tied & (grade > 0)
+        if not (relevant | (tied & nil)).any():
+            return np.zeros(len(tied), bool)
+        new = np.append(True, (self.row[1:] != self.row[:-1]) | (self.start[1:] != self.start[:-1]))
+        first, group = np.flatnonzero(new), np.cumsum(new) - 1
+        low, high = np.minimum.reduceat(grade, first), np.maximum.reduceat(grade, first)
+        mixed = ((low != high) | (np.bincount(group) < self.size[first]))[group]
+        # Where a list ends is a matter of where NIL stands, whatever the grades beside it.
+        return (relevant & mixed) | (tied & nil)
+
+
+class _Table(NamedTuple):
+    """Documents in the cells of a table, and all fields of a batch but gains."""
+
+    document: Integers
+    at: Integers
+    shape: tuple[int, int]
+    fields: dict[str, Any]
+
+
+def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Rankings:
+    """One query from grades, best first: None is unjudged, a tuple a tie; ``missed`` was judged, not retrieved."""
+    rows: list[tuple[float, int, int, int]] = []
+    start = 0
+    for group in (tuple(group) if isinstance(group, (tuple, list)) else (group,) for group in ranking):
+        rows += [(grade, start, len(group), i) for i, grade in enumerate(group) if grade is not None]
+        start += len(group)
+    table = np.array(rows, float).reshape(-1, 4)
+    grade = np.concatenate([table[:, 0], np.array(missed, float)])
+    at, size, place = table[:, 1:].T.astype(np.int64)
+    judged = Judged(grade, float(max(grade.max(initial=0), 0)))
+    every, first = np.arange(len(grade)), np.zeros(1, np.int64)
+    pool = Pool.of(judged, np.zeros_like(every), every, first - 1)
+    return Rankings(pool, first + start, np.zeros_like(at), every[: len(at)], at, size, place, place)
+
+
+def from_tables(
+    grade: Floats, start: Integers, size: Integers, position: Integers, length: Integers, top: float, **more: Any
+) -> Rankings:
+    """Rankings from tables with a row for each of them; NaN is no document. All that is judged is retrieved."""
+    row, column = np.nonzero(~np.isnan(grade))
+    document = np.arange(len(row))
+    judged = Judged(grade[row, column], top, **more)
+    pool = Pool.of(judged, row, document, np.arange(len(length)))
+    first, many, at = (x[row, column] for x in (start, size, position))
+    return Rankings(pool, length, row, document, first, many, at, at)

@@ -1,0 +1,320 @@
+"""Every help page, every kind of note, errors of many kinds, and the sentences of each report, as one text.
+
+``python -m tests.messages`` writes it to ``messages.txt``: to improve a sentence is to change it where it is made, and to
+read the difference of that file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from click.testing import CliRunner, Result
+
+import cranfield as cf
+from cranfield import example
+from cranfield.cli.main import Verbs, cli
+from cranfield.cli.study import Studies
+from cranfield.errors import CranfieldError
+from cranfield.evaluation.notes import SENTENCES, Note, QueryNames, sentences
+
+SNAPSHOT = Path(__file__).with_name("messages.txt")
+
+# Small files with one thing wrong each, or nothing.
+INPUTS = {
+    "qrels.txt": "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\n",
+    "good.run": "q1 Q0 d1 1 2.5 good\nq2 Q0 d1 1 2.5 good\n",
+    "better.run": "q1 Q0 d1 1 2.5 better\nq2 Q0 d1 1 2.5 better\n",
+    "subtopics.txt": "q1 1 d1 1\nq1 2 d2 1\nq2 1 d1 1\nq2 2 d2 1\n",
+    "five.run": "q1 Q0 d1 1 2.5\nq1 Q0 d2 2 2.0\n",
+    "score.run": "q1 Q0 d1 1 high tag\n",
+    "nan.run": "q1 Q0 d1 1 nan tag\n",
+    "twice.run": "q1 Q0 d1 1 2 tag\nq1 Q0 d1 2 1 tag\n",
+    "other.run": "q7 Q0 d1 1 2.5 other\n",
+    "empty.run": "",
+    "grade.txt": "q1 0 d1 yes\n",
+    "conflict.txt": "q1 0 d1 1\nq1 0 d1 2\n",
+    "odd.txt": "q1 0 d1 1\nq2 0 d1 0\nq3 0 d9 -1\nq1 0 d1 1\n",
+    "tied.run": "q1 Q0 d1 1 1 t\nq1 Q0 d2 2 1 t\nq5 Q0 d1 1 1 t\n",
+    "one.run": "q1 Q0 d1 1 2.5 one\n",
+    "broken.json": '{"q1": {"d1": 1}',
+    "measures.py": "raise ValueError('no')\n",
+    "zscores.txt": "q1 map 0.5\n",
+    "texts.jsonl": '{"id": "d1", "text": "lamp oil"}\n{"id": "d2", "text": "sea gull"}\n',
+    "weights.txt": "q1 1 high\n",
+}
+
+ERRORS = (
+    # The command itself.
+    "evl",
+    "--fast",
+    "eval",
+    "eval qrels.txt",
+    "eval qrels.txt good.run --fast",
+    # Measures.
+    "eval qrels.txt good.run -m nDGC@10",
+    "eval qrels.txt good.run -m xyzzy",
+    "eval qrels.txt good.run -m ''",
+    "eval qrels.txt good.run -m P",
+    "eval qrels.txt good.run -m IPrec",
+    "eval qrels.txt good.run -m AP@x",
+    "eval qrels.txt good.run -m AP@0",
+    "eval qrels.txt good.run -m AP@1.5",
+    "eval qrels.txt good.run -m bpref@10",
+    "eval qrels.txt good.run -m RBP(p=2)",
+    "eval qrels.txt good.run -m RBP(0.8)",
+    "eval qrels.txt good.run -m RBP(persistence=0.8)",
+    "eval qrels.txt good.run -m RBP(q=0.8)",
+    "eval qrels.txt good.run -m nDCG(gain='cubic')",
+    "eval qrels.txt good.run -m nDCG(gain={1:-1})",
+    "eval qrels.txt good.run -m nDCG(gain={1:1e200})",
+    "eval qrels.txt good.run -m 'AP(graded=1)'",
+    "eval qrels.txt good.run -m 'INST(T=high)'",
+    "eval qrels.txt good.run -m AP[ties=luck]",
+    "eval qrels.txt good.run -m AP[depth=0]",
+    "eval qrels.txt good.run -m AP[condense]",
+    "eval qrels.txt good.run -m AP[upside]",
+    "eval qrels.txt good.run -m AP[depth=5,depth=6]",
+    "eval qrels.txt good.run -m bpref[terminal]",
+    "eval qrels.txt good.run -m alpha_nDCG@5",
+    "eval qrels.txt good.run -m DELTARB",
+    # Options of eval.
+    "eval qrels.txt good.run --depth 0",
+    "eval qrels.txt good.run --ties luck",
+    "eval qrels.txt good.run --format json --interval t",
+    "eval qrels.txt good.run --engine spark -q",
+    "eval qrels.txt good.run --engine spark --interval t",
+    "eval qrels.txt good.run --master local",
+    "eval qrels.txt good.run --scores folder",
+    "eval qrels.txt good.run --nil NIL --corpus texts.jsonl -m DELTARB",
+    "eval qrels.txt good.run --intents weights.txt -m ERR_IA@20",
+    "eval qrels.txt good.run --corpus none.parquet -m DELTARB",
+    "eval qrels.txt good.run --seed -1",
+    "eval qrels.txt good.run -o none/scores.txt",
+    # Files.
+    "eval qrels.txt none.run",
+    "eval none.txt good.run",
+    "eval qrels.txt .",
+    "eval qrels.txt empty.run",
+    "eval qrels.txt five.run",
+    "eval qrels.txt score.run",
+    "eval qrels.txt nan.run",
+    "eval qrels.txt twice.run",
+    "eval qrels.txt other.run",
+    "eval qrels.txt broken.json",
+    "eval grade.txt good.run",
+    "eval conflict.txt good.run",
+    "eval good.run qrels.txt",
+    "eval odd.txt one.run -m AP --undefined error",
+    # Other verbs.
+    "compare qrels.txt good.run",
+    "compare qrels.txt good.run better.run --baseline none",
+    "compare qrels.txt good.run better.run -m GMAP",
+    "compare qrels.txt good.run one.run --queries run",
+    "compare qrels.txt good.run better.run --test tukey --family all",
+    "compare qrels.txt good.run better.run --by 0.1",
+    "compare qrels.txt good.run better.run --fail-if-worse AP --by nan",
+    "compare qrels.txt good.run better.run --alpha 2",
+    "queries qrels.txt good.run --query q1",
+    "queries qrels.txt good.run better.run --query q9",
+    "queries qrels.txt good.run better.run --query q1 --figures folder",
+    "queries qrels.txt good.run --order difference",
+    "audit qrels.txt good.run --figure audit.pdf",
+    "audit qrels.txt good.run --format csv",
+    "report qrels.txt good.run --page 0",
+    "show nDGC",
+    "cite xyzzy",
+    "measures --family xyzzy",
+    "convert - x.run",
+    "convert empty.run x.run",
+    "properties",
+    "properties AP --table2",
+    "properties AP --grades 0,high",
+    "properties AP --documents 30",
+    "properties --file measures.py",
+    "explain qrels.txt good.run --corpus texts.jsonl -m AP --query q1",
+    "explain qrels.txt good.run --corpus texts.jsonl",
+    "explain qrels.txt good.run --corpus texts.jsonl --query q9",
+    "explain qrels.txt one.run --corpus texts.jsonl --query q2",
+    "explain qrels.txt good.run --corpus texts.jsonl --query q1 --ties expected",
+    "corpus none.jsonl",
+    "corpus texts.jsonl --stemmer klingon",
+    "study truncatoin qrels.txt good.run",
+    "study power qrels.txt good.run better.run --seed -1",
+    "completion csh",
+    # trec_eval.
+    "trec_eval qrels.txt",
+    "trec_eval -m xyzzy qrels.txt good.run",
+    "trec_eval -m dcg qrels.txt good.run",
+    "trec_eval -m prefs_simp qrels.txt good.run",
+    "trec_eval -m P. qrels.txt good.run",
+    "trec_eval -m P.x qrels.txt good.run",
+    "trec_eval -m P.0 qrels.txt good.run",
+    "trec_eval -m P.5,5 qrels.txt good.run",
+    "trec_eval -m ndcg.high qrels.txt good.run",
+    "trec_eval -m utility.1 qrels.txt good.run",
+    "trec_eval -m set_F.-1 qrels.txt good.run",
+    "trec_eval -l 0 qrels.txt good.run",
+    "trec_eval -M 0 qrels.txt good.run",
+    "trec_eval -R prefs qrels.txt good.run",
+    "trec_eval -T xml qrels.txt good.run",
+    "trec_eval -Z zscores.txt qrels.txt good.run",
+    "trec_eval --compat 10 qrels.txt one.run",
+    "trec_eval qrels.txt other.run",
+    "trec_eval -x qrels.txt good.run",
+)
+
+QRELS, RUN = {"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
+    "cf.evaluate(qrels, run, 3)": lambda: cf.evaluate(QRELS, RUN, 3),  # type: ignore[arg-type]
+    "cf.evaluate(qrels, run, 'AP', ties='luck')": lambda: cf.evaluate(QRELS, RUN, "AP", ties="luck"),  # type: ignore[arg-type]
+    "cf.evaluate(qrels, run, 'AP', tie='best')": lambda: cf.evaluate(QRELS, RUN, "AP", tie="best"),  # type: ignore[call-arg]
+    "cf.evaluate(qrels, run, 'AP', depth=0)": lambda: cf.evaluate(QRELS, RUN, "AP", depth=0),
+    "cf.compare(qrels, run, 'AP')": lambda: cf.compare(QRELS, RUN, "AP"),
+    "cf.compare(qrels, [run, run])": lambda: cf.compare(QRELS, [RUN, RUN]),
+    "cf.compare(scores, 'AP')": lambda: cf.compare(cf.evaluate(QRELS, [RUN, RUN], "AP"), "AP"),
+    "cf.compare(qrels, [run, run], 'AP', alpha=5)": lambda: cf.compare(QRELS, [RUN, RUN], "AP", alpha=5),
+    "cf.compare(qrels, [run, run], 'AP', samples=0)": lambda: cf.compare(QRELS, [RUN, RUN], "AP", samples=0),
+    "cf.compare(qrels, [run, run], 'AP', test='z')": lambda: cf.compare(QRELS, [RUN, RUN], "AP", test="z"),  # type: ignore[arg-type]
+    "cf.audit(qrels, run, interval='normal')": lambda: cf.audit(QRELS, RUN, interval="normal"),  # type: ignore[arg-type]
+}
+
+FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
+NOTES = (
+    *(Note("queries_counted", values={"counted": counted, "queries": 8}) for counted in ("judged", "both", "run")),
+    *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
+    *(Note("subtopic_grades", None, measure, {"judgments": "qrels"}) for measure in ("AP", "nDCG@10")),
+    Note("corpus_unused"),
+    Note("unweighted_queries", values={"name": "weights", "queries": MANY}),
+    Note("unjudged_weights", values={"name": "weights", "queries": FEW}),
+    Note("unweighted_subtopics", values={"name": "weights", "subtopics": ["q1/3", "q2/1"]}),
+    Note("unanswered_queries", "bm25", values={"queries": FEW, "counted": "judged"}),
+    Note("unanswered_queries", "dense", values={"queries": MANY, "counted": "both"}),
+    Note("unjudged_queries", "bm25", values={"queries": FEW}),
+    Note("unjudged_documents", "bm25", values={"depth": 10, "share": 0.3}),
+    Note("unjudged_documents", "bm25", values={"depth": None, "share": 0.999}),
+    Note("tie_range", "bm25", "AP", {"score": 0.5, "low": 0.4, "high": 0.6}),
+    Note("tie_range", "bm25", "RR", {"score": 0.5, "low": 0.3, "high": 0.7}),
+    Note("tie_small", "bm25", "P@10"),
+    Note("tie_unknown", "bm25", "ERR_IA@20"),
+    Note("sampled_orders", "bm25", "DELTARB", {"queries": 3, "error": 0.00012}),
+    Note("sampled_orders", "dense", "DELTARB", {"queries": 1, "error": 0.00012}),
+    Note("not_bounds", None, "nDCG@10"),
+    Note("relevant_not_in_corpus", values={"judgments": "qrels", "absent": 0, "relevant": 56}),
+    Note("relevant_not_in_corpus", values={"judgments": "qrels.2", "absent": 3, "relevant": 56}),
+    Note("subtopics_without_model", values={"judgments": "qrels", "without": 2, "subtopics": 20}),
+    Note("read_not_in_corpus", "bm25", "DELTARB", {"absent": 0, "read": 160}),
+    Note("read_not_in_corpus", "dense", "DELTARB", {"absent": 4, "read": 160}),
+    Note("read_not_in_corpus", "dense", "ABSRB", {"absent": 5, "read": 160}),
+)
+
+# What each verb prints for the bundled example.
+OUTPUTS = (
+    "eval qrels.txt *.run -m 'AP nDCG@10 RBP' --residual --interval t",
+    "eval qrels.txt quiet.run -m P@5 --ties expected --queries run",
+    "eval qrels.diversity.txt bm25.run -m 'AP DELTARB@5' --corpus documents.jsonl",
+    "eval qrels.diversity.txt bm25.run",
+    "compare qrels.txt bm25.run dense.run llm.run -m AP --baseline bm25.run --test t",
+    "compare qrels.txt *.run -m nDCG@10 --test randomised-tukey --samples 999 --no-audit",
+    "compare qrels.txt llm.run bm25.run --fail-if-worse nDCG@10 --test t --by 0.05",
+    "queries qrels.txt bm25.run dense.run",
+    "queries qrels.txt *.run --most 3",
+    "queries qrels.txt bm25.run dense.run --query q3 --page 5",
+    "audit qrels.txt *.run -m 'AP nDCG@10'",
+    "audit qrels.txt bm25.run -m RR",
+    "check qrels.txt *.run",
+    "corpus documents.jsonl --qrels qrels.txt",
+    "explain qrels.diversity.txt bm25.run --corpus documents.jsonl --query q1 -m DELTARB@3 --words 2",
+    "show nDCG",
+    "show 'RBP(p=0.8)'",
+    "show DELTARB",
+    "measures --family preference",
+    "demo",
+)
+FAULTY_OUTPUTS = ("check conflict.txt five.run nan.run good.run", "check odd.txt tied.run")
+
+
+def verbs() -> list[str]:
+    """The words after ``cranfield`` of every command that has a help page."""
+    return ["", *Verbs.NAMES, *(f"study {name}" for name in Studies.NAMES)]
+
+
+def call(line: str) -> Result:
+    """The command within this process; any exception that is not an exit is raised."""
+    args = [name for word in shlex.split(line) for name in _expanded(word)]
+    result = CliRunner().invoke(cli, args, prog_name="cranfield")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def _expanded(word: str) -> list[str]:
+    return sorted(str(path) for path in Path().glob(word)) if word.startswith("*") else [word]
+
+
+def write_inputs(folder: Path) -> None:
+    for name, content in INPUTS.items():
+        (folder / name).write_text(content)
+
+
+def messages() -> str:
+    """The whole snapshot."""
+    assert {note.kind for note in NOTES} == set(SENTENCES), "every kind of note has an example"
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"COLUMNS": "80"}):
+        return "\n".join(_sections(Path(folder)))
+
+
+def _sections(folder: Path) -> Iterator[str]:
+    yield "# Help\n"
+    for verb in verbs():
+        yield f"$ cranfield {verb} --help\n{call(f'{verb} --help').stdout}".replace("  --help\n", " --help\n", 1)
+    yield "# Notes\n"
+    yield "".join(f"note: {sentence}\n" for sentence in sentences(NOTES))
+    yield "# Errors\n"
+    (folder / "faulty").mkdir()
+    write_inputs(folder / "faulty")
+    with chdir(folder / "faulty"):
+        for line in ERRORS:
+            result = call(line)
+            yield f"$ cranfield {line}\n{result.stdout}{result.stderr}exit code {result.exit_code}\n"
+    for text, function in PYTHON_ERRORS.items():
+        try:
+            function()
+        except (CranfieldError, TypeError) as error:
+            yield f">>> {text}\n{type(error).__name__}: {error}\n"
+        else:
+            raise AssertionError(f"no error: {text}")
+    yield "# Output\n"
+    with chdir(folder / "faulty"):
+        yield from (_output(line) for line in FAULTY_OUTPUTS)
+    (folder / "example").mkdir()
+    for name in example.NAMES:
+        (folder / "example" / name).write_bytes(example.path(name).read_bytes())
+    with chdir(folder / "example"):
+        yield from (_output(line) for line in OUTPUTS)
+        yield from _report()
+
+
+def _output(line: str) -> str:
+    result = call(line)
+    end = f"exit code {result.exit_code}\n" if result.exit_code else ""
+    return f"$ cranfield {line}\n{result.stdout}{result.stderr}{end}"
+
+
+def _report() -> Iterator[str]:
+    """The texts of the HTML report: those of its page, and those that its script sets."""
+    from importlib.resources import files
+
+    page, script = (files("cranfield.report.html").joinpath(name).read_text() for name in ("page.html", "app.js"))
+    texts = re.findall(r">([^<>{}]*[A-Za-z][^<>{}]*)<", page)
+    yield "HTML report, page\n" + "".join(f"{' '.join(text.split())}\n" for text in texts if text.strip())
+    begin = script.index("const TEXT = {")
+    lines = script[begin : script.index("\n  };", begin)].splitlines()[1:]
+    yield "HTML report, script\n" + "".join(f"{line.strip()}\n" for line in lines)

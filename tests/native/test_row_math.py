@@ -1,0 +1,70 @@
+"""Tables and their sums: native and plain agree to the last bit, and neither reads beyond an array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cranfield import _plain, core
+
+pytestmark = pytest.mark.skipif(not core.NATIVE, reason="there is no native core")
+
+WIDTHS = [0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 120, 128, 129, 136, 300]
+
+
+def drawn(width: int, order: str = "C") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gains, positions and weights."""
+    rng = np.random.default_rng(width)
+    gain = rng.random((40, width)) * 10.0 ** rng.integers(-6, 6, (40, width))
+    start = np.sort(rng.integers(0, 500, (40, width)), axis=1)
+    return np.array(gain, order=order), np.array(start, order=order), rng.random(502)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_sums(width: int, order: str) -> None:
+    gain, start, weights = drawn(width, order)
+    np.testing.assert_array_equal(core.row_sums(gain), _plain.row_sums(gain))
+    for k in (-1, 0, 1, 100, 10_000):
+        for name in ("weighted_sums", "cumulated_sums"):
+            native, plain = (getattr(module, name)(gain, start, weights, k) for module in (core, _plain))
+            np.testing.assert_array_equal(native, plain, err_msg=f"{name}, k={k}")
+
+
+def test_ranks_beyond_the_weights() -> None:
+    gain, start, weights = drawn(5)
+    for module in (core, _plain):
+        for name in ("weighted_sums", "cumulated_sums"):
+            with pytest.raises(IndexError):
+                getattr(module, name)(gain, start, weights[:100], -1)
+            # Below the cutoff no weight is looked up.
+            assert getattr(module, name)(gain, start, weights[:101], 100).shape == (40,)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, 8, 9, 30, 200])
+@pytest.mark.parametrize("keep", [None, 0.0, 0.3, 1.0])
+def test_tables(most: int, keep: float | None) -> None:
+    rng = np.random.default_rng(most)
+    counts = rng.integers(0, most + 1, 25)
+    row = np.repeat(np.arange(25), counts)
+    document = rng.permutation(len(row) + 10)[: len(row)]
+    grade, start = rng.random(len(row) + 10), rng.integers(0, 1000, len(row))
+    kept = None if keep is None else (rng.random(len(grade)) < keep).view(np.uint8)
+    native, plain = (module.tabulate(row, document, start, kept, grade, 25) for module in (core, _plain))
+    assert native[2] == plain[2]
+    for a, b in zip(native, plain, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert native[3].flags.f_contiguous == plain[3].flags.f_contiguous
+
+
+def test_rows_and_documents_that_do_not_exist() -> None:
+    one, grade = np.array([0]), np.array([1.0])
+    for row, document in ((np.array([5]), one), (np.array([-1]), one), (one, np.array([9])), (one, np.array([-1]))):
+        with pytest.raises(IndexError):
+            core.tabulate(row, document, one, None, grade, 1)
+    with pytest.raises(IndexError):
+        core.tabulate(one, np.array([9]), one, np.array([1], np.uint8), grade, 1)
+    with pytest.raises(ValueError, match="equally long"):
+        core.tabulate(one, np.array([0, 0]), one, None, grade, 1)
+    with pytest.raises(ValueError, match="one shape"):
+        core.weighted_sums(np.ones((2, 2)), np.ones((2, 3), np.int64), grade, -1)
