@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.statistics.resampling import bootstrap, draw_topics, pairs
+from cranfield.statistics.resampling import bootstrap, draw_queries, pairs
 
 ALPHA = 0.05
 SAMPLED = {"draw by draw": 2, "pair by pair": 60}  # pairs that a loop is timed on
@@ -67,13 +67,13 @@ def loop(name: str, x: Any, drawn: Any) -> Iterator[tuple[float, float]]:
 
 def costs(rounds: int, systems: int, topics: int, b: int) -> dict[str, Any]:
     """Seconds for all pairs, contestants taking turns; and the largest difference between their answers and ours."""
-    x, drawn = scores(systems, topics), draw_topics(topics, b)
+    x, drawn = scores(systems, topics), draw_queries(topics, b)
     count = systems * (systems - 1) // 2
     seconds: dict[str, list[float]] = {"cranfield": [], **{name: [] for name in LOOPS}}
     apart = dict.fromkeys(LOOPS, 0.0)
     for _ in range(rounds):
         began = time.perf_counter()
-        ours = bootstrap(x, draw_topics(topics, b), ALPHA)
+        ours = bootstrap(x, draw_queries(topics, b), ALPHA)
         seconds["cranfield"].append(time.perf_counter() - began)
         for name in LOOPS:
             began = time.perf_counter()

@@ -223,6 +223,6 @@ def test_more_queries_than_a_float_has_powers_of_two() -> None:
 def test_pieces_make_no_difference(x: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few pairs, draws and signs are held at a time."""
     whole = cf.compare(scores(np.tile(x, 3)), tests=TESTS, samples=300).to_dict()
-    for place in ("analysis.significance.CELLS", "statistics.intervals.DRAWN", "statistics.resampling.HELD"):
+    for place in ("analysis.significance.CELLS", "statistics.intervals.DRAWN", "statistics.resampling.MAX_FLOATS"):
         monkeypatch.setattr(f"cranfield.{place}", 30)
     alike(cf.compare(scores(np.tile(x, 3)), tests=TESTS, samples=300).to_dict(), whole)

@@ -33,7 +33,7 @@ def test_what_is_there_stays(call: Call, tmp_path: Path) -> None:
     result = call("simulate", tmp_path, *SMALL)
     assert result.exit_code == 1
     assert result.stderr == (
-        f"error: {tmp_path}: the folder is not empty\n\nhint: choose another one, or --force to replace it\n"
+        f"error: {tmp_path}: the folder is not empty\n\nhint: choose another folder, or replace it with --force\n"
     )
     assert call("simulate", tmp_path, *SMALL, "--force").exit_code == 1
     assert call("simulate", tmp_path / "new", "--ties", "2").exit_code == 2

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
-from cranfield.studies.correlation import correlation
-from cranfield.studies.reduction import reduction
-from cranfield.studies.truncation import truncation
+from cranfield.studies.correlation.experiment import correlation
+from cranfield.studies.reduction.experiment import reduction
+from cranfield.studies.truncation.experiment import truncation
 
 RUNS = [str(example.path(name)) for name in ("bm25.run", "dense.run", "llm.run")]
 QRELS = str(example.path("qrels.txt"))
@@ -69,7 +69,7 @@ def test_two_rankings_of_a_query(opened: Counter[str]) -> None:
 
 @pytest.mark.parametrize("study", [correlation, reduction, truncation])
 def test_studies(study: object, opened: Counter[str]) -> None:
-    how = {"rates": [50], "repeats": 1, "b": 9} if study is reduction else {}
+    how = {"rates": [50], "repeats": 1, "samples": 9} if study is reduction else {}
     study(QRELS, RUNS, ["AP", "nDCG@10"], **how)  # type: ignore[operator]
     assert [opened[Path(run).name] for run in RUNS] == [1, 1, 1]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.simulation.chance import Chance
+from cranfield.simulation.random_numbers import RandomStream
 from cranfield.simulation.saving import save
-from cranfield.simulation.words import spelling
+from cranfield.simulation.texts import spelling
 
 SMALL = {"queries": 6, "systems": 5, "documents": 400, "depth": 30, "pool_depth": 8, "relevant": 9}
 
@@ -26,9 +26,9 @@ def small(**other: object) -> cf.Simulation:
 
 def test_the_bits_of_numbers_are_fixed() -> None:
     """Written down once: another machine, or another NumPy, that gives others breaks every simulation."""
-    assert [x.hex() for x in Chance(0, 1).uniform(2).tolist()] == UNIFORM
-    assert [x.hex() for x in Chance(0, 1).bell((2,)).tolist()] == BELL
-    assert Chance(7, 2, 3).order(8).tolist() == ORDER
+    assert [x.hex() for x in RandomStream(0, 1).uniform(2).tolist()] == UNIFORM
+    assert [x.hex() for x in RandomStream(0, 1).normal((2,)).tolist()] == BELL
+    assert RandomStream(7, 2, 3).permutation(8).tolist() == ORDER
 
 
 UNIFORM = ["0x1.c78bd7c50b582p-1", "0x1.1d4132d1fc63bp-1"]
@@ -37,8 +37,8 @@ ORDER = [5, 1, 4, 6, 3, 7, 2, 0]
 
 
 def test_numbers_are_what_they_are_called() -> None:
-    chance = Chance(3)
-    uniform, bell = chance.uniform(20_000), chance.bell((20_000,))
+    chance = RandomStream(3)
+    uniform, bell = chance.uniform(20_000), chance.normal((20_000,))
     assert 0 <= uniform.min() < uniform.max() < 1
     assert uniform.mean() == pytest.approx(0.5, abs=0.01)
     assert bell.mean() == pytest.approx(0, abs=0.02)
@@ -46,7 +46,7 @@ def test_numbers_are_what_they_are_called() -> None:
     assert np.bincount(chance.below(4, 20_000)).tolist() == pytest.approx([5000] * 4, rel=0.05)
     shares = np.bincount(chance.choose(np.array([3.0, 0.0, 1.0]), 20_000)) / 20_000
     assert shares.tolist() == pytest.approx([0.75, 0, 0.25], abs=0.01)
-    assert sorted(chance.order(50).tolist()) == list(range(50))
+    assert sorted(chance.permutation(50).tolist()) == list(range(50))
 
 
 def test_words_are_different_and_no_stop_words() -> None:
@@ -177,7 +177,7 @@ WRONG = {
     "noise": (float("nan"), "noise must be a number from 0 to 1000, not nan"),
     "documents": (
         100,
-        "100 documents are too few for 6 queries with up to 12 relevant ones each\n\nhint: it takes at least 144",
+        "100 documents are too few for 6 queries with up to 12 relevant documents each\n\nhint: use at least 144 documents",
     ),
 }
 
@@ -223,12 +223,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("ten years of work")
-    with pytest.raises(cf.InputError, match="the folder holds other things than a simulation"):
+    with pytest.raises(cf.InputError, match="the folder holds files of other origin"):
         save(small(), other, force=True)
     assert (other / "thesis.tex").read_text() == "ten years of work"
     for place in ("thesis.tex", "runs/mine.run"):
         (folder / place).write_text("ten years of work")
-        with pytest.raises(cf.InputError, match=f"holds other things than a simulation, such as `{place}`"):
+        with pytest.raises(cf.InputError, match=f"holds files of other origin, such as `{place}`"):
             save(small(), folder, force=True)
         (folder / place).unlink()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lab", "other"]
@@ -242,7 +242,7 @@ def test_links_to_folders_stay_links(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "here").is_symlink()
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    with pytest.raises(cf.InputError, match="this is where you are"):
+    with pytest.raises(cf.InputError, match="is the current folder"):
         save(small(), ".")
 
 

@@ -14,17 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import cranfield as cf
-from cranfield.statistics.correlation import (
-    critical_tau,
-    inverted,
-    kendall,
-    levels,
-    pearson,
-    spearman,
-    swaps,
-    tau,
-    tau_ap,
-)
+from cranfield.statistics.correlation import critical_tau, kendall, pearson, spearman, swapped_pairs, swaps, tau, tau_ap
+from cranfield.statistics.rounding import levels
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
 KENDALL = [case for case in GOLDEN if case["measure"] == "kendall"]
@@ -58,7 +49,7 @@ def test_against_scipy(seed: int) -> None:
     assert found.tau_b == pytest.approx(theirs.statistic)
     assert not found.exact
     assert found.p_value == pytest.approx(theirs.pvalue)
-    assert len(inverted(x, y)) == found.discordant
+    assert len(swapped_pairs(x, y)) == found.discordant
     undecided = np.sum((x[:, None] == x) | (y[:, None] == y)) - len(x)
     assert found.concordant + found.discordant + undecided // 2 == found.pairs
     assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
@@ -209,7 +200,7 @@ def test_swaps_by_name() -> None:
         swaps([4, 3, 2, 1], [3, 4, 1, 2], names[:3])
 
 
-@pytest.mark.parametrize(("n", "message"), [(1, "there is one"), (0, "there is none")])
+@pytest.mark.parametrize(("n", "message"), [(1, "got 1"), (0, "got 0")])
 def test_an_order_needs_two(n: int, message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
         kendall(np.ones(n), np.ones(n))
@@ -218,9 +209,9 @@ def test_an_order_needs_two(n: int, message: str) -> None:
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([1, 2, 3], [1, 2], "two orders of different systems: 3 scores against 2"),
-        ([1, 2, np.nan], [1, 2, 3], "1 of the scores to compare is undefined"),
-        ([[1, 2, 3]], [1, 2, 3], "kendall compares two scorings; for many at once there is tau"),
+        ([1, 2, 3], [1, 2], "the scorings have different numbers of systems: 3 and 2"),
+        ([1, 2, np.nan], [1, 2, 3], "1 of the scores is undefined"),
+        ([[1, 2, 3]], [1, 2, 3], "kendall compares two scorings; use tau for arrays of scorings"),
     ],
 )
 def test_bad_scorings(x: list, y: list, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Numbers of topics, against definitions, tables and simulation."""
+"""Numbers of queries, against definitions, tables and simulation."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.statistics.design import detectable, difference_variance, power_of_t, topics_needed
+from cranfield.statistics.design import detectable_difference, difference_variance, power_of_t, queries_needed
 
 
 @pytest.mark.parametrize("difference", [5e-324, 1e-200, 1e-9])
 def test_nobody_has_so_many(difference: float) -> None:
-    assert topics_needed(0.04, difference) is None
+    assert queries_needed(0.04, difference) is None
 
 
 def test_variance_is_the_mean_over_pairs() -> None:
@@ -24,15 +24,15 @@ def test_variance_is_the_mean_over_pairs() -> None:
     assert difference_variance(x) == pytest.approx(np.mean(pairs))
 
 
-@pytest.mark.parametrize("topics", [2, 5, 50, 1000, 100_000])
+@pytest.mark.parametrize("queries", [2, 5, 50, 1000, 100_000])
 @pytest.mark.parametrize("effect", [0.001, 0.05, 0.3, 1.0])
-def test_power_by_its_definition(topics: int, effect: float) -> None:
+def test_power_by_its_definition(queries: int, effect: float) -> None:
     """A normal mean over a standard deviation that is chi-distributed: the mean over even steps of the latter."""
-    freedom, shift = topics - 1, effect * math.sqrt(topics)
+    freedom, shift = queries - 1, effect * math.sqrt(queries)
     steps = (np.arange(20_000) + 0.5) / 20_000
     edge = stats.t.ppf(0.975, freedom) * np.sqrt(stats.chi2.ppf(steps, freedom) / freedom)
     expected = (stats.norm.sf(edge - shift) + stats.norm.cdf(-edge - shift)).mean()
-    assert power_of_t(topics, effect) == pytest.approx(expected, abs=1e-4)
+    assert power_of_t(queries, effect) == pytest.approx(expected, abs=1e-4)
 
 
 def test_power_by_simulation() -> None:
@@ -45,43 +45,43 @@ def test_power_by_simulation() -> None:
 @pytest.mark.parametrize("effect", [0.01, 0.1, 0.5, 1.0, 3.0, 50.0])
 @pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.01, 0.9), (0.2, 0.1)])
 def test_as_many_as_it_takes_and_no_more(effect: float, alpha: float, power: float) -> None:
-    n = topics_needed(1, effect, alpha=alpha, power=power)
+    n = queries_needed(1, effect, alpha=alpha, power=power)
     assert n is not None
     assert power_of_t(n, effect, alpha) >= power
     assert n == 2 or power_of_t(n - 1, effect, alpha) < power
-    assert detectable(1, n, alpha=alpha, power=power) <= effect * (1 + 1e-6)
+    assert detectable_difference(1, n, alpha=alpha, power=power) <= effect * (1 + 1e-6)
 
 
 def test_known_sizes() -> None:
     """What tables of sample sizes have for effects of 0.2, 0.5 and 0.8 at 0.05 and 80 %."""
-    assert [topics_needed(1, effect) for effect in (0.2, 0.5, 0.8)] == [199, 34, 15]
+    assert [queries_needed(1, effect) for effect in (0.2, 0.5, 0.8)] == [199, 34, 15]
 
 
 def test_what_cannot_be_had() -> None:
-    assert topics_needed(1, 1e-6) is None
-    assert topics_needed(0, 0.1) == 2
-    assert detectable(0, 10) == 0
+    assert queries_needed(1, 1e-6) is None
+    assert queries_needed(0, 0.1) == 2
+    assert detectable_difference(0, 10) == 0
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"variance": 1, "difference": 0}, "a variance of 1 or a difference of 0 makes no sense"),
+        ({"variance": 1, "difference": 0}, "variance must be at least 0 and difference positive; got 1 and 0"),
         ({"variance": 1, "difference": 1, "power": 1.0}, "power must be between 0 and 1, not 1.0"),
     ],
 )
 def test_bad_input(how: dict, message: str) -> None:
     with pytest.raises(cf.CranfieldError) as error:
-        topics_needed(**how)
+        queries_needed(**how)
     assert error.value.message == message
 
 
 def test_one_topic_tells_nothing() -> None:
-    with pytest.raises(cf.CranfieldError, match="at least two topics, not 1"):
-        detectable(1, 1)
+    with pytest.raises(cf.CranfieldError, match="at least two queries, got 1"):
+        detectable_difference(1, 1)
 
 
 @pytest.mark.parametrize("how", [{"power": 1.0}, {"power": 0.0}, {"alpha": 0.0}])
-def test_what_no_number_of_topics_gives(how: dict) -> None:
+def test_what_no_number_of_queries_gives(how: dict) -> None:
     with pytest.raises(cf.CranfieldError, match=f"{next(iter(how))} must be between 0 and 1"):
-        detectable(0.04, 34, **how)
+        detectable_difference(0.04, 34, **how)

@@ -43,7 +43,7 @@ def test_students_sleep_is_as_printed():
 
 def test_montgomerys_grafts_are_as_printed():
     found = anova(GRAFTS)
-    assert (found.systems, found.topics, found.residual) == pytest.approx((178.17, 192.25, 109.89), abs=5e-3)
+    assert (found.systems, found.queries, found.residual) == pytest.approx((178.17, 192.25, 109.89), abs=5e-3)
     assert found.freedom == (3, 5, 15)
     assert pytest.approx(8.11, abs=5e-3) == found.F
     assert found.p == pytest.approx(0.0019, abs=5e-5)
@@ -128,12 +128,12 @@ def test_corrections_are_those_of_statsmodels(p):
 def test_false_alarms_are_as_frequent_as_promised():
     """5 % tests reject a true null in 5 % of experiments, and corrections keep it so for a family."""
     rng = np.random.default_rng(11)
-    experiments, topics = 1500, 25
+    experiments, queries = 1500, 25
     band = 4 * np.sqrt(0.05 * 0.95 / experiments)
-    noise = rng.normal(size=(experiments, topics))
+    noise = rng.normal(size=(experiments, queries))
     assert abs((t_test(noise) < 0.05).mean() - 0.05) < band
     assert abs((wilcoxon(noise) < 0.05).mean() - 0.05) < band
-    families = np.array([t_test(rng.normal(size=(6, topics))) for _ in range(experiments)])
+    families = np.array([t_test(rng.normal(size=(6, queries))) for _ in range(experiments)])
     for method in ("holm", "bonferroni"):
         assert np.mean([(corrected(p, method) < 0.05).any() for p in families]) < 0.05 + band
     assert (families < 0.05).any(axis=1).mean() > 0.15  # what they guard against
@@ -177,18 +177,18 @@ def test_rounding_is_no_difference():
 
 def test_effects_almost_without_noise_have_an_interval():
     """SciPy's search would take minutes. The exact one integrates over what the standard deviation may be."""
-    topics = 12
-    free = topics - 1
+    queries = 12
+    free = queries - 1
     log_s = np.linspace(-4, 1, 20_001)
     weight = np.exp(free * log_s - free * np.exp(2 * log_s) / 2)
-    noise = np.random.default_rng(0).normal(size=topics)
+    noise = np.random.default_rng(0).normal(size=queries)
     noise = (noise - noise.mean()) / noise.std(ddof=1)
     for effect in (-2000, -0.3, 0.3, 14, 280, 300, 1e7):
         found = effect_size((noise + effect)[None])[0]
         assert found[1] < found[0] < found[2]
         for end, p in zip(found[1:], (0.975, 0.025), strict=True):
             # Where the effect is steep enough, only the ratio matters, and a lower one says the same.
-            scale = np.sqrt(topics) * min(1, 1000 / abs(effect))
+            scale = np.sqrt(queries) * min(1, 1000 / abs(effect))
             chance = (weight * stats.norm.cdf((effect * np.exp(log_s) - end) * scale)).sum() / weight.sum()
             assert chance == pytest.approx(p, abs=1e-3)
 
@@ -196,7 +196,7 @@ def test_effects_almost_without_noise_have_an_interval():
 def test_the_randomisation_test_is_scipys():
     rng = np.random.default_rng(8)
     x = rng.random((3, 8)).round(1)
-    found = discriminate(x, "randomisation", b=10_000).p
+    found = discriminate(x, "randomisation", samples=10_000).p
     for (a, b), p in zip(every_pair(3), found, strict=True):
         theirs = stats.permutation_test(
             (x[a], x[b]), lambda y, z, axis: (y - z).mean(axis=axis), permutation_type="samples", vectorized=True
@@ -211,13 +211,13 @@ def test_randomised_tukey_is_what_all_ways_to_deal_say():
     ways = np.array(list(product(permutations(range(3)), repeat=4)))
     dealt = x[ways, np.arange(4)[:, None]].mean(axis=1)
     reached = np.ptp(dealt, axis=1)
-    for (a, b), p in zip(every_pair(3), discriminate(x, "tukey", b=draws, seed=1).p, strict=True):
+    for (a, b), p in zip(every_pair(3), discriminate(x, "randomised-tukey", samples=draws, seed=1).p, strict=True):
         exact = (reached >= abs(x[a].mean() - x[b].mean()) - 1e-12).mean()
         assert abs(p - exact) < 4 * np.sqrt(exact * (1 - exact) / draws) + 1e-4
 
 
 def test_resampling_tests_raise_as_few_false_alarms_as_promised():
-    """Skewed scores and unequal topics: what the t-test assumes does not hold, and these tests do not assume it."""
+    """Skewed scores and unequal queries: what the t-test assumes does not hold, and these tests do not assume it."""
     rng = np.random.default_rng(12)
     experiments, draws = 400, 199
     band = 4 * np.sqrt(0.05 * 0.95 / experiments)
@@ -225,7 +225,7 @@ def test_resampling_tests_raise_as_few_false_alarms_as_promised():
     for seed in range(experiments):
         x = np.clip(rng.beta(0.5, 1, 12) + rng.exponential(0.2, (4, 12)), 0, 2)
         # With 199 draws p = (c + 1) / 200 can be 0.05 exactly, and "at most" is what keeps the level.
-        single += discriminate(x[:2], "randomisation", b=draws, seed=seed).p[0] <= 0.05
-        family += discriminate(x, "tukey", b=draws, seed=seed).p.min() <= 0.05
+        single += discriminate(x[:2], "randomisation", samples=draws, seed=seed).p[0] <= 0.05
+        family += discriminate(x, "randomised-tukey", samples=draws, seed=seed).p.min() <= 0.05
     assert abs(single / experiments - 0.05) < band
     assert abs(family / experiments - 0.05) < band

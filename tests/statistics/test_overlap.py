@@ -118,10 +118,10 @@ def test_scores_of_the_same_systems() -> None:
     [
         (([1, 2], [1, 2], 1.0), "p must be between 0 and 1, not 1.0"),
         (([1, 2], [1, 2], 0.9, "c"), "ties must be one of a, b, w; not 'c'"),
-        (([1, 2], [1]), "two orders of different items: 2 scores against 1"),
-        (([1, 2], {"a": 1}), "overlap needs two rankings of one kind"),
-        (([], []), "overlap needs two rankings, and one is empty"),
-        (([1, float("nan")], [1, 2]), "some of the scores to compare are undefined"),
+        (([1, 2], [1]), "the rankings have different numbers of items: 2 and 1"),
+        (([1, 2], {"a": 1}), "overlap needs two rankings of the same kind"),
+        (([], []), "overlap needs two rankings; one is empty"),
+        (([1, float("nan")], [1, 2]), "some of the scores are undefined"),
     ],
 )
 def test_bad_rankings(args: tuple, message: str) -> None:

@@ -20,13 +20,13 @@ from cranfield.statistics.resampling import (
     Signs,
     bootstrap,
     discriminate,
+    discriminative_power,
+    draw_queries,
     draw_signs,
-    draw_topics,
     pairs,
-    power,
     randomisation,
     randomisation_p_values,
-    tukey,
+    randomised_tukey,
 )
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]}
@@ -42,32 +42,32 @@ def t(values: np.ndarray) -> float:
     return math.inf if np.ptp(values) <= 1e-12 else float(abs(mean) / (values.std(ddof=1) / math.sqrt(n)))
 
 
-def written_out(x: np.ndarray, topics: np.ndarray, alpha: float) -> tuple[list[float], list[float]]:
+def written_out(x: np.ndarray, queries: np.ndarray, alpha: float) -> tuple[list[float], list[float]]:
     """The bootstrap test of pair after pair and draw after draw."""
     levels, required = [], []
     for i, j in itertools.combinations(range(len(x)), 2):
         z = x[i] - x[j]
         w = z - z.mean()
-        drawn = [t(w[draw]) for draw in topics]
-        levels.append(sum(one >= t(z) * (1 - 1e-9) for one in drawn) / len(topics))
-        rank = math.ceil(len(topics) * alpha)
+        drawn = [t(w[draw]) for draw in queries]
+        levels.append(sum(one >= t(z) * (1 - 1e-9) for one in drawn) / len(queries))
+        rank = math.ceil(len(queries) * alpha)
         edge = sorted(drawn, reverse=True)[rank - 1]
         before = sum(one > edge * (1 + 1e-9) for one in drawn)
         same = [b for b, one in enumerate(drawn) if edge * (1 - 1e-9) <= one <= edge * (1 + 1e-9)]
-        required.append(abs(w[topics[same[rank - before - 1]]].mean()))
+        required.append(abs(w[queries[same[rank - before - 1]]].mean()))
     return levels, required
 
 
 def test_golden() -> None:
     x, expected = np.array(CASE["scores"]), CASE["expected"]
-    topics, alpha = np.array(CASE["params"]["indices"]), CASE["params"]["alpha"]
-    found = bootstrap(x, topics, alpha)
+    queries, alpha = np.array(CASE["params"]["indices"]), CASE["params"]["alpha"]
+    found = bootstrap(x, queries, alpha)
     assert found.p == pytest.approx(list(expected["ASL"].values()), abs=CASE["tol"])
     assert found.power == pytest.approx(expected["disc_power"], abs=CASE["tol"])
     assert found.required == pytest.approx(expected["diff_per_pair"], abs=CASE["tol"])
     assert found.difference_required == pytest.approx(expected["diff_required"], abs=CASE["tol"])
     first, second = pairs(3)
-    own = resampling._own_squared_t(x[first] - x[second])
+    own = resampling._observed_squared_t(x[first] - x[second])
     assert np.sqrt(own * 3) == pytest.approx(list(expected["t"].values()), abs=CASE["tol"])
     every = np.array(list(itertools.product(range(4), repeat=4)))
     exact = bootstrap(x, every, alpha)
@@ -76,10 +76,10 @@ def test_golden() -> None:
 
 @st.composite
 def samples(draw: st.DrawFn) -> np.ndarray:
-    """Scores with many ties: of systems that are equal, differ by a constant, or agree on most topics."""
-    systems, topics = draw(st.integers(2, 4)), draw(st.integers(2, 7))
+    """Scores with many ties: of systems that are equal, differ by a constant, or agree on most queries."""
+    systems, queries = draw(st.integers(2, 4)), draw(st.integers(2, 7))
     grain = draw(st.sampled_from([1, 2, 3, 10]))
-    rows = st.lists(st.integers(0, grain), min_size=topics, max_size=topics)
+    rows = st.lists(st.integers(0, grain), min_size=queries, max_size=queries)
     x = np.array(draw(st.lists(rows, min_size=systems, max_size=systems))) / grain
     kind = draw(st.sampled_from(["any", "equal", "constant", "close"]))
     if kind == "equal":
@@ -87,16 +87,16 @@ def samples(draw: st.DrawFn) -> np.ndarray:
     elif kind == "constant":
         x[1] = x[0] + 0.1
     elif kind == "close":
-        x[1] = x[0] + np.arange(topics) * 1e-5
+        x[1] = x[0] + np.arange(queries) * 1e-5
     return x
 
 
 @settings(deadline=None, max_examples=150)
 @given(samples(), st.integers(0, 5), st.sampled_from([0.05, 0.25, 0.5]))
 def test_bootstrap_written_out(x: np.ndarray, seed: int, alpha: float) -> None:
-    topics = draw_topics(x.shape[1], 40, seed)
-    found = bootstrap(x, topics, alpha)
-    levels, required = written_out(x, topics, alpha)
+    queries = draw_queries(x.shape[1], 40, seed)
+    found = bootstrap(x, queries, alpha)
+    levels, required = written_out(x, queries, alpha)
     assert found.p == pytest.approx(levels, abs=1e-12)
     assert found.required == pytest.approx(required, abs=1e-9)
 
@@ -104,8 +104,8 @@ def test_bootstrap_written_out(x: np.ndarray, seed: int, alpha: float) -> None:
 @settings(deadline=None, max_examples=150)
 @given(samples(), st.integers(0, 5), st.sampled_from([0.05, 0.25, 0.5]))
 def test_power_is_that_of_the_bootstrap(x: np.ndarray, seed: int, alpha: float) -> None:
-    topics = draw_topics(x.shape[1], 40, seed)
-    assert power(x, topics, alpha) == bootstrap(x, topics, alpha).power
+    queries = draw_queries(x.shape[1], 40, seed)
+    assert discriminative_power(x, queries, alpha) == bootstrap(x, queries, alpha).power
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 1), (37, 43, 1000), (5, 43, 2500), (3, 600, 100)])
@@ -117,9 +117,9 @@ def test_products_in_pieces(shape: tuple[int, int, int]) -> None:
 
 def test_bootstrap_of_continuous_scores_written_out() -> None:
     x = np.random.default_rng(5).random((5, 30))
-    topics = draw_topics(30, 200, 1)
-    found = bootstrap(x, topics)
-    levels, required = written_out(x, topics, 0.05)
+    queries = draw_queries(30, 200, 1)
+    found = bootstrap(x, queries)
+    levels, required = written_out(x, queries, 0.05)
     assert found.p.tolist() == levels
     assert found.required == pytest.approx(required, abs=1e-12)
 
@@ -128,7 +128,7 @@ def test_equal_systems_and_constant_differences() -> None:
     """Rounding must not pass for a difference: thirds and tenths, added and taken off again."""
     x = np.random.default_rng(1).integers(0, 4, 50) / 3
     scores = np.stack([x, x.copy(), x + 0.1, (x + 0.2) - 0.1, x - 1 / 3])
-    found = bootstrap(scores, draw_topics(50, 1000))
+    found = bootstrap(scores, draw_queries(50, 1000))
     expected = dict.fromkeys(itertools.combinations(range(5), 2), 0.0) | {(0, 1): 1.0, (2, 3): 1.0}
     assert dict(zip(itertools.combinations(range(5), 2), found.p.tolist(), strict=True)) == expected
     assert found.required.tolist() == pytest.approx([0.0] * 10, abs=1e-12)
@@ -139,10 +139,10 @@ def test_one_topic_makes_the_difference() -> None:
     x = np.random.default_rng(2).random(40)
     y = x.copy()
     y[7] -= 0.3
-    topics = draw_topics(40, 2000)
-    missed = (topics != 7).all(axis=1).mean()
-    found = bootstrap(np.stack([x, y]), topics)
-    levels, required = written_out(np.stack([x, y]), topics, 0.05)
+    queries = draw_queries(40, 2000)
+    missed = (queries != 7).all(axis=1).mean()
+    found = bootstrap(np.stack([x, y]), queries)
+    levels, required = written_out(np.stack([x, y]), queries, 0.05)
     assert found.p.tolist() == levels
     assert found.p[0] >= missed > 0.3
     assert found.required == pytest.approx(required)
@@ -151,11 +151,11 @@ def test_one_topic_makes_the_difference() -> None:
 @pytest.mark.parametrize("cells", [1, 1000, 10**7])
 def test_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     x = np.round(np.random.default_rng(3).random((12, 20)), 1)
-    before = {test: discriminate(x, test, b=300, seed=4) for test in resampling.TESTS}
+    before = {test: discriminate(x, test, samples=300, seed=4) for test in resampling.TESTS}
     monkeypatch.setattr(resampling, "CELLS", cells)
-    monkeypatch.setattr(resampling, "LEAST", 1)
+    monkeypatch.setattr(resampling, "MIN_PAIRS", 1)
     for test, one in before.items():
-        again = discriminate(x, test, b=300, seed=4)
+        again = discriminate(x, test, samples=300, seed=4)
         assert again.p.tolist() == one.p.tolist()
         assert again.required == pytest.approx(one.required, abs=1e-15)
 
@@ -163,7 +163,7 @@ def test_pairs_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch, cells: 
 def test_the_seed_decides() -> None:
     x = np.random.default_rng(3).random((4, 20))
     for test in resampling.TESTS:
-        one, same, other = (discriminate(x, test, b=200, seed=seed) for seed in (1, 1, 2))
+        one, same, other = (discriminate(x, test, samples=200, seed=seed) for seed in (1, 1, 2))
         assert one.p.tolist() == same.p.tolist()
         assert one.p.tolist() != other.p.tolist()
 
@@ -175,7 +175,7 @@ def test_false_positives_under_the_null(test: str) -> None:
     trials, alpha = 800, 0.1
     hits = 0
     for seed in range(trials):
-        hits += bool(discriminate(rng.normal(size=(2, 25)), test, b=199, alpha=alpha, seed=seed).significant[0])
+        hits += bool(discriminate(rng.normal(size=(2, 25)), test, samples=199, alpha=alpha, seed=seed).significant[0])
     low, high = stats.binom.interval(0.999, trials, alpha)
     assert low <= hits <= high
 
@@ -196,7 +196,7 @@ def test_randomisation_written_out() -> None:
 @settings(deadline=None, max_examples=60)
 @given(samples())
 def test_randomisation_is_exact_where_topics_are_few(x: np.ndarray) -> None:
-    found = discriminate(x, "randomisation", b=2**7)
+    found = discriminate(x, "randomisation", samples=2**7)
     for p, (i, j) in zip(found.p, itertools.combinations(range(len(x)), 2), strict=True):
         z = x[i] - x[j]
         ways = np.array([abs(np.dot(z, one)) for one in itertools.product((1, -1), repeat=len(z))])
@@ -208,8 +208,8 @@ def test_randomisation_against_scipy() -> None:
     exact = stats.permutation_test(
         (x[0], x[1]), lambda a, b: (a - b).mean(), permutation_type="samples", n_resamples=np.inf
     )
-    assert discriminate(x, "randomisation", b=2**12).p[0] == pytest.approx(exact.pvalue)
-    assert discriminate(x, "randomisation", b=4000).p[0] == pytest.approx(exact.pvalue, abs=0.04)
+    assert discriminate(x, "randomisation", samples=2**12).p[0] == pytest.approx(exact.pvalue)
+    assert discriminate(x, "randomisation", samples=4000).p[0] == pytest.approx(exact.pvalue, abs=0.04)
 
 
 def test_the_data_count_as_one_toss() -> None:
@@ -226,7 +226,7 @@ def test_tukey_written_out() -> None:
         np.ptp(np.mean([x[list(order), topic] for topic, order in enumerate(deal)], axis=0))
         for deal in itertools.product(orders, repeat=3)
     ]
-    found = tukey(x, b=40_000)
+    found = randomised_tukey(x, samples=40_000)
     exact = [np.mean(np.array(ranges) >= abs(d) - 1e-9) for d in found.difference]
     assert found.p == pytest.approx(exact, abs=0.01)
     assert len(set(found.required)) == 1
@@ -234,8 +234,8 @@ def test_tukey_written_out() -> None:
 
 def test_tukey_is_the_most_careful() -> None:
     x = np.random.default_rng(9).random((6, 25)) + np.arange(6)[:, None] / 25
-    each = discriminate(x, "randomisation", b=2000)
-    together = discriminate(x, "tukey", b=2000)
+    each = discriminate(x, "randomisation", samples=2000)
+    together = discriminate(x, "randomised-tukey", samples=2000)
     assert together.power < each.power
     assert together.difference_required >= each.required.max()
 
@@ -243,12 +243,12 @@ def test_tukey_is_the_most_careful() -> None:
 @pytest.mark.parametrize(
     ("scores", "how", "message"),
     [
-        ([[1, 2]], {}, "a test needs the scores of at least two systems: an array of systems by topics"),
-        ([[1], [2]], {}, "a test needs at least two topics, and there is one"),
-        ([[1, np.nan], [1, 2]], {}, "1 of the scores to test is undefined"),
+        ([[1, 2]], {}, "a test needs the scores of at least two systems, as an array of systems by queries"),
+        ([[1], [2]], {}, "a test needs at least two queries, got 1"),
+        ([[1, np.nan], [1, 2]], {}, "1 of the scores is undefined"),
         ([[1, 2], [2, 1]], {"alpha": 1.0}, "alpha must be between 0 and 1, not 1.0"),
-        ([[1, 2], [2, 1]], {"b": 0}, "b must be a whole number of at least 1, not 0"),
-        ([[1, 2], [2, 1]], {"test": "t"}, "test must be one of bootstrap, randomisation, tukey; not 't'"),
+        ([[1, 2], [2, 1]], {"samples": 0}, "samples must be a whole number of at least 1, not 0"),
+        ([[1, 2], [2, 1]], {"test": "t"}, "test must be one of bootstrap, randomisation, randomised-tukey; not 't'"),
     ],
 )
 def test_bad_input(scores: list, how: dict, message: str) -> None:
@@ -257,32 +257,32 @@ def test_bad_input(scores: list, how: dict, message: str) -> None:
     assert error.value.message == message
 
 
-def test_resamplings_of_other_topics() -> None:
+def test_resamplings_of_other_queries() -> None:
     x = np.zeros((2, 3))
-    with pytest.raises(cf.CranfieldError, match="topics were drawn from 4, and there are scores for 3"):
-        bootstrap(x, draw_topics(4, 10))
-    with pytest.raises(cf.CranfieldError, match="signs were drawn for 4 topics, and there are scores for 3"):
+    with pytest.raises(cf.CranfieldError, match="the resamples are for 4 queries, but there are scores for 3"):
+        bootstrap(x, draw_queries(4, 10))
+    with pytest.raises(cf.CranfieldError, match="the signs are for 4 queries, but there are scores for 3"):
         randomisation(x, draw_signs(4, 10))
 
 
 def test_a_difference_that_rounding_makes_is_none() -> None:
     x = np.array([[0.3, 0.5, 0.7, 0.1], [0.1, 0.4, 0.9, 0.2]])
-    found = bootstrap(x, draw_topics(4, 200), 0.99)
+    found = bootstrap(x, draw_queries(4, 200), 0.99)
     assert (found.required == 0).all() or (found.required > 1e-12).all()
     assert found.required.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, None])
 def test_seeds_are_whole_numbers(seed: Any) -> None:
-    for draw in (draw_topics, draw_signs):
+    for draw in (draw_queries, draw_signs):
         with pytest.raises(cf.CranfieldError, match="seed must be a whole number of at least 0"):
             draw(20, 10, seed)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(2, 6), st.integers(2, 9), st.integers(0, 1000), st.sampled_from([0.1, 1e-3, 7.0]))
-def test_p_values_by_system_are_those_by_pair(systems: int, topics: int, seed: int, step: float) -> None:
-    x = np.random.default_rng(seed).integers(0, 5, (systems, topics)) * step
+def test_p_values_by_system_are_those_by_pair(systems: int, queries: int, seed: int, step: float) -> None:
+    x = np.random.default_rng(seed).integers(0, 5, (systems, queries)) * step
     for b in (50, 600):  # drawn, and all there are
-        signs = draw_signs(topics, b, seed)
+        signs = draw_signs(queries, b, seed)
         assert randomisation_p_values(x, signs).tolist() == randomisation(x, signs).p.tolist()

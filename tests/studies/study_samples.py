@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from click.testing import CliRunner, Result
 
 import cranfield as cf
@@ -39,3 +41,25 @@ def written(lists: dict[str, dict[str, str]], relevant: dict[str, int]) -> tuple
 
     runs = [cf.read_run({q: ranking(text) for q, text in one.items()}, name=name) for name, one in lists.items()]
     return runs, qrels
+
+
+def labelled(judgments: Any, keep: np.ndarray) -> dict[str, dict[str, dict[str, int]]]:
+    """Judgments as somebody would write them down: those kept, 1 for relevant and 0 for not."""
+    left: dict[str, dict[str, dict[str, int]]] = {}
+    begin, labels = judgments.begin, judgments.labels
+    for q, query in enumerate(judgments.queries):
+        for row in range(begin[q], begin[q + 1]):
+            if keep[row]:
+                left.setdefault(query, {})[judgments.documents[row]] = {}
+    for row, subtopic, grade in zip(labels.document, labels.subtopic, labels.grade, strict=True):
+        if keep[row]:
+            q = int(np.searchsorted(begin, row, side="right")) - 1
+            left[judgments.queries[q]][judgments.documents[int(row)]][labels.names[int(subtopic)]] = int(grade >= 1)
+    return left
+
+
+def tau_a(x: Any, y: Any) -> float:
+    """Kendall's τ by looking at all pairs; means that differ in the last digits are the same."""
+    pairs = list(itertools.combinations(range(len(x)), 2))
+    signs = [np.sign(round(x[i] - x[j], 11)) * np.sign(round(y[i] - y[j], 11)) for i, j in pairs]
+    return float(sum(signs) / len(pairs))

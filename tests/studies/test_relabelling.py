@@ -124,7 +124,7 @@ def test_many_shelves_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = relabeller(*names).scores(keep)
     monkeypatch.setattr(relabelling, "CELLS", 1)
     runs = relabeller(*names)
-    assert {len(shelves) for shelves in runs.shelves.values()} == {4}
+    assert {len(shelves) for shelves in runs.blocks.values()} == {4}
     assert runs.scores(keep) == pytest.approx(expected, abs=1e-15, nan_ok=True)
 
 

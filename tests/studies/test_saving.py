@@ -14,19 +14,19 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.studies.correlation import correlation
-from cranfield.studies.newcomers import newcomers
-from cranfield.studies.power import power
-from cranfield.studies.properties import Properties
-from cranfield.studies.reduction import reduction
+from cranfield.studies.correlation.experiment import correlation
+from cranfield.studies.newcomers.experiment import newcomers
+from cranfield.studies.power.experiment import power
+from cranfield.studies.properties.experiment import Properties
+from cranfield.studies.reduction.experiment import reduction
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
 MADE: dict[str, Any] = {
     "correlation": lambda: correlation(QRELS, RUNS, ["AP", "P@5"]),
-    "reduction": lambda: reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, b=20),
+    "reduction": lambda: reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
     "newcomers": lambda: newcomers(QRELS, RUNS, ["AP", "P@5"]),
-    "power": lambda: power(QRELS, RUNS, ["AP", "P@5"], b=20, trials=5),
+    "power": lambda: power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
     "properties": lambda: cf.properties(["AP", "bpref", "nDCG@10[condensed]"], documents=3, grades=[0, 2, 1]),
 }
 
@@ -84,14 +84,17 @@ def test_changed_by_hand(study: str, tmp_path: Path) -> None:
 
 def test_another_study(tmp_path: Path) -> None:
     MADE["correlation"]().save(tmp_path / "kept.json")
-    with pytest.raises(cf.InputError, match="a study of correlation, not of properties"):
+    with pytest.raises(cf.InputError, match="holds the study `correlation`, expected `properties`"):
         Properties.load(tmp_path / "kept.json")
 
 
 @pytest.mark.parametrize("study", ["correlation", "reduction", "newcomers", "power"])
 def test_measures_that_read(study: str) -> None:
     """Every study of orders takes a corpus."""
-    few = {"reduction": ("--rates", "50", "--repeats", "1", "--b", "20"), "power": ("--b", "20", "--trials", "2")}
+    few = {
+        "reduction": ("--rates", "50", "--repeats", "1", "--samples", "20"),
+        "power": ("--samples", "20", "--trials", "2"),
+    }
     args = (QRELS, *RUNS, "-m", "AP ABSRB(whole=True)@5", *few.get(study, ()))
     assert "reads documents, and needs a corpus of them" in call("study", study, *args).stderr
     result = call("study", study, *args, "--corpus", example.path("documents.jsonl"), "--format", "json")

@@ -24,7 +24,7 @@ from cranfield.evaluation.scores import Interval, Scores, number
 from cranfield.measures.weights import count
 from cranfield.ranking.tie_rules import Ties
 from cranfield.rows import summed
-from cranfield.statistics.correlation import SAME, levels
+from cranfield.statistics.rounding import SAME, levels
 
 Cause = Literal["ties", "unjudged", "condensed", "terminal", "queries"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)

@@ -16,10 +16,10 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.statistics.anova import Anova, anova, tukey
 from cranfield.statistics.corrections import CORRECTIONS, Correction
-from cranfield.statistics.correlation import SAME
 from cranfield.statistics.intervals import bca, effect_size
 from cranfield.statistics.paired import t_test, wilcoxon
 from cranfield.statistics.resampling import discriminate, draw_signs, randomisation_p_values
+from cranfield.statistics.rounding import SAME
 
 Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomised-tukey"]
 TESTS: tuple[Test, ...] = get_args(Test)
@@ -69,13 +69,13 @@ def _randomisation(x: Floats, pairs: Integers, settings: ComparisonSettings) -> 
 
 
 def _bootstrap(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    p = discriminate(x, "bootstrap", b=settings.samples, seed=settings.seed).p
+    p = discriminate(x, "bootstrap", samples=settings.samples, seed=settings.seed).p
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
     return (settings.samples * _of_pairs(p, pairs, len(x)) + 1) / (settings.samples + 1)
 
 
 def _randomised_tukey(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    return _of_pairs(discriminate(x, "tukey", b=settings.samples, seed=settings.seed).p, pairs, len(x))
+    return _of_pairs(discriminate(x, "randomised-tukey", samples=settings.samples, seed=settings.seed).p, pairs, len(x))
 
 
 SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {

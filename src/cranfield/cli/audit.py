@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.analysis.audit import DEFAULT_MEASURES
-from cranfield.cli import options
+from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
-from cranfield.cli.studies import results
 from cranfield.report.audit import FORMATS
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.analysis.significance import FAMILIES, TESTS
-from cranfield.cli import options, spark
+from cranfield.cli import options, results, spark
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import colour, emit, note, replace, width
 from cranfield.cli.progress import progress
-from cranfield.cli.studies import results
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
 

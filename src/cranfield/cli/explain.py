@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from cranfield.cli import options
+from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
-from cranfield.cli.studies import results
 
 
 @click.command(cls=Verb, short_help="Explain a score that uses document text.")

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from cranfield.analysis.per_query import ORDERS
-from cranfield.cli import options
+from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.studies import results
 
 
 @click.command(cls=Verb, short_help="Show per-query scores and where runs differ.")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.cli import options
+from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.compare import TESTING, testing
 from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import emit
 from cranfield.cli.progress import progress
-from cranfield.cli.studies import results
 
 if TYPE_CHECKING:
     from cranfield.evaluation.columns import Column

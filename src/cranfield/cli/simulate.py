@@ -1,4 +1,4 @@
-"""``cranfield simulate``: a test collection of any size, made up, with a known truth."""
+"""``cranfield simulate``: a simulated test collection with known ground truth."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ def _count(name: str, default: int, help: str) -> options.Decorator:
     return click.option(f"--{name}", type=COUNT, metavar="N", default=default, show_default=True, help=help)
 
 
-@click.command(short_help="Make up a test collection with a known truth.")
+@click.command(short_help="Simulate a test collection with known ground truth.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
-@_count("queries", 50, "Queries.")
-@_count("systems", 20, "Systems, of evenly spread quality.")
-@_count("documents", 5000, "Documents.")
-@_count("subtopics", 4, "Subtopics of each query, popular ones first.")
-@_count("relevant", 15, "Relevant documents of each query, about.")
-@_count("grades", 3, "The highest grade; 1 for relevant or not.")
-@_count("depth", 200, "Documents that a system ranks.")
-@_count("pool-depth", 20, "What a system has among its first N documents is judged.")
-@click.option("--ties", type=SHARE, default=0.0, show_default=True, help="Share of systems with few different scores.")
-@click.option("--truncate", type=SHARE, default=0.0, show_default=True, help="Share of systems that stop early.")
+@_count("queries", 50, "Number of queries.")
+@_count("systems", 20, "Number of systems, of evenly spread quality.")
+@_count("documents", 5000, "Number of documents.")
+@_count("subtopics", 4, "Subtopics per query, the most popular first.")
+@_count("relevant", 15, "Approximate number of relevant documents per query.")
+@_count("grades", 3, "Highest grade; 1 for binary judgments.")
+@_count("depth", 200, "Documents per ranking.")
+@_count("pool-depth", 20, "Pool depth: the first N documents of every system are judged.")
+@click.option("--ties", type=SHARE, default=0.0, show_default=True, help="Share of systems with many tied scores.")
+@click.option("--truncate", type=SHARE, default=0.0, show_default=True, help="Share of systems with short rankings.")
 @click.option(
-    "--noise", type=click.FloatRange(0, 1000), default=1.0, show_default=True, help="How much chance is in scores."
+    "--noise", type=click.FloatRange(0, 1000), default=1.0, show_default=True, help="Amount of noise in scores."
 )
 @click.option(
-    "--spread", type=SHARE, default=1.0, show_default=True, help="How far apart systems are; 0 for all alike."
+    "--spread", type=SHARE, default=1.0, show_default=True, help="Range of system quality; 0 for equal systems."
 )
-@_count("words", 120, "Words of a document, about.")
-@_count("vocabulary", 8000, "Different words there are.")
+@_count("words", 120, "Approximate number of words per document.")
+@_count("vocabulary", 8000, "Number of distinct words.")
 @options.seed
-@click.option("--force", is_flag=True, help="Replace the simulation that DIR holds.")
+@click.option("--force", is_flag=True, help="Replace an existing simulation in DIR.")
 def command(folder: str, force: bool, **settings: Any) -> None:
-    """Make up a test collection: queries with subtopics, documents with texts, systems of known quality.
+    """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.
 
-    Writes into DIR qrels.txt, qrels.diversity.txt, docs.jsonl, queries.jsonl and runs/*.run, as real collections
-    have them, and what these do not: qrels.complete.txt, judgments of all that systems could find, and truth.json, how
-    good each system is. The same numbers give the same files on every machine.
+    Writes qrels.txt, qrels.diversity.txt, docs.jsonl, queries.jsonl and runs/*.run into DIR. In addition,
+    qrels.complete.txt holds judgments of all documents that systems can retrieve, and truth.json the quality of each
+    system. The same settings give the same files on every machine.
 
     \b
     cranfield simulate lab --systems 10 --ties 0.3
@@ -54,11 +54,11 @@ def command(folder: str, force: bool, **settings: Any) -> None:
     from cranfield.simulation.saving import check, save
 
     check(folder, force=force)
-    with progress("simulating") as step:
-        made = simulate(**settings, progress=step)
-    with progress("writing") as step:
-        save(made, folder, force=force, progress=step)
-    judged, relevant = len(made.judgments.grade), int((made.judgments.grade > 0).sum())
+    with progress("Simulating queries") as step:
+        simulation = simulate(**settings, progress=step)
+    with progress("Writing runs") as step:
+        save(simulation, folder, force=force, progress=step)
+    judged, relevant = len(simulation.judgments.grade), int((simulation.judgments.grade > 0).sum())
     click.echo(
         f"{folder}: {settings['queries']:,} queries, {settings['documents']:,} documents, "
         f"{settings['systems']:,} systems, {judged:,} judgments ({relevant:,} relevant)",

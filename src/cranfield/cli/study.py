@@ -1,37 +1,42 @@
-"""``cranfield study``: experiments about evaluation itself; finds the study and loads nothing else."""
+"""``cranfield study``: a command for each study of the registry; loads only the study that is asked for."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
+from cranfield.cli import results
 from cranfield.cli.commands import LazyGroup
+from cranfield.studies.registry import Study, study_names
+
+TABLE1 = "cranfield.studies.truncation.table1"
 
 
 class Studies(LazyGroup):
-    """Studies, and what goes with them."""
+    """The studies, then `table1` and `show`."""
 
-    NAMES = (
-        "truncation",
-        "stopping",
-        "correlation",
-        "reduction",
-        "newcomers",
-        "power",
-        "sampling",
-        "reuse",
-        "table1",
-        "show",
-    )
-    PACKAGE = "cranfield.cli.studies"
+    NAMES = (*study_names(), "table1", "show")
+    PACKAGE = "cranfield.studies"
     KIND = "study"
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.NAMES:
+            return None
+        if cmd_name == "show":
+            return show
+        if cmd_name == "table1":
+            table1: click.Command = import_module(TABLE1).command
+            return table1
+        return Study(cmd_name).command
 
-@click.group(cls=Studies, short_help="Experiments of papers, on your own runs.", invoke_without_command=True)
+
+@click.group(cls=Studies, short_help="Run published experiments on your own runs.", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Study what a change of method does to scores and to the order of systems.
+    """Study how a change of method affects scores and the order of systems.
 
-    The result of every study can be kept with --format json -o FILE, and be shown and drawn again from there.
+    Save the result of a study with --format json -o FILE; `cranfield study show FILE` prints and draws it again.
 
     \b
     cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
@@ -40,3 +45,29 @@ def command(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+@click.command(short_help="Print and draw a saved study.")
+@click.argument("file", type=click.Path())
+@results.writing
+def show(file: str, figures: str | None, digits: int, format: str, output: str | None) -> None:
+    """Print and draw the study in FILE, which was written with --format json. Nothing is computed again.
+
+    \b
+    cranfield study stopping qrels.txt *.run --format json -o stopping.json
+    cranfield study show stopping.json --format latex --figures figures
+    """
+    from cranfield.cli.output import colour, width
+    from cranfield.cli.study_options import check_figures, deliver_result
+    from cranfield.errors import InputError
+    from cranfield.studies import saving
+
+    name = saving.load(file)["study"]
+    if name not in study_names():
+        raise InputError([f"{file}: this version of cranfield has no study `{name}`"])
+    study = Study(name)
+    check_figures(study, figures)
+    result = study.result_class.load(file)
+    with saving.checked_file(name, file):
+        text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
+    deliver_result(study, result, text, figures=figures, format=format, output=output)

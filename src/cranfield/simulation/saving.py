@@ -1,4 +1,4 @@
-"""A simulation as files, the way real collections come."""
+"""Write a simulation to files in the usual formats of test collections."""
 
 from __future__ import annotations
 
@@ -22,73 +22,77 @@ RUN = re.compile(r"s\d+\.run")
 
 
 def save(
-    made: Simulation,
+    simulation: Simulation,
     folder: str | os.PathLike[str],
     *,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Write the collection into a new folder, which appears whole or not at all; ``force`` replaces another simulation.
+    """Write the collection into a new folder; the folder appears when all files are written.
+
+    ``force`` replaces a folder that holds another simulation. Files:
 
     ``qrels.txt``, ``qrels.diversity.txt`` and ``qrels.complete.txt``; ``docs.jsonl`` and ``queries.jsonl``;
     ``runs/*.run``; ``truth.json``.
     """
     target = Path(folder)
-    with _fresh(target, force) as draft:
-        write_qrels(replace(made.judgments, labels=None), draft / "qrels.txt")
-        write_qrels(made.judgments, draft / "qrels.diversity.txt")
-        write_qrels(made.complete, draft / "qrels.complete.txt")
-        texts = zip(made.language.world.documents, made.language.texts(), strict=True)
+    with _new_folder(target, force) as draft:
+        write_qrels(replace(simulation.judgments, labels=None), draft / "qrels.txt")
+        write_qrels(simulation.judgments, draft / "qrels.diversity.txt")
+        write_qrels(simulation.complete, draft / "qrels.complete.txt")
+        texts = zip(simulation.text_model.collection.documents, simulation.text_model.texts(), strict=True)
         _lines(draft / "docs.jsonl", texts)
-        _lines(draft / "queries.jsonl", iter(made.queries.items()))
+        _lines(draft / "queries.jsonl", iter(simulation.queries.items()))
         (draft / "runs").mkdir()
-        for i, run in enumerate(made.runs):
+        for i, run in enumerate(simulation.runs):
             write_run(run, draft / "runs" / f"{run.name}.run")
             if progress is not None:
-                progress(i + 1, len(made.runs))
-        (draft / TRUTH).write_text(json.dumps(made.truth, indent=1) + "\n", encoding="ascii")
+                progress(i + 1, len(simulation.runs))
+        (draft / TRUTH).write_text(json.dumps(simulation.truth, indent=1) + "\n", encoding="ascii")
     return target
 
 
 def check(folder: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Complains where a collection cannot be written, before one is made."""
+    """Raise if the collection cannot be written to the folder."""
     target = Path(folder)
     if target.exists() and not target.is_dir():
-        raise InputError([f"{target}: this is a file; a simulation is a folder"])
+        raise InputError([f"{target}: is a file; a simulation needs a folder"])
     if target.is_dir() and target.samefile(Path.cwd()):
-        raise InputError([f"{target}: this is where you are"], hint="choose another folder, which will be made")
+        raise InputError([f"{target}: is the current folder"], hint="choose another folder, which will be created")
     if not target.exists() or not any(target.iterdir()):
         return
     if not force:
-        raise InputError([f"{target}: the folder is not empty"], hint="choose another one, or --force to replace it")
-    other = _other(target)
+        raise InputError(
+            [f"{target}: the folder is not empty"], hint="choose another folder, or replace it with --force"
+        )
+    other = _foreign_file(target)
     if other is not None or not (target / TRUTH).is_file():
         raise InputError(
-            [f"{target}: the folder holds other things than a simulation{f', such as `{other}`' if other else ''}"],
-            hint="--force replaces simulations alone; empty the folder, or choose another one",
+            [f"{target}: the folder holds files of other origin{f', such as `{other}`' if other else ''}"],
+            hint="--force replaces simulations only; empty the folder, or choose another one",
         )
 
 
-def _other(target: Path) -> str | None:
-    """Something in a folder that no simulation has written there."""
+def _foreign_file(target: Path) -> str | None:
+    """A file in the folder that is not part of a simulation, if there is one."""
     runs = target / "runs"
-    inside = sorted(path for path in target.iterdir() if path.name not in FILES and path != runs)
-    inside += sorted(path for path in runs.iterdir() if not RUN.fullmatch(path.name)) if runs.is_dir() else []
-    return str(inside[0].relative_to(target)) if inside else None
+    foreign = sorted(path for path in target.iterdir() if path.name not in FILES and path != runs)
+    foreign += sorted(path for path in runs.iterdir() if not RUN.fullmatch(path.name)) if runs.is_dir() else []
+    return str(foreign[0].relative_to(target)) if foreign else None
 
 
 @contextmanager
-def _fresh(target: Path, force: bool) -> Iterator[Path]:
-    """A folder beside the target that takes its place once everything is in it."""
+def _new_folder(target: Path, force: bool) -> Iterator[Path]:
+    """A temporary folder that replaces the target when all files are written."""
     check(target, force=force)
-    target = target.resolve()  # a link to a folder stays one
-    mark = secrets.token_hex(4)
-    draft, old = (target.with_name(f".{target.name}.{mark}.{what}") for what in ("part", "old"))
+    target = target.resolve()  # keep symbolic links
+    suffix = secrets.token_hex(4)
+    draft, old = (target.with_name(f".{target.name}.{suffix}.{kind}") for kind in ("part", "old"))
     try:
         try:
             draft.mkdir(parents=True)
         except OSError as error:
-            raise InputError([f"{target}: cannot be written: {(error.strerror or str(error)).lower()}"]) from error
+            raise InputError([f"{target}: cannot be created: {(error.strerror or str(error)).lower()}"]) from error
         yield draft
         if target.exists():
             target.rename(old)

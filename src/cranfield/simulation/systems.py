@@ -1,4 +1,4 @@
-"""Simulated systems: the better one is, the more its scores tell relevant documents from others."""
+"""Simulated systems: the better a system, the better its scores separate relevant documents from others."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.simulation.chance import Chance
-from cranfield.simulation.world import World
+from cranfield.simulation.collection import Collection
+from cranfield.simulation.random_numbers import RandomStream
 
-WEAKEST, STRONGEST = 0.8, 2.2  # how many deviations of the noise lie between a relevant document and one of no topic
-NEAR, BETTER = 0.4, 0.25  # how relevant a near document looks, and how much more so each higher grade
-NARROW = 0.3  # how visible the subtopics that it does not see first are to a system without any breadth
-COMMON = 0.5  # the share of the noise that all systems have in common: what is hard for one is hard for others
-COARSE = 0.5  # scores of tied systems are multiples of this
-ENOUGH = 0.5  # systems that stop, do where a document looks like less than this share of a relevant one
+WEAKEST, STRONGEST = 0.8, 2.2  # distance between relevant and unrelated documents, in deviations of the noise
+NEAR_MATCH, GRADE_MATCH = 0.4, 0.25  # the match of a near document, and the increase for each higher grade
+LEAST_VISIBLE = 0.3  # the visibility of further subtopics to a system with breadth 0
+SHARED_NOISE = 0.5  # the share of the noise that all systems have in common
+TIE_STEP = 0.5  # scores of tied systems are multiples of this
+STOP_SHARE = 0.5  # systems that stop do so below this share of the score of a relevant document
 
 SYSTEMS, SCORES = 5, 6  # purposes of random numbers
 
 
 @dataclass(frozen=True)
 class System:
-    """One system and what makes it good.
+    """One system and its parameters.
 
-    ``quality`` is between 0 and 1, evenly spread over the systems. ``skill``: how well its scores tell relevant
-    documents from others. ``breadth``: how well it sees the subtopics beside the one that it takes the query for.
-    ``tied``: it has few different scores. ``stops``: it ends its lists when it has no more to say.
+    ``quality``: between 0 and 1, evenly spread over the systems. ``skill``: how well its scores separate relevant
+    documents from others. ``breadth``: how well it retrieves subtopics other than the one it takes the query for.
+    ``tied``: it has few distinct scores. ``stops``: it ends its lists early.
     """
 
     name: str
@@ -37,13 +37,13 @@ class System:
     stops: bool
 
 
-def systems(number: int, spread: float, ties: float, truncate: float, seed: int) -> tuple[System, ...]:
-    """Systems of evenly spread quality in random order; broad ones tend to be skilled ones."""
-    chance = Chance(seed, SYSTEMS)
-    quality = 0.5 + spread * ((chance.order(number) + 0.5) / number - 0.5)
-    breadth = np.clip(quality + 0.5 * (chance.uniform(number) - 0.5), 0, 1)
-    tied = chance.order(number) < np.rint(ties * number)
-    stops = chance.order(number) < np.rint(truncate * number)
+def make_systems(number: int, spread: float, ties: float, truncate: float, seed: int) -> tuple[System, ...]:
+    """Systems of evenly spread quality in random order; breadth is correlated with skill."""
+    stream = RandomStream(seed, SYSTEMS)
+    quality = 0.5 + spread * ((stream.permutation(number) + 0.5) / number - 0.5)
+    breadth = np.clip(quality + 0.5 * (stream.uniform(number) - 0.5), 0, 1)
+    tied = stream.permutation(number) < np.rint(ties * number)
+    stops = stream.permutation(number) < np.rint(truncate * number)
     skill = WEAKEST + (STRONGEST - WEAKEST) * quality
     width = len(str(number))
     return tuple(
@@ -54,44 +54,45 @@ def systems(number: int, spread: float, ties: float, truncate: float, seed: int)
     )
 
 
-def appearance(made: tuple[System, ...], grade: Floats, popularity: Floats, chance: Chance) -> Floats:
-    """How relevant documents (document, subtopic) look to each system, (system, document), before noise."""
-    # What a system takes the query for; popular subtopics are taken by most.
-    first = chance.choose(popularity, len(made))
-    looks = np.where(grade > 0, 1 + BETTER * (grade - 1), 0.0)
-    beside = NARROW + (1 - NARROW) * np.array([[s.breadth] for s in made])
-    visible = np.where(first[:, None] == np.arange(len(popularity)), 1.0, beside)
-    found: Floats = (visible[:, None, :] * looks).max(axis=2)
-    return found
+def match_scores(systems: tuple[System, ...], grade: Floats, popularity: Floats, stream: RandomStream) -> Floats:
+    """The match of documents with grades (document, subtopic) for each system, (system, document), without noise."""
+    # The subtopic that a system takes the query for; popular subtopics are more likely.
+    first = stream.choose(popularity, len(systems))
+    match = np.where(grade > 0, 1 + GRADE_MATCH * (grade - 1), 0.0)
+    further = LEAST_VISIBLE + (1 - LEAST_VISIBLE) * np.array([[s.breadth] for s in systems])
+    visible = np.where(first[:, None] == np.arange(len(popularity)), 1.0, further)
+    matches: Floats = (visible[:, None, :] * match).max(axis=2)
+    return matches
 
 
-def impression(made: tuple[System, ...], match: Floats, noise: float, chance: Chance) -> Floats:
-    """What scores come of it, (system, document): the more skilled a system, the less the noise tells."""
+def noisy_scores(systems: tuple[System, ...], match: Floats, noise: float, stream: RandomStream) -> Floats:
+    """The scores with noise, (system, document): the more skilled a system, the less effect noise has."""
     number = match.shape[1]
-    hard = np.sqrt(COMMON) * chance.bell((number,)) + np.sqrt(1 - COMMON) * chance.bell((len(made), number))
-    return np.array([[s.skill] for s in made]) * match + noise * hard
+    shared, own = stream.normal((number,)), stream.normal((len(systems), number))
+    error = np.sqrt(SHARED_NOISE) * shared + np.sqrt(1 - SHARED_NOISE) * own
+    return np.array([[s.skill] for s in systems]) * match + noise * error
 
 
 def rankings(
-    world: World, made: tuple[System, ...], query: int, depth: int, noise: float, seed: int
+    collection: Collection, systems: tuple[System, ...], query: int, depth: int, noise: float, seed: int
 ) -> tuple[Integers, Floats, Integers]:
-    """What every system answers to one query: documents and scores (system, rank), and where each list ends."""
-    chance = Chance(seed, SCORES, query)
-    number = min(len(world.documents), max(2 * depth, world.grade.shape[1] + world.near))
-    tied, stops = np.array([[s.tied, s.stops] for s in made]).T
-    seen = appearance(made, world.grade[query], world.popularity, chance)
-    many = int(world.relevant[query])
-    match = np.zeros((len(made), number))
-    match[:, many : many + world.near] = NEAR
-    match[:, :many] = seen[:, :many]
-    exact = impression(made, match, noise, chance)
-    score = np.where(tied[:, None], np.rint(exact / COARSE) * COARSE, np.rint(exact * 1e4) / 1e4)
-    shuffled = chance.order(number)  # what is tied stands in the file in an order without meaning
+    """The rankings of all systems for one query: documents and scores (system, rank), and the length of each list."""
+    stream = RandomStream(seed, SCORES, query)
+    number = min(len(collection.documents), max(2 * depth, collection.grade.shape[1] + collection.near))
+    tied, stops = np.array([[s.tied, s.stops] for s in systems]).T
+    matches = match_scores(systems, collection.grade[query], collection.popularity, stream)
+    relevant = int(collection.relevant[query])
+    match = np.zeros((len(systems), number))
+    match[:, relevant : relevant + collection.near] = NEAR_MATCH
+    match[:, :relevant] = matches[:, :relevant]
+    exact = noisy_scores(systems, match, noise, stream)
+    score = np.where(tied[:, None], np.rint(exact / TIE_STEP) * TIE_STEP, np.rint(exact * 1e4) / 1e4)
+    shuffled = stream.permutation(number)  # tied documents are in random order in the file
     order = shuffled[np.argsort(-score[:, shuffled], axis=1, kind="stable")][:, :depth]
     best = np.take_along_axis(score, order, axis=1)
-    sure = (best >= ENOUGH * np.array([[s.skill] for s in made])).sum(axis=1)
+    confident = (best >= STOP_SHARE * np.array([[s.skill] for s in systems])).sum(axis=1)
     return (
-        world.candidates(query, number)[order],
+        collection.candidates(query, number)[order],
         best,
-        np.where(stops, np.clip(sure, 1, order.shape[1]), order.shape[1]),
+        np.where(stops, np.clip(confident, 1, order.shape[1]), order.shape[1]),
     )

@@ -1,5 +1,4 @@
-"""How systems compare: agreement between orders of systems, and what differences between their scores can be trusted.
+"""Statistics on scores: agreement between orders of systems, and the significance of differences.
 
-Functions of arrays: systems by topics, or one score for each system. Nothing here knows of files, and nothing takes
-an undefined score.
+Functions of arrays, (system, query) or one score per system. Nothing here reads files or accepts undefined scores.
 """

@@ -1,4 +1,4 @@
-"""What a p-value is worth among many."""
+"""Multiple-testing corrections."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 
 def corrected(p: Floats, method: Correction = "holm") -> Floats:
-    """The p-values of one family of tests such that comparing each with alpha keeps the promise for all of them.
+    """The p-values of one family of tests, adjusted so that each can be compared with alpha.
 
-    Holm and Bonferroni bound the chance of any false alarm (Holm, *A simple sequentially rejective multiple test
-    procedure*, 1979); Benjamini and Hochberg (1995) the share of false alarms among those raised.
+    Holm and Bonferroni control the family-wise error rate (Holm, *A simple sequentially rejective multiple test
+    procedure*, 1979), Benjamini and Hochberg (1995) the false discovery rate.
 
     >>> corrected(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -35,6 +35,6 @@ def corrected(p: Floats, method: Correction = "holm") -> Floats:
         steps = np.maximum.accumulate(flat[order] * (tests + 1 - rank))
     else:
         steps = np.minimum.accumulate((flat[order] * tests / rank)[::-1])[::-1]
-    found = np.empty_like(flat)
-    found[order] = np.minimum(steps, 1)
-    return found.reshape(p.shape)
+    adjusted = np.empty_like(flat)
+    adjusted[order] = np.minimum(steps, 1)
+    return adjusted.reshape(p.shape)

@@ -1,6 +1,6 @@
-"""Where a difference of means may lie, and how large it is beside its own noise.
+"""Confidence intervals of mean differences, and effect sizes.
 
-Systems are rows, topics columns, and nothing is undefined. Every pair of systems sees the same resampled topics.
+Rows are systems, columns are queries, all scores are defined. All pairs of systems use the same resampled queries.
 """
 
 from __future__ import annotations
@@ -8,78 +8,78 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.statistics.correlation import SAME
-from cranfield.statistics.resampling import begun, counts
-from cranfield.statistics.rounding import settled
+from cranfield.statistics.resampling import draw_counts, random_generator
+from cranfield.statistics.rounding import SAME, equalize
 
 CELLS = 1 << 22  # resampled differences held at a time
-DRAWN = 1 << 20  # topics drawn at a time
-STEEP = 1000  # from this t on its own noise is nothing beside that of the standard deviation
+DRAWN = 1 << 20  # queries drawn at a time
+LARGE_T = 1000  # for larger t the interval depends on the error of the standard deviation only
 
 
 def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_999, seed: int = 0) -> Floats:
-    """The bias-corrected and accelerated bootstrap interval of each pair's mean difference, (pair, 2).
+    """The bias-corrected and accelerated (BCa) bootstrap interval of each pair's mean difference, (pair, 2).
 
     Efron, *Better Bootstrap Confidence Intervals*, 1987, for the mean: its acceleration is the skewness of the
-    differences over 6 √n. Where all differences are equal, so are both ends.
+    differences over 6 √n. If all differences are equal, so are both limits.
     """
     from scipy.special import ndtr, ndtri
 
-    topics = x.shape[1]
-    # Means of resampled topics for every system at once: a pair's difference is the difference of two columns.
-    rng, means = begun(seed), np.empty((len(x), resamples))
-    for i in range(0, resamples, step := max(1, DRAWN // topics)):
-        drawn = rng.integers(0, topics, (min(step, resamples - i), topics))
-        means[:, i : i + step] = x @ counts(drawn) / topics
+    queries = x.shape[1]
+    # Means over resampled queries for every system; the difference of a pair is the difference of two rows.
+    rng, means = random_generator(seed), np.empty((len(x), resamples))
+    for i in range(0, resamples, step := max(1, DRAWN // queries)):
+        drawn = rng.integers(0, queries, (min(step, resamples - i), queries))
+        means[:, i : i + step] = x @ draw_counts(drawn) / queries
     limits = np.empty((len(pairs), 2))
     for i in range(0, len(pairs), step := max(1, CELLS // resamples)):
         a, b = pairs[i : i + step].T
-        difference = settled(x[a] - x[b])
+        difference = equalize(x[a] - x[b])
         observed = difference.mean(axis=1, keepdims=True)
-        away = difference - observed
+        deviation = difference - observed
         flat = np.ptp(difference, axis=1) == 0
-        spread = np.where(flat, 1, (away**2).sum(axis=1))
-        skewed = (away**3).sum(axis=1) / (6 * spread**1.5)
+        spread = np.where(flat, 1, (deviation**2).sum(axis=1))
+        acceleration = (deviation**3).sum(axis=1) / (6 * spread**1.5)
         sample = np.sort(means[a] - means[b], axis=1)
-        # What is as large but for rounding counts half.
-        below = sum((sample < observed + near).sum(axis=1) for near in (-SAME, SAME)) / (2 * resamples)
+        # Values equal to the observed one, up to rounding, count half.
+        below = sum((sample < observed + tolerance).sum(axis=1) for tolerance in (-SAME, SAME)) / (2 * resamples)
         bias = ndtri(below)
         for end, quantile in enumerate((0.5 - level / 2, 0.5 + level / 2)):
-            moved = bias + ndtri(quantile)
-            found = _quantile(sample, ndtr(bias + moved / (1 - skewed * moved)))
-            limits[i : i + step, end] = np.where(flat, difference[:, 0], found)
+            shifted = bias + ndtri(quantile)
+            limit = _quantile(sample, ndtr(bias + shifted / (1 - acceleration * shifted)))
+            limits[i : i + step, end] = np.where(flat, difference[:, 0], limit)
     return limits
 
 
 def _quantile(ordered: Floats, at: Floats) -> Floats:
-    """Of each row, already in order, the value at its own quantile, between neighbours as NumPy does by default."""
-    place = np.clip(np.nan_to_num(at), 0, 1) * (ordered.shape[1] - 1)
-    low = np.floor(place).astype(np.int64)
+    """The quantile ``at`` of each row, which is sorted, with linear interpolation as in NumPy."""
+    position = np.clip(np.nan_to_num(at), 0, 1) * (ordered.shape[1] - 1)
+    low = np.floor(position).astype(np.int64)
     high = np.minimum(low + 1, ordered.shape[1] - 1)
     rows = np.arange(len(ordered))
-    return ordered[rows, low] + (place - low) * (ordered[rows, high] - ordered[rows, low])
+    return ordered[rows, low] + (position - low) * (ordered[rows, high] - ordered[rows, low])
 
 
 def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:
     """Each pair's mean difference in standard deviations of its differences (Cohen's d_z) with its interval, (pair, 3).
 
-    ``difference`` is (pair, topic). The interval is that of Student's t with the noncentrality that puts the observed
-    t at either end (Steiger & Fouladi, *Noncentrality interval estimation*, 1997). Without any noise the effect is
-    0 or infinite, and has no interval.
+    ``difference`` is (pair, query). The interval inverts the noncentral t distribution (Steiger & Fouladi,
+    *Noncentrality interval estimation*, 1997). If all differences are equal, the effect is 0 or infinite and has no
+    interval.
     """
     from scipy.special import chdtri, nctdtrinc
 
-    difference, topics = settled(difference), difference.shape[1]
+    difference, queries = equalize(difference), difference.shape[1]
     mean, flat = difference.mean(axis=1), np.ptp(difference, axis=1) == 0
     deviation = np.where(flat, 1, difference.std(axis=1, ddof=1))
-    certain = np.where(difference[:, 0] == 0, 0, np.copysign(np.inf, mean))
-    effect = np.where(flat, certain, mean / deviation)
-    t = np.where(flat, 0, mean / deviation) * np.sqrt(topics)
-    size, ends = np.abs(t), []
+    constant = np.where(difference[:, 0] == 0, 0, np.copysign(np.inf, mean))
+    effect = np.where(flat, constant, mean / deviation)
+    t = np.where(flat, 0, mean / deviation) * np.sqrt(queries)
+    size, limits = np.abs(t), []
     for p in (0.5 + level / 2, 0.5 - level / 2):
-        # SciPy's search for the noncentrality does not end where t is large.
-        steep = size * np.sqrt(chdtri(topics - 1, p) / (topics - 1))
-        found = np.where(size > STEEP, steep, nctdtrinc(topics - 1, p, np.minimum(size, STEEP)))
-        ends.append(np.where(flat, np.nan, found / np.sqrt(topics)))
-    low, high = np.where(t < 0, [-ends[1], -ends[0]], ends)
+        # SciPy's search for the noncentrality does not terminate if t is large.
+        approximation = size * np.sqrt(chdtri(queries - 1, p) / (queries - 1))
+        exact = nctdtrinc(queries - 1, p, np.minimum(size, LARGE_T))
+        noncentrality = np.where(size > LARGE_T, approximation, exact)
+        limits.append(np.where(flat, np.nan, noncentrality / np.sqrt(queries)))
+    low, high = np.where(t < 0, [-limits[1], -limits[0]], limits)
     return np.stack([effect, low, high], axis=1)

@@ -1,5 +1,6 @@
-"""Experiments about evaluation itself: what a change of method does to scores and to the order of systems.
+"""Experiments on evaluation itself: how a change of method affects scores and the order of systems.
 
-A study takes runs and judgments and returns a frozen result that holds the settings that made it, can be saved as
-one JSON file, and is drawn from that file again without computing anything twice.
+Each study is a folder: ``experiment.py`` computes a frozen result that holds its settings, ``tables.py`` and
+``figures.py`` present it, ``command.py`` is its command. `registry` finds the folders. A result can be saved as one
+JSON file and shown again without computing anything.
 """

@@ -1,4 +1,4 @@
-"""How far two scorings of the same systems agree, by name: what studies offer as ``--coefficient``."""
+"""The correlation coefficients that studies offer as ``--coefficient``, by name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from cranfield.statistics.overlap import rbo
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One way to compare ``x``, the reference, with ``y``: systems are along the last axis, the rest broadcasts.
+    """A coefficient that compares two scorings of the same systems.
 
-    ``critical``: the value that independent scorings of n systems seldom exceed, of (n, alpha); None where nobody
-    knows one. ``symmetric``: x and y may change places.
+    ``compute(x, y)``: ``x`` is the reference; systems are along the last axis, other axes broadcast.
+    ``critical(n, alpha)``: the value that independent scorings of n systems exceed with probability ``alpha``; None if
+    there is no such test. ``symmetric``: the order of the arguments does not matter.
     """
 
-    sign: str
-    of: Callable[[Floats, Floats], Floats]
+    symbol: str
+    compute: Callable[[Floats, Floats], Floats]
     critical: Callable[[int, float], float] | None = None
     symmetric: bool = True
 
@@ -33,17 +34,17 @@ class Coefficient:
 def _overlap(x: Floats, y: Floats) -> Floats:
     x, y = np.broadcast_arrays(x, y)
     pairs = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]), strict=True)
-    # `b`: a scoring agrees with itself, whether or not systems tie.
+    # Variant b: a scoring agrees with itself, with or without ties.
     return np.array([rbo(a, b, ties="b").ext for a, b in pairs]).reshape(x.shape[:-1])
 
 
-def _critical_rank(systems: int, alpha: float) -> float:
-    """Of Spearman's ρ, which is about normal with variance 1 / (n - 1)."""
+def _critical_spearman(systems: int, alpha: float) -> float:
+    """Spearman's ρ is approximately normal with variance 1 / (n - 1)."""
     return NormalDist().inv_cdf(1 - alpha / 2) / math.sqrt(systems - 1)
 
 
-def _critical_linear(systems: int, alpha: float) -> float:
-    """Of Pearson's r, by Student's t with n - 2 degrees of freedom."""
+def _critical_pearson(systems: int, alpha: float) -> float:
+    """Pearson's r, by Student's t with n - 2 degrees of freedom."""
     from scipy.special import stdtrit
 
     if systems < 3:
@@ -56,14 +57,14 @@ COEFFICIENTS = {
     "tau-a": Coefficient("τ-a", partial(tau, variant="a"), critical_tau),
     "tau-b": Coefficient("τ-b", partial(tau, variant="b"), critical_tau),
     "tau_ap": Coefficient("τ_AP", tau_ap, symmetric=False),
-    "spearman": Coefficient("ρ", spearman, _critical_rank),
-    "pearson": Coefficient("r", pearson, _critical_linear),
+    "spearman": Coefficient("ρ", spearman, _critical_spearman),
+    "pearson": Coefficient("r", pearson, _critical_pearson),
     "rbo": Coefficient("RBO", _overlap),
 }
 
 
-def coefficient(name: str) -> Coefficient:
-    """A coefficient by its name."""
+def get_coefficient(name: str) -> Coefficient:
+    """The coefficient of a name."""
     if name not in COEFFICIENTS:
-        raise UsageError(f"no such coefficient `{name}`", hint=f"one of {', '.join(COEFFICIENTS)}")
+        raise UsageError(f"unknown coefficient `{name}`", hint=f"one of {', '.join(COEFFICIENTS)}")
     return COEFFICIENTS[name]

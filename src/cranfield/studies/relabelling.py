@@ -1,8 +1,8 @@
-"""Other judgments, the same runs: documents lose their judgments, and every score is had again without reading again.
+"""The scores of the same runs under subsets of the judgments, without reading anything again.
 
-Runs are read and meet the judgments once. After that a set of judgments is a choice among their rows, and all that a
-measure knows of judgments (R, N, the ideal, the top grade, subtopics) is made anew from the rows chosen, as it would
-be by `evaluate` from a file of them.
+Runs are read and aligned with the judgments once. After that a subset of the judgments is a selection of their rows.
+Everything that a measure takes from judgments (R, N, the ideal ranking, the top grade, subtopics) is computed from the
+selected rows, so that scores equal those of `evaluate` with a file of these judgments.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from cranfield.measures import Measure
 from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Position, Rankings
 from cranfield.subtopics import Subtopics
 
-# Cells of a batch that are worked on at a time: what a processor's cache holds.
+# Cells of a batch that are processed at a time: they fit into a processor's cache.
 CELLS = 1 << 15
-FLAT = ("document", "start", "size", "by_id", "by_input")
+FIELDS = ("document", "start", "size", "by_id", "by_input")
 
-# What ranks documents, and the position in a tie group that fixes their order once and for all; None where none does.
+# The key that ranks documents, and the position within a tie group that fixes their order; None if ties stay open.
 Order = tuple[Key, Position | None]
 TREC: Order = ("score", "by_id")
 
 
 def order_of(measure: Measure) -> Order:
-    """The order in which a measure sees documents."""
+    """The order in which a measure reads documents."""
     rule = measure.views.rule
     return rule.key, rule.position
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
-    """Lists of like width, from any runs, as flat rows: list by list, best first.
+class RankingBlock:
+    """Rankings with similar numbers of judged documents, from any runs, as flat rows: ranking by ranking, best first.
 
-    ``lists``: their numbers, run × queries + query; ``row``: the list of each document, counted within this shelf.
+    ``rankings``: their numbers, run × queries + query; ``row``: the ranking of each document, counted in this block.
     """
 
-    lists: Integers
+    rankings: Integers
     query: Integers
     length: Integers
     row: Integers
@@ -57,18 +57,18 @@ class Shelf:
     by_id: Integers
     by_input: Integers
 
-    def rankings(self, labelled: Labelled) -> Rankings:
-        """The lists as measures see them when only some judgments are known."""
-        chosen = np.flatnonzero(labelled.keep[self.document])
-        columns = {name: getattr(self, name)[chosen] for name in COLUMNS}
-        return Rankings(labelled.pool, **columns, length=self.length, pool_row=self.query)
+    def rankings_under(self, subset: JudgmentSubset) -> Rankings:
+        """The rankings under a subset of the judgments."""
+        selected = np.flatnonzero(subset.keep[self.document])
+        columns = {name: getattr(self, name)[selected] for name in COLUMNS}
+        return Rankings(subset.pool, **columns, length=self.length, pool_row=self.query)
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """Some of the judgments, and what measures need to know of them whatever the run.
+class JudgmentSubset:
+    """A subset of the judgments, and what measures take from it for any run.
 
-    ``keep``: the documents that measures hear of at all; ``reading``: what those of them that read find there.
+    ``keep``: the documents that measures see; ``reading``: the texts, for measures that read them.
     """
 
     judgments: Judgments
@@ -78,38 +78,38 @@ class Labelled:
     reading: Reading | None = None
 
     @cached_property
-    def judged(self) -> Integers:
-        """How many documents of each query are judged."""
+    def judged_counts(self) -> Integers:
+        """The number of judged documents of each query."""
         return np.diff(np.append(0, np.cumsum(self.keep))[self.judgments.begin])
 
     @cached_property
-    def top(self) -> float:
-        """The highest grade there is."""
+    def top_grade(self) -> float:
+        """The highest grade."""
         return float(max(self.grade[self.keep].max(initial=0), 0))
 
     @cached_property
     def pool(self) -> Pool:
-        """All documents that measures hear of, by query."""
-        judged = Judged(self.grade, self.top, None, self.subtopics, self.reading)
-        queries = np.arange(len(self.judged))
-        return Pool.of(judged, np.repeat(queries, self.judged), np.flatnonzero(self.keep), queries)
+        """All documents that measures see, by query."""
+        judged = Judged(self.grade, self.top_grade, None, self.subtopics, self.reading)
+        queries = np.arange(len(self.judged_counts))
+        return Pool.of(judged, np.repeat(queries, self.judged_counts), np.flatnonzero(self.keep), queries)
 
     @cached_property
     def subtopics(self) -> Subtopics | None:
-        """What the documents judged are about, where a measure asks for it."""
+        """The subtopics of the judged documents, if a measure uses them."""
         labels = self.judgments.labels
         if labels is None or not self.by_subtopic:
             return None
-        known = self.keep[labels.document]
-        kept = Labels(labels.document[known], labels.subtopic[known], labels.grade[known], labels.names)
-        return Subtopics(replace(self.judgments, labels=kept), self.top)
+        kept = self.keep[labels.document]
+        selected = Labels(labels.document[kept], labels.subtopic[kept], labels.grade[kept], labels.names)
+        return Subtopics(replace(self.judgments, labels=selected), self.top_grade)
 
 
 class Relabeller:
-    """Runs that were read once, to be scored under any number of subsets of their judgments.
+    """Runs that are read once and scored under any number of subsets of their judgments.
 
-    A subset is a choice among the rows of ``judgments`` (a document with all its subtopics is one row); what is not
-    chosen is unjudged.
+    A subset is a selection of rows of ``judgments`` (a document with all its subtopics is one row); documents outside
+    the selection are unjudged.
 
     >>> from cranfield import Evaluator
     >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
@@ -134,95 +134,104 @@ class Relabeller:
         content = any(measure.definition.content for measure in self.measures)
         self.aligner = runs[0].alignments[AlignmentKey(content, "score")].aligner
         self.rereading = Rereading(self.aligner.reading) if self.aligner.reading else None
-        # Where unjudged documents are read, they stand among the judgments, after those of each query.
-        many = np.diff(self.judgments.begin)
-        self.place = np.arange(len(self.judgments.grade)) + np.repeat(
-            (self.aligner.judgments.begin - self.judgments.begin)[:-1], many
+        # With a corpus, the aligner's judgments also hold the unjudged documents, after the judged ones of each query.
+        counts = np.diff(self.judgments.begin)
+        self.judgment_rows = np.arange(len(self.judgments.grade)) + np.repeat(
+            (self.aligner.judgments.begin - self.judgments.begin)[:-1], counts
         )
-        self.grade = self.aligner.grade[self.place]
+        self.grade = self.aligner.grade[self.judgment_rows]
         self.answered = np.array([run.length >= 0 for run in runs])
-        self.shelves = {
-            (key, position): list(_shelves([run.alignments[AlignmentKey(content, key)] for run in runs], position))
+        self.blocks = {
+            (key, position): list(
+                ranking_blocks([run.alignments[AlignmentKey(content, key)] for run in runs], position)
+            )
             for key, position in self.orders
         }
 
     def ranks(self) -> Integers:
-        """Where each run puts each judged document, (run, judgment), in trec_eval's order; 0 where it does not."""
-        found = np.zeros((len(self.evaluation.runs), len(self.aligner.grade)), np.int64)
-        for shelf in self.shelves[TREC]:
-            found[shelf.lists[shelf.row] // len(self.judgments.queries), shelf.document] = shelf.start + 1
-        return found[:, self.place]
+        """The rank of each judged document in each run, (run, judgment), in trec_eval's order; 0 if not retrieved."""
+        ranks = np.zeros((len(self.evaluation.runs), len(self.aligner.grade)), np.int64)
+        for block in self.blocks[TREC]:
+            ranks[block.rankings[block.row] // len(self.judgments.queries), block.document] = block.start + 1
+        return ranks[:, self.judgment_rows]
 
     def scores(self, keep: Booleans | None = None) -> Floats:
-        """The value of every (run, measure, query) when only the judgments chosen are known; all where none are.
+        """The value of every (run, measure, query) under the selected judgments, or under all of them.
 
-        NaN where a measure is undefined, and for queries of which no judgment is left: these count no more.
+        NaN where a measure is undefined, and for queries without a selected judgment.
         """
-        known = np.zeros(len(self.aligner.grade), bool)
-        known[self.place] = True if keep is None else keep
+        judged = np.zeros(len(self.aligner.grade), bool)
+        judged[self.judgment_rows] = True if keep is None else keep
         by_subtopic = any(measure.definition.subtopics for measure in self.measures)
-        labelled = Labelled(self.aligner.judgments, self.aligner.grade, known, by_subtopic)
+        subset = JudgmentSubset(self.aligner.judgments, self.aligner.grade, judged, by_subtopic)
         queries = len(self.judgments.queries)
         values = np.full((len(self.measures), len(self.evaluation.runs) * queries), np.nan)
-        for seen, measures in self._seen(labelled):
-            for order, shelves in self.shelves.items():
-                mine = [m for m in self.orders[order] if m in measures]
-                for shelf in shelves if mine else ():
-                    rankings = shelf.rankings(seen)
-                    for m in mine:
-                        values[m, shelf.lists] = self.measures[m].values(rankings, seed=self.seed).value
+        for visible, measures in self._visible_subsets(subset):
+            for order, blocks in self.blocks.items():
+                in_order = [m for m in self.orders[order] if m in measures]
+                for block in blocks if in_order else ():
+                    rankings = block.rankings_under(visible)
+                    for m in in_order:
+                        values[m, block.rankings] = self.measures[m].values(rankings, seed=self.seed).value
         table = values.reshape(len(self.measures), len(self.evaluation.runs), queries).transpose(1, 0, 2)
-        return np.where(labelled.judged > 0, table, np.nan)
+        return np.where(subset.judged_counts > 0, table, np.nan)
 
-    def unread(self, measure: Measure) -> tuple[int, int]:
-        """How many of the documents that a measure reads in any run are not in the corpus, and how many there are."""
+    def count_missing_texts(self, measure: Measure) -> tuple[int, int]:
+        """The number of documents that a measure reads and the corpus lacks, and the number that it reads."""
         assert self.rereading is not None
         end = measure.cutoff or np.inf
-        shelves = self.shelves[order_of(measure)]
-        rows = np.unique(np.concatenate([shelf.document[shelf.start < end] for shelf in shelves]))
+        blocks = self.blocks[order_of(measure)]
+        rows = np.unique(np.concatenate([block.document[block.start < end] for block in blocks]))
         return int((self.rereading.every.document[rows] < 0).sum()), len(rows)
 
-    def _seen(self, labelled: Labelled) -> Iterator[tuple[Labelled, set[int]]]:
-        """What measures see of the judgments known, and which measures: those that read see unjudged documents too."""
-        read = {m for m, measure in enumerate(self.measures) if measure.definition.content}
-        yield labelled, set(range(len(self.measures))) - read
+    def _visible_subsets(self, subset: JudgmentSubset) -> Iterator[tuple[JudgmentSubset, set[int]]]:
+        """The documents that measures see, and which measures: those that read text see unjudged documents too."""
+        readers = {m for m, measure in enumerate(self.measures) if measure.definition.content}
+        yield subset, set(range(len(self.measures))) - readers
         if self.rereading is None:
             return
-        same = {m for m in read if stays(self.measures[m])}
-        grade = np.where(labelled.keep, labelled.grade, -1.0)
-        everything = replace(labelled, grade=grade, keep=np.ones_like(labelled.keep), by_subtopic=False)
-        yield replace(everything, reading=self.rereading.knowing(labelled.keep)), same
-        yield replace(everything, reading=Partial(self.rereading.every, labelled.keep)), read - same
+        fixed = {m for m in readers if has_fixed_order(self.measures[m])}
+        grade = np.where(subset.keep, subset.grade, -1.0)
+        everything = replace(subset, grade=grade, keep=np.ones_like(subset.keep), by_subtopic=False)
+        yield replace(everything, reading=self.rereading.knowing(subset.keep)), fixed
+        yield replace(everything, reading=Partial(self.rereading.every, subset.keep)), readers - fixed
 
 
-def stays(measure: Measure) -> bool:
-    """Whether the order that the measure reads documents in is the same whatever is judged, and there is only one."""
+def has_fixed_order(measure: Measure) -> bool:
+    """Whether a measure reads documents in one order, whatever is judged."""
     return not measure.views.condensed and measure.views.rule.fixes_order
 
 
-def _shelves(alignments: Sequence[Alignment], position: Position | None) -> Iterator[Shelf]:
-    """The lists of all runs, those of like width together."""
+def ranking_blocks(alignments: Sequence[Alignment], position: Position | None) -> Iterator[RankingBlock]:
+    """The rankings of all runs, grouped by similar numbers of judged documents."""
     queries = len(alignments[0].length)
-    many = [len(one.rows["query"]) for one in alignments]
-    at = np.concatenate([one.rows["query"] for one in alignments]) + queries * np.repeat(np.arange(len(many)), many)
-    flat = {name: np.concatenate([one.rows[name] for one in alignments]) for name in FLAT}
+    counts = [len(alignment.rows["query"]) for alignment in alignments]
+    ranking = np.concatenate([alignment.rows["query"] for alignment in alignments])
+    ranking = ranking + queries * np.repeat(np.arange(len(counts)), counts)
+    flat = {name: np.concatenate([alignment.rows[name] for alignment in alignments]) for name in FIELDS}
     if position:
         flat["start"] = flat["start"] + flat[position]
         flat["size"] = np.ones_like(flat["size"])
-    length = np.maximum(np.concatenate([one.length for one in alignments]), 0)
-    width = np.bincount(at, minlength=len(length))
+    length = np.maximum(np.concatenate([alignment.length for alignment in alignments]), 0)
+    width = np.bincount(ranking, minlength=len(length))
     by_width = np.argsort(-width, kind="stable")
-    shelf_of, begin = np.zeros(len(length), np.int64), 0
+    block_of, begin = np.zeros(len(length), np.int64), 0
     while begin < len(by_width):
         end = begin + max(1, CELLS // max(int(width[by_width[begin]]), 1))
-        shelf_of[by_width[begin:end]] = begin
+        block_of[by_width[begin:end]] = begin
         begin = end
-    for shelf in np.unique(shelf_of):
-        lists = np.flatnonzero(shelf_of == shelf)
+    for block in np.unique(block_of):
+        rankings = np.flatnonzero(block_of == block)
         number = np.full(len(length), -1)
-        number[lists] = np.arange(len(lists))
-        mine = np.flatnonzero(number[at] >= 0)
-        row = number[at[mine]]
-        # Ties that are settled may have moved documents past each other; others stay in the order they came in.
-        order = np.lexsort((flat["start"][mine], row))
-        yield Shelf(lists, lists % queries, length[lists], row[order], *(flat[name][mine[order]] for name in FLAT))
+        number[rankings] = np.arange(len(rankings))
+        rows = np.flatnonzero(number[ranking] >= 0)
+        row = number[ranking[rows]]
+        # A tie rule may have reordered documents within ties; other documents keep their order.
+        order = np.lexsort((flat["start"][rows], row))
+        yield RankingBlock(
+            rankings,
+            rankings % queries,
+            length[rankings],
+            row[order],
+            *(flat[name][rows[order]] for name in FIELDS),
+        )

@@ -1,4 +1,4 @@
-"""Results of studies as files: one JSON document each."""
+"""Saved results of studies: one JSON file each, with a version number."""
 
 from __future__ import annotations
 
@@ -16,39 +16,49 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io.atomic_write import atomic_write
 
-Place = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
+
+VERSION = 2  # files without a version number are version 1
+HINT = "save a study with `cranfield study NAME ... --format json -o FILE`"
 
 
-HINT = "a study is saved by `cranfield study NAME ... --format json -o FILE`"
-
-
-class Study(ABC):
-    """What a study found, which can be kept in a file; ``STUDY`` is the name it is asked for by."""
+class StudyResult(ABC):
+    """The result of a study, which can be saved; ``STUDY`` is the name of the study."""
 
     STUDY: ClassVar[str]
+    notes: tuple[str, ...]
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `save` writes and ``--format json`` prints."""
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
 
     @classmethod
     @abstractmethod
-    def of_dict(cls, found: dict[str, Any]) -> Self:
-        """What `to_dict` returned, as a result again."""
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The result that `to_dict` returned."""
 
-    def save(self, path: Place) -> None:
-        """Writes the result as one JSON file, whole or not at all."""
+    @classmethod
+    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """The data of a file of version 1 in the form of version 2; the same unless a study renamed something."""
+        return data
+
+    def header(self) -> dict[str, Any]:
+        """What every saved result starts with."""
+        return {"study": self.STUDY, "version": VERSION}
+
+    def save(self, path: PathLike) -> None:
+        """Write the result as one JSON file; an existing file is replaced only by a complete one."""
         with atomic_write(path) as beside:
             beside.write_bytes(text(self.to_dict()).encode("utf-8", "surrogateescape"))
 
     @classmethod
-    def load(cls, path: Place) -> Self:
-        """Reads what `save` wrote; an error where it is another study's, or parts of it are gone."""
-        found = load(path)
-        if found["study"] != cls.STUDY:
-            raise InputError([f"{os.fspath(path)}: a study of {found['study']}, not of {cls.STUDY}"])
-        with complete(cls.STUDY, path):
-            result = cls.of_dict(found)
+    def load(cls, path: PathLike) -> Self:
+        """Read what `save` wrote; raise if the file holds another study or is incomplete."""
+        data = load(path)
+        if data["study"] != cls.STUDY:
+            raise InputError([f"{os.fspath(path)}: holds the study `{data['study']}`, expected `{cls.STUDY}`"])
+        with checked_file(cls.STUDY, path):
+            result = cls.from_dict(cls.upgrade(data) if data.get("version", 1) < VERSION else data)
             text(result.to_dict())
         return result
 
@@ -58,44 +68,50 @@ def text(result: dict[str, Any]) -> str:
     return json.dumps(result, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def load(path: Place) -> dict[str, Any]:
-    """The plain data of whichever study a file holds; an error where it is something else."""
-    place = os.fspath(path)
+def load(path: PathLike) -> dict[str, Any]:
+    """The plain data of a saved study; raise if the file holds something else or is of a later version."""
+    name = os.fspath(path)
     try:
-        found = json.loads(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
+        data = json.loads(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
     except ValueError as error:
-        raise InputError([f"{place}: not a saved study ({error})"], hint=HINT) from error
-    if not isinstance(found, dict) or not isinstance(found.get("study"), str):
-        raise InputError([f"{place}: not a saved study"], hint=HINT)
-    return found
+        raise InputError([f"{name}: not a saved study ({error})"], hint=HINT) from error
+    if not isinstance(data, dict) or not isinstance(data.get("study"), str):
+        raise InputError([f"{name}: not a saved study"], hint=HINT)
+    version = data.get("version", 1)
+    if not isinstance(version, int) or version > VERSION:
+        raise InputError(
+            [f"{name}: version {version!r} of the file format; this version of cranfield reads up to {VERSION}"],
+            hint="update cranfield, or run the study again",
+        )
+    return data
 
 
 @contextmanager
-def complete(study: str, place: Place) -> Iterator[None]:
-    """In this whatever goes wrong is the fault of a file that somebody has cut or changed, and is said so."""
+def checked_file(study: str, path: PathLike) -> Iterator[None]:
+    """Report any failure inside as a damaged or incomplete file."""
     try:
         yield
     except InputError:
         raise
     except (CranfieldError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        what = error if isinstance(error, CranfieldError) else repr(error)
-        raise InputError([f"{os.fspath(place)}: not a complete study of {study} ({what})"], hint=HINT) from error
+        reason = error if isinstance(error, CranfieldError) else repr(error)
+        raise InputError([f"{os.fspath(path)}: not a complete study `{study}` ({reason})"], hint=HINT) from error
 
 
-def names(found: dict[str, Any]) -> tuple[str, ...]:
-    """What a part of a saved dict is about; there is something that it is about."""
-    if not found:
-        raise ValueError("nothing in it")
-    return tuple(found)
+def nonempty_keys(data: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of a saved dict; raise if there are none."""
+    if not data:
+        raise ValueError("empty mapping")
+    return tuple(data)
 
 
-def listed(values: Floats) -> list[Any]:
-    """Numbers as JSON has them: null is undefined, and the infinite, which it has not, are texts."""
+def to_json(values: Floats) -> list[Any]:
+    """Numbers as JSON values: null for undefined, text for infinite."""
     return [None if np.isnan(v) else v if np.isfinite(v) else str(v) for v in values.tolist()]
 
 
-def array(values: list[Any], size: int | None = None) -> Floats:
-    """What `listed` wrote, as numbers again; so many, where that is known."""
+def from_json(values: list[Any], size: int | None = None) -> Floats:
+    """The numbers that `to_json` wrote; raise if their count is not ``size``."""
     if size is not None and len(values) != size:
-        raise ValueError(f"{len(values)} values in place of {size}")
+        raise ValueError(f"expected {size} values, got {len(values)}")
     return np.array([np.nan if v is None else float(v) for v in values], np.float64)

@@ -1,0 +1,50 @@
+"""Where tables and figures go: options for the output of results, and the functions that write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.output import colour, emit, note, width
+from cranfield.report.pages import FORMATS, Page, write
+
+writing = options.several(
+    options.figures("Folder for the figures, each as PDF, SVG and PNG."),
+    options.digits,
+    options.formats(FORMATS, "json holds the complete result."),
+    options.output,
+)
+
+
+def drawable(figures: str | None) -> None:
+    """Raise before the computation starts if figures are requested and matplotlib is missing."""
+    if figures is not None:
+        from cranfield.report.figures import canvas
+
+        canvas.require()
+
+
+def deliver(
+    pages: Sequence[Page],
+    result: dict[str, Any],
+    draw: Callable[[str], list[Path]] | None,
+    *,
+    format: str,
+    output: str | None,
+    figures: str | None,
+) -> None:
+    """Write tables to standard output or a file, figures into their folder, notes to standard error."""
+    emit(write(pages, result, format, width=width(), colour=colour(output)), output)
+    save_figures(draw, figures)
+    if format != "json":
+        note(result.get("notes", ()))
+
+
+def save_figures(draw: Callable[[str], list[Path]] | None, figures: str | None) -> None:
+    """Draw the figures into their folder, if a folder is given, and report how many files were written."""
+    if figures is not None and draw is not None:
+        click.echo(f"{len(draw(figures))} files in {figures}", err=True)

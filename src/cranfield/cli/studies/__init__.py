@@ -1,1 +1,0 @@
-"""``cranfield study NAME``: one file for each study, each with a `command`."""

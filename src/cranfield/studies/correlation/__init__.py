@@ -1,0 +1,5 @@
+"""Which measures order systems alike?"""
+
+from cranfield.studies.correlation.experiment import Correlation, correlation
+
+__all__ = ["Correlation", "correlation"]

@@ -1,0 +1,52 @@
+"""The tables of the study `correlation`."""
+
+from __future__ import annotations
+
+from cranfield.report.numbers import shown
+from cranfield.report.pages import Page, exchanged, sheet
+from cranfield.report.sheet import Cell
+from cranfield.studies.coefficients import get_coefficient
+from cranfield.studies.correlation.experiment import Correlation
+
+HIGH = 0.8  # printed in bold, as in the paper
+
+
+def tables(result: Correlation, digits: int = 4) -> list[Page]:
+    """The agreement of every pair of measures."""
+    symbol = get_coefficient(result.coefficient).symbol
+    title = (
+        f"{symbol} between measures, {len(result.runs)} runs, {result.queries} queries"
+        f" (bold: above {HIGH:g}). {significance(result, digits)}"
+    )
+    rows = [
+        ((measure,), [_cell(result, m, n, digits) for n in range(len(result.measures))])
+        for m, measure in enumerate(result.measures)
+    ]
+    return [Page(title, sheet(("measure",), result.measures, rows))]
+
+
+def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:
+    """The pairs of runs that the first measure and another one order differently."""
+    first, *others = result.measures
+    swaps = {measure: result.swaps(0, m) for m, measure in enumerate(others, 1)}
+    return [
+        exchanged(pairs, (first, measure), dict(zip(result.runs, result.means[[0, m]].T, strict=True)), digits)
+        for m, (measure, pairs) in enumerate(swaps.items(), 1)
+        if pairs
+    ]
+
+
+def significance(result: Correlation, digits: int = 4) -> str:
+    """A sentence on which values are significant."""
+    symbol, critical = get_coefficient(result.coefficient).symbol, result.critical
+    if critical is None:
+        return f"There is no significance test for {symbol}."
+    if critical >= 1:
+        return f"Too few runs: no {symbol} is significant at {result.alpha:g}."
+    return f"Values within ±{shown(critical, digits)} are not significant at {result.alpha:g} (n.s.)."
+
+
+def _cell(result: Correlation, m: int, n: int, digits: int) -> Cell:
+    value, critical = float(result.matrix[m, n]), result.critical
+    insignificant = critical is not None and critical < 1 and abs(value) <= critical
+    return Cell(shown(value, digits), best=bool(value > HIGH and m != n), aside="n.s." if insignificant else "")

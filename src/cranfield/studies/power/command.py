@@ -1,0 +1,59 @@
+"""``cranfield study power``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.cli import options, results, study_options
+from cranfield.statistics.resampling import TESTS
+from cranfield.studies.power.experiment import DEFAULT, DIFFERENCES
+
+
+@click.command(short_help="Discriminative power of measures, and how many queries it takes.")
+@options.inputs
+@options.measuring(" ".join(DEFAULT))
+@click.option(
+    "--test", type=click.Choice(TESTS), default="bootstrap", show_default=True, help="Significance test for pairs."
+)
+@study_options.samples
+@options.level(0.05, "Significance level.")
+@click.option(
+    "--beta",
+    type=options.CHANCE,
+    default=0.2,
+    show_default=True,
+    help="Accepted probability of missing a --difference.",
+)
+@click.option(
+    "--difference",
+    "differences",
+    type=click.FloatRange(0, min_open=True),
+    multiple=True,
+    default=DIFFERENCES,
+    show_default=True,
+    help="Difference to detect; the study reports how many queries it needs. May be repeated.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Number of pairs of query sets for swap rates.",
+)
+@options.undefined
+@options.corpus
+@options.seed
+@results.writing
+def command(**arguments: Any) -> None:
+    """Show how many pairs of at least two RUNs each measure distinguishes, and how many queries that takes.
+
+    Discriminative power and the difference required, as in Table 3 of Sakai, "Alternatives to Bpref" (SIGIR 2007), from
+    a test of every pair; how often other queries reverse a pair; the number of queries that a difference needs.
+
+    \b
+    cranfield study power qrels.txt *.run -m "AP nDCG@10 RR" --figures figures
+    cranfield study power qrels.txt *.run --test randomised-tukey --samples 10000
+    """
+    study_options.run_study("power", "Reading runs", **arguments)

@@ -1,0 +1,228 @@
+"""The tables of the study `properties`: Y and N with the smallest counterexamples, and Moffat's Table 2."""
+
+from __future__ import annotations
+
+import csv as comma
+import textwrap
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import Literal
+
+from cranfield.errors import UsageError
+from cranfield.report import pages
+from cranfield.report.markup import escaped, piped
+from cranfield.report.numbers import UNDEFINED, exact, shown
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell
+from cranfield.report.table import BOLD, PLAIN, widths
+from cranfield.studies.properties.checks import LONG, PROPERTIES, SEVEN, Counterexample
+from cranfield.studies.properties.experiment import CheckedMeasure, Properties, properties
+
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+# Short headings; the first seven are those of the paper.
+SHORT = {
+    "monotone": "monoton.",
+    "convergent": "converg.",
+    "top-weighted": "top-wgt.",
+    "localized": "localiz.",
+    "realizable": "realizb.",
+    "truncatable": "truncat.",
+}
+MARKS = {True: "Y", False: "N", None: UNDEFINED}
+HEADING = "Smallest counterexamples; a bar marks the cutoff"
+
+# Table 2 of Moffat: each metric by its name there and here, the seven answers, and the footnotes.
+PRINTED: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    ("DCG", "DCG", "NYYYYYN", {}),
+    ("SP", "SP", "NYYYYYN", {}),
+    ("RPrec", "RPrec", "YNNNNNY", {}),
+    ("SN-DCG", "SN_DCG", "YNNYYNY", {"complete": "d"}),
+    ("SN-AP", "SN_AP", "YNNYYNY", {"complete": "d"}),
+    ("Prec", "P", "YNYNYYN", {"realizable": "e"}),
+    ("NDCG", "nDCG", "YNYYNNY", {}),
+    ("SDCG", "SDCG", "YNYYYYN", {"realizable": "e"}),
+    ("HIT", "HIT", "YYNNYYY", {"convergent": "b", "top-weighted": "b"}),
+    (
+        "RR",
+        "RR",
+        "YYNNYYY",
+        {"convergent": "b", "top-weighted": "b", "localized": "c", "complete": "c"},
+    ),
+    ("Recall", "R", "YYYNNNN", {"realizable": "f"}),
+    ("AP", "AP", "YYYYNNN", {"realizable": "f"}),
+    ("RBP", "RBP", "YYYYYYN", {"monotone": "a", "convergent": "a", "localized": "a"}),
+)
+RAISED = dict(zip("abcdef", "ᵃᵇᶜᵈᵉᶠ", strict=True))
+NOTES = {
+    "a": "RBP is an interval, the score is its lower end; deeper judgments only narrow it",
+    "b": "the score never decreases, but need not increase",
+    "c": "0 if none of the first k documents is relevant",
+    "d": "undefined if none of the first k documents is relevant, even if others are",
+    "e": "the maximum is reached only if k ≤ R",
+    "f": "the maximum is reached only if k ≥ R",
+}
+
+
+def write(result: Properties, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False) -> str:
+    """The properties in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` affect tables only."""
+    if format == "csv":
+        return csv(result)
+    if format not in FORMATS:
+        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+    page_list = list(_property_tables(result, format, width))
+    text = pages.write(page_list, result.to_dict(), format, width=width, colour=colour)
+    violations = [(measure.measure, list(violation_sentences(measure, digits))) for measure in result.checked]
+    violations = [(measure, sentences) for measure, sentences in violations if sentences]
+    if format == "json" or not violations:
+        return text
+    writer = {"table": _screen, "markdown": _markdown, "latex": _latex}[format]
+    return f"{text}\n{writer(violations, width, colour)}"
+
+
+def tables(result: Properties, digits: int = 4) -> list[Page]:
+    """The verdicts on all properties, one table per set of rankings; `write` adds the counterexamples."""
+    return list(_property_tables(result, "markdown", 0))
+
+
+def _property_tables(result: Properties, format: str, width: int) -> Iterator[Page]:
+    """One table per set of rankings; on a screen the rows are properties, unless there are too many measures."""
+
+    def rankings_of(measure: CheckedMeasure) -> tuple[str, str, int]:
+        return measure.domain, measure.paired, measure.longest
+
+    for rankings in dict.fromkeys(map(rankings_of, result.checked)):
+        measures = [measure for measure in result.checked if rankings_of(measure) == rankings]
+        domain, paired, longest = rankings
+        scope = f"bounded: also on {longest:,} documents of one kind; " if longest == LONG else ""
+        scope += f"stable, neutral: on pairs of {paired.removeprefix('all ')}"
+        by_measure = sheet(
+            ("measure",),
+            PROPERTIES if format != "table" else [SHORT.get(name, name) for name in PROPERTIES],
+            [((measure.measure,), [_cell(measure.holds[name]) for name in PROPERTIES]) for measure in measures],
+        )
+        by_property = sheet(
+            ("property",),
+            [measure.measure for measure in measures],
+            [((name,), [_cell(measure.holds[name]) for measure in measures]) for name in PROPERTIES],
+        )
+        fits = format == "table" and sum(widths(by_property)) <= width
+        yield Page(f"Properties on {domain} ({scope})", by_property if fits else by_measure)
+
+
+def _cell(holds: bool | None, mark: str = "") -> Cell:
+    tone: Literal["", "good", "bad"] = "" if holds is None else "good" if holds else "bad"
+    return Cell(f"{MARKS[holds]}{RAISED.get(mark, '')}", tone=tone)
+
+
+def violation_sentences(measure: CheckedMeasure, digits: int) -> Iterator[tuple[str, str]]:
+    """Every property that a measure lacks, with its counterexample as a sentence."""
+    for name, verdict in measure.verdicts.items():
+        if verdict.counterexample is not None:
+            yield name, sentence(name, verdict.counterexample, digits)
+
+
+def sentence(name: str, case: Counterexample, digits: int = 4) -> str:
+    """A counterexample as a sentence.
+
+    >>> sentence("monotone", Counterexample(("1|0", "10"), (1, 2), (1.0, 0.5)))
+    '“1|0” scores 1.0000 at k = 1 but 0.5000 at k = 2'
+    """
+    first, other = (f"“{case.rankings[i]}”" for i in (0, -1))
+    k, *_ = case.k
+    scores = [shown(score, digits) for score in case.scores]
+    limit = "" if case.limit is None else shown(case.limit, digits)
+    if name == "bounded":
+        return f"{first} scores {scores[0]} at k = {k}, outside the bound {limit}"
+    if name == "monotone":
+        return f"{first} scores {scores[0]} at k = {k} but {scores[1]} at k = {case.k[1]}"
+    if name == "complete":
+        return f"{first} has no score at k = {k}"
+    if name == "realizable":
+        return f"with as many relevant documents as {first}, the best score at k = {k} is {scores[0]}, not {limit}"
+    if name == "localized":
+        return f"{first} scores {scores[0]} at k = {k} but {other} scores {scores[1]}"
+    if name == "truncatable":
+        at = "" if case.k[0] != case.k[1] else f" at k = {k}"
+        return f"the list that ends at {first} scores {scores[0]}{at}, but {scores[1]} if it goes on to {other}"
+    if name in ("stable", "neutral"):
+        after = f"{scores[2]} and {scores[3]} after x is judged {case.judged}"
+        return f"{first} and {other} score {scores[0]} and {scores[1]} at k = {k}, but {after}"
+    relation = "the same" if scores[0] == scores[1] else f"only {scores[1]}"
+    return f"{first} scores {scores[0]} at k = {k}, and {other} {relation}"
+
+
+def _screen(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour: bool) -> str:
+    def bold(text: str) -> str:
+        return f"{BOLD}{text}{PLAIN}" if colour else text
+
+    column_width = max(map(len, PROPERTIES)) + 2
+    lines = [bold(HEADING)]
+    for measure, cases in violations:
+        lines.append(measure)
+        for name, text in cases:
+            head = f"  {name:<{column_width}}"
+            lines += textwrap.wrap(
+                text, max(width, 60), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _markdown(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour: bool) -> str:
+    lines = [f"**{HEADING}**", ""]
+    for measure, cases in violations:
+        lines += [f"- {piped(measure)}"]
+        lines += [f"  - {name}: {piped(text)}" for name, text in cases]
+    return "\n".join(lines) + "\n"
+
+
+def _latex(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour: bool) -> str:
+    lines = [f"% {HEADING}", "\\begin{description}"]
+    for measure, cases in violations:
+        for name, text in cases:
+            lines.append(f"\\item[{{{escaped(measure)}}}, {name}] {escaped(text)}")
+    return "\n".join([*lines, "\\end{description}"]) + "\n"
+
+
+def csv(result: Properties) -> str:
+    """One property of one measure per line, with its counterexample: rankings, cutoffs and scores."""
+    out = StringIO()
+    lines = comma.writer(out, lineterminator="\n")
+    head = ["measure", "property", "holds", "ranking", "k", "score", "other", "other_k", "other_score"]
+    lines.writerow([*head, "score_after", "other_score_after", "limit", "judged", "domain"])
+    for measure in result.checked:
+        for name, verdict in measure.verdicts.items():
+            holds = {True: "yes", False: "no", None: ""}[verdict.holds]
+            cells = [""] * 10
+            if (case := verdict.counterexample) is not None:
+                for i, (ranking, k) in enumerate(zip(case.rankings, case.k, strict=True)):
+                    cells[3 * i : 3 * i + 3] = ranking, str(k), exact(case.scores[i])
+                cells[6:8] = [exact(score) for score in case.scores[2:]] or ["", ""]
+                cells[8:10] = "" if case.limit is None else exact(case.limit), case.judged
+            domain = measure.paired if name in ("stable", "neutral") else measure.domain
+            lines.writerow([measure.measure, name, holds, *cells, domain])
+    return out.getvalue()
+
+
+def table2(documents: int | None = None, format: str = "table", *, width: int = 80, colour: bool = False) -> str:
+    """Table 2 of *Seven Numeric Properties of Effectiveness Metrics*, computed, with its footnotes."""
+    result = properties([f"{ours}@k" for _, ours, *_ in PRINTED], documents=documents)
+    rows = [
+        ((f"{theirs}@k",), [_cell(measure.holds[name], marks.get(name, "")) for name in SEVEN])
+        for (theirs, _, _, marks), measure in zip(PRINTED, result.checked, strict=True)
+    ]
+    same = sum(
+        MARKS[measure.holds[name]] == answer
+        for (_, _, answers, _), measure in zip(PRINTED, result.checked, strict=True)
+        for name, answer in zip(SEVEN, answers, strict=True)
+    )
+    domain = f"{result.checked[0].domain}, and {LONG:,} documents of one kind"
+    title = f"Metrics and their properties (Moffat, AIRS 2013, Table 2), on {domain}"
+    page = Page(title, sheet(("Metric",), [SHORT.get(name, name) for name in SEVEN], rows))
+    text = pages.write([page], {}, format, width=width, colour=colour)
+    notes = [f"{same} of {len(PRINTED) * len(SEVEN)} answers match the paper"]
+    notes += [f"{letter}: {note}" for letter, note in NOTES.items()]
+    if format == "latex":
+        for plain, raised in RAISED.items():
+            text = text.replace(raised, f"$^{plain}$")
+    prefix = {"latex": "% ", "csv": "# ", "markdown": "- "}.get(format, "")
+    return f"{text}\n" + "".join(f"{prefix}{line}\n" for line in notes)

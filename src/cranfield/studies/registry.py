@@ -1,0 +1,104 @@
+"""The studies that exist: every folder of this package is one, and nothing else lists them.
+
+A study called ``name`` has, in the folder of that name:
+
+- ``experiment.py``: the function ``name`` and its result class ``Name``, a `StudyResult`;
+- ``tables.py``: ``tables(result, digits)``, a list of pages; ``write(result, format, ...)`` too, if pages are not all;
+- ``figures.py``: ``save_figures(result, folder)``, the files written; optional;
+- ``command.py``: ``command``, for ``cranfield study name``.
+
+Modules are imported on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import cranfield.studies
+from cranfield.errors import UsageError
+from cranfield.studies.saving import StudyResult
+
+if TYPE_CHECKING:
+    import click
+
+    from cranfield.report.pages import Page
+
+
+def study_names() -> tuple[str, ...]:
+    """The names of all studies, in alphabetical order."""
+    return tuple(sorted(module.name for module in iter_modules(cranfield.studies.__path__) if module.ispkg))
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study, by name; each property imports the module that it needs."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in study_names():
+            raise UsageError(f"unknown study `{self.name}`", hint=f"one of {', '.join(study_names())}")
+
+    @property
+    def _package(self) -> str:
+        return f"cranfield.studies.{self.name}"
+
+    def _module(self, part: str) -> ModuleType:
+        return import_module(f"{self._package}.{part}")
+
+    @property
+    def experiment(self) -> Callable[..., StudyResult]:
+        """The function that runs the study."""
+        function: Callable[..., StudyResult] = getattr(self._module("experiment"), self.name)
+        return function
+
+    @property
+    def result_class(self) -> type[StudyResult]:
+        """The class of its results."""
+        result: type[StudyResult] = getattr(self._module("experiment"), self.name.capitalize())
+        return result
+
+    @property
+    def command(self) -> click.Command:
+        """Its command, for ``cranfield study``."""
+        command: click.Command = self._module("command").command
+        return command
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether it can be drawn."""
+        return any(module.name == "figures" for module in iter_modules(import_module(self._package).__path__))
+
+    def tables(self, result: StudyResult, digits: int = 4) -> list[Page]:
+        """A result as titled tables."""
+        pages: list[Page] = self._module("tables").tables(result, digits)
+        return pages
+
+    def write(
+        self, result: StudyResult, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False
+    ) -> str:
+        """A result as text in one of the formats of `report.pages`, ending in a newline."""
+        tables = self._module("tables")
+        if hasattr(tables, "write"):
+            text: str = tables.write(result, format, digits=digits, width=width, colour=colour)
+            return text
+        from cranfield.report import pages
+
+        return pages.write(tables.tables(result, digits), result.to_dict(), format, width=width, colour=colour)
+
+    def require_figures(self) -> None:
+        """Raise if the study has no figures."""
+        if not self.has_figures:
+            raise UsageError(f"the study `{self.name}` has no figures", hint="leave out --figures")
+
+    def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
+        """Draw the figures of a result into a folder; the files written."""
+        self.require_figures()
+        paths: list[Path] = self._module("figures").save_figures(result, folder)
+        return paths

@@ -1,0 +1,48 @@
+"""The tables of the study `reuse`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.report.numbers import shown
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell
+from cranfield.studies.coefficients import get_coefficient
+from cranfield.studies.reuse.experiment import Reuse
+
+HIGH = 0.8  # printed in bold, as in the paper
+
+
+def tables(result: Reuse, digits: int = 4) -> list[Page]:
+    """The judged documents of each part; then for each reference measure the agreement by source and target."""
+    return [_judged_table(result), *(_agreement_table(result, r, digits) for r in range(len(result.references)))]
+
+
+def _agreement_table(result: Reuse, reference: int, digits: int) -> Page:
+    symbol = get_coefficient(result.settings.coefficient).symbol
+    title = (
+        f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
+        f" {len(result.runs)} runs, {result.queries} queries; columns: source of the judgments → target of the search"
+        f" (bold: above {HIGH:g}; –: no order)"
+    )
+    heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
+    rows = [
+        ((candidate,), [_cell(float(value), digits) for value in result.agreement[reference, c].ravel()])
+        for c, candidate in enumerate(result.candidates)
+    ]
+    return Page(title, sheet(("source → target",), heads, rows))
+
+
+def _cell(value: float, digits: int) -> Cell:
+    return Cell(shown(value, digits), best=bool(np.isfinite(value) and value > HIGH))
+
+
+def _judged_table(result: Reuse) -> Page:
+    rows = [
+        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum())])
+        for name, counts in zip(result.collections, result.judged, strict=True)
+    ]
+    return Page(
+        f"Judged documents of each part; split {result.settings.rule}",
+        sheet(("collection",), ("relevant", "other", "judged"), rows),
+    )

@@ -1,0 +1,35 @@
+"""``cranfield study stopping``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.cli import options, results, study_options
+from cranfield.studies.stopping.experiment import DEFAULT
+
+
+@click.command(short_help="How long a ranking should be, and at which score to cut it.")
+@options.inputs
+@options.measuring(" ".join(DEFAULT))
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Number of random splits of the queries.",
+)
+@options.seed
+@results.writing
+def command(**arguments: Any) -> None:
+    """Show how much cutting the rankings of RUNs improves their scores, and at which score to cut them.
+
+    Reports the scores of uncut lists, of lists cut each at its own best depth, all at one depth, and all at one score
+    threshold. The threshold is also chosen on one half of the queries and tested on the other.
+
+    \b
+    cranfield study stopping qrels.txt bm25.run dense.run
+    cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
+    """
+    study_options.run_study("stopping", "Cutting rankings", **arguments)

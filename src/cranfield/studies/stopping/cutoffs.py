@@ -1,0 +1,130 @@
+"""The scores of rankings cut at every depth and at every score threshold, by relabelling arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from cranfield import io
+from cranfield.alignment import Aligner, Alignment
+from cranfield.batch import COLUMNS, Batch, Booleans, ragged
+from cranfield.data import Floats, Integers, Run
+from cranfield.io.duplicates import codes_of
+from cranfield.measures import Measure
+from cranfield.statistics.rounding import SAME
+
+# Cells of a batch that are processed at a time: they fit into a processor's cache.
+CELLS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """The rankings of one run for the judged queries: the positions of judged documents, and the score at every rank.
+
+    ``score``: from the top down for the first query, then for the second, and so on; ``length`` (q,): of each list.
+    """
+
+    alignment: Alignment
+    score: Floats
+    length: Integers
+
+    @classmethod
+    def of(cls, run: Run, aligner: Aligner) -> RankedLists:
+        """Read a run once."""
+        table = io.load(run)
+        alignment = aligner.align(replace(run, source=table))
+        index = {query: i for i, query in enumerate(aligner.judgments.queries)}
+        names, code = codes_of(table.query)
+        query = np.array([index.get(name, -1) for name in names], np.int64)[code]
+        score, query = table.score[query >= 0], query[query >= 0]
+        # The aligner decides which document holds a rank; the scores by rank only need sorting.
+        return cls(alignment, score[np.lexsort((-score, query))], np.maximum(alignment.length, 0))
+
+    def scores_by_depth(self, measure: Measure) -> Floats:
+        """The score of every query with its list cut at every depth: (query, depth), from no document to all."""
+        table = np.zeros((len(self.length), int(self.length.max(initial=0)) + 1))
+        for rankings in self.alignment.rankings:
+            queries, ordered = rankings.query, without_unused_columns(measure.ordered(rankings))
+            for row, depth, cut in cut_at_all_depths(ordered):
+                table[queries[row], depth] = measure.scored(cut).value
+            depths = np.minimum(np.arange(table.shape[1]), ordered.length[:, None])
+            table[queries] = np.take_along_axis(table[queries], depths, axis=1)
+        return table
+
+    @cached_property
+    def by_score(self) -> DocumentsByScore:
+        """All documents by decreasing score."""
+        query, position = ragged(self.length)
+        order = np.argsort(-self.score, kind="stable")
+        score = self.score[order]
+        last = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, np.int64)
+        return DocumentsByScore(query[order], position[order] + 1, score, last)
+
+
+def without_unused_columns(batch: Batch) -> Batch:
+    """The batch without columns that no measure reads once gains are computed, because its rows are copied often."""
+    width = max(int((batch.ideal > 0).sum(axis=1).max(initial=0)), 1)
+    return batch.changed(ideal=batch.ideal[:, :width])
+
+
+def cut_at_all_depths(batch: Batch) -> Iterator[tuple[Integers, Integers, Batch]]:
+    """Every list cut at every depth up to its length: rows, depths and the cut lists, in blocks of limited size."""
+    row, depth = ragged(batch.length + 1)
+    order = np.argsort(depth, kind="stable")  # shallow cuts hold few documents and need few columns
+    row, depth = row[order], depth[order]
+    begin = 0
+    while begin < len(row):
+        end = begin + max(1, CELLS // (batch.start.shape[1] + batch.ideal.shape[1]))
+        q, d = row[begin:end], depth[begin:end]
+        inside = ~np.isnan(batch.grade) & (batch.start < d[-1])
+        part = first_columns(batch, max(int(inside.sum(axis=1).max(initial=0)), 1)).rows(q)
+        keep = ~np.isnan(part.grade) & (part.start < d[:, None])
+        yield q, d, part.only(keep).changed(length=d)
+        begin = end
+
+
+def first_columns(batch: Batch, columns: int) -> Batch:
+    """The first columns of every row."""
+    return batch.changed(**{name: getattr(batch, name)[:, :columns] for name in COLUMNS})
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentsByScore:
+    """All documents of a run by decreasing score; a threshold keeps a prefix of them.
+
+    ``query``, ``depth``, ``score``: of each document; ``last``: the last document of each distinct score. One more
+    document changes the score of one query, so that the means for all thresholds are one running sum.
+    """
+
+    query: Integers
+    depth: Integers
+    score: Floats
+    last: Integers
+
+    def steps(self, table: Floats) -> Floats:
+        """The change of its query's score when a document is added."""
+        return table[self.query, self.depth] - table[self.query, self.depth - 1]
+
+    def totals(self, table: Floats) -> Floats:
+        """The sum over queries without any document, and then at every distinct score."""
+        return table[:, 0].sum() + np.append(0, np.cumsum(self.steps(table))[self.last])
+
+    def best_threshold(self, steps: Floats, training: Booleans) -> tuple[float, int]:
+        """The best threshold on the training queries, and the number of distinct scores that it keeps.
+
+        Of equally good thresholds the lowest. Infinite if it keeps nothing; minus infinite if it cuts nothing.
+        """
+        in_training = training[self.query]
+        gain = np.append(0, np.cumsum(np.where(in_training, steps, 0))[self.last])
+        best = int(np.flatnonzero(gain >= gain.max() - SAME * len(training))[-1])
+        documents = np.flatnonzero(in_training)
+        kept = int(np.searchsorted(documents, self.last[best - 1], side="right")) if best else 0
+        if kept == 0 and len(documents):
+            return np.inf, 0
+        if kept == len(documents):
+            return -np.inf, len(self.last)
+        score = float(self.score[documents[kept - 1]])
+        return score, int(np.searchsorted(self.last, documents[kept - 1])) + 1

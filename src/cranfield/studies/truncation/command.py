@@ -1,0 +1,36 @@
+"""``cranfield study truncation``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.cli import options, results, study_options
+from cranfield.studies.truncation.experiment import DEFINITE
+
+
+@click.command(short_help="Scores that count the end of a ranking as an answer.")
+@options.inputs
+@options.measuring("RR nDCG@N RBP(p=0.5) AP, N the full length")
+@options.nil
+@options.full_length
+@click.option(
+    "--ties",
+    type=click.Choice(DEFINITE),
+    default="trec",
+    show_default=True,
+    help="How to order documents with equal scores.",
+)
+@results.writing
+def command(**arguments: Any) -> None:
+    """Compare plain scores with scores that count the end of a list as an answer, over at least two RUNs.
+
+    The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016): means of both, Kendall's tau between the orders of
+    systems, swapped pairs, list lengths before and after lists are cut at NIL, and the paper's figures. Without
+    --full-length, every list counts as ended by its system.
+
+    \b
+    cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
+    """
+    study_options.run_study("truncation", "Scoring runs", **arguments)

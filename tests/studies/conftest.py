@@ -1,0 +1,1 @@
+"""Makes `study_samples` importable for the tests of every study."""

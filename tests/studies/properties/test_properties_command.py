@@ -1,0 +1,148 @@
+"""`cranfield properties`: every format, the printed table, and measures from a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from study_samples import call
+
+import cranfield as cf
+from cranfield.measures import CATALOGUE
+from cranfield.studies.properties.checks import PROPERTIES
+from cranfield.studies.properties.tables import write
+
+PAGE = Path(__file__).parents[3] / "docs" / "studies" / "properties.md"
+
+
+def test_a_table_with_counterexamples_below() -> None:
+    result = call("properties", "P", "RR@5", "--documents", "4")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Properties on all rankings of 1 to 4 documents, each relevant or not relevant;\n")
+    rows = [line.split() for line in result.stdout.splitlines() if re.fullmatch(r"\S+ +[YN–]( +[YN–])*", line)]
+    assert [row[0] for row in rows] == list(PROPERTIES)
+    assert ["top-weighted", "N", "N"] in rows
+    below = result.stdout.partition("Smallest counterexamples; a bar marks the cutoff\n")[2]
+    assert below.startswith("P@k\n  monotone      “1|0” scores 1.0000 at k = 1 but 0.5000 at k = 2\n")
+    assert result.stderr == "note: RR@5: checked as RR@k, for every k\n"
+    assert "\x1b" not in result.stdout
+
+
+def test_many_measures_are_rows() -> None:
+    result = call("properties", "AP nDCG P R RR HIT SP DCG SDCG RBP ERR Q", "--documents", "3")
+    lines = result.stdout.splitlines()
+    assert re.match(r"measure +bounded +monoton\. +converg\.", next(line for line in lines if "bounded " in line))
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_answers_have_colours_on_a_screen_only() -> None:
+    found = cf.properties("P", documents=3)
+    assert "\x1b[32mY\x1b[0m" in write(found, colour=True)
+    assert "\x1b[31mN\x1b[0m" in write(found, colour=True)
+    assert "\x1b" not in write(found)
+
+
+def test_json_is_all_of_it() -> None:
+    result = call("properties", "AP", "bpref", "--format", "json", "--documents", "3")
+    assert json.loads(result.stdout) == cf.properties(["AP", "bpref"], documents=3).to_dict()
+    assert result.stderr == ""
+
+
+def test_csv_has_a_line_for_each_property() -> None:
+    result = call("properties", "P AP[condensed]", "--format", "csv", "--documents", "4")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [(row["measure"], row["property"]) for row in rows] == [
+        (measure, name) for measure in ("P@k", "AP@k[condensed]") for name in PROPERTIES
+    ]
+    by_name = {(row["measure"], row["property"]): row for row in rows}
+    swap = by_name["P@k", "top-weighted"]
+    assert (swap["holds"], swap["ranking"], swap["k"], swap["score"]) == ("no", "01", "2", "0.5")
+    assert (swap["other"], swap["other_k"], swap["other_score"], swap["limit"]) == ("10", "2", "0.5", "")
+    assert by_name["P@k", "bounded"]["holds"] == "yes"
+    assert by_name["P@k", "realizable"]["limit"] == "1.0"
+    turned = by_name["AP@k[condensed]", "stable"]
+    before, after = (float(turned[f"{name}score"]) for name in ("", "other_"))
+    assert before > after
+    assert float(turned["score_after"]) < float(turned["other_score_after"])
+    assert turned["judged"] == "0"
+
+
+def test_markdown_and_latex() -> None:
+    text = call("properties", "bpref_old", "--format", "markdown", "--documents", "4").stdout
+    assert "| bpref\\_old |       Y |" in text
+    assert (
+        "  - truncatable: the list that ends at “01\\|01” scores 0.0000, but 0.2500 if it goes on to “010\\|1”" in text
+    )
+    text = call("properties", "bpref_old", "--format", "latex", "--documents", "4").stdout
+    assert "bpref\\_old & Y & Y & N & N" in text
+    assert "\\item[{bpref\\_old}, complete] “0” has no score at k = 1" in text
+
+
+def test_table_2() -> None:
+    result = call("properties", "--table2", "--documents", "4")
+    assert result.exit_code == 0
+    assert "91 of 91 answers match the paper\n" in result.stdout
+    lines = result.stdout.splitlines()
+    assert "RR@k            Y         Y        Nᵇ        Nᵇ        Yᶜ        Yᶜ         Y" in lines
+    assert "f: the maximum is reached only if k ≥ R" in lines
+    latex = call("properties", "--table2", "--documents", "3", "--format", "latex").stdout
+    assert "Recall@k & Y & Y & Y & N & N & N & N$^f$ \\\\" in latex
+    assert "- b: the score" in call("properties", "--table2", "--documents", "3", "--format", "markdown").stdout
+
+
+def test_grades() -> None:
+    result = call("properties", "nDCG[terminal]", "--grades", "0,1,2", "--documents", "3")
+    assert "“2|1” scores 1.0799 at k = 1, outside the bound 1.0000" in result.stdout
+
+
+def test_output_goes_to_a_file(tmp_path: Path) -> None:
+    result = call("properties", "P", "--documents", "2", "-o", tmp_path / "out.txt")
+    assert result.stdout == ""
+    assert (tmp_path / "out.txt").read_text().startswith("Properties on ")
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not here")
+def test_the_file_of_the_documentation(tmp_path: Path) -> None:
+    text = re.search(r"```\{file\} my_measures.py\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert text is not None
+    path = tmp_path / "my_measures.py"
+    path.write_text(text[1])
+    known = list(CATALOGUE)
+    for _ in range(2):  # a file can be read again: its measures leave with it
+        result = call("properties", "--file", path, "--format", "json", "--documents", "5")
+        found = {one["measure"]: one["properties"] for one in json.loads(result.stdout)["measures"]}
+        holds = {name: "".join("NY"[v["holds"]] for v in seven.values()) for name, seven in found.items()}
+        assert holds == {"Steps@k": "YNYYYYNYYY", "StepsFound@k": "YNNYYNYYYN"}
+        assert list(CATALOGUE) == known
+    beside = json.loads(call("properties", "--file", path, "Steps P", "--format", "json", "--documents", "3").stdout)
+    assert [one["measure"] for one in beside["measures"]] == ["Steps@k", "P@k"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("def f(:\n", "own.py:1: SyntaxError: invalid syntax"),
+        ("\nx = 1 / 0\n", "own.py:2: ZeroDivisionError: division by zero"),
+        ("import nothing_of_that_name\n", "own.py:1: ModuleNotFoundError: No module named 'nothing_of_that_name'"),
+        ("raise SystemExit(3)\n", "own.py:1: SystemExit: 3"),
+        ("x = 1\n", "own.py: enters no measure into the catalogue\n\nhint: a measure is a function under @measure, "
+                    "as in `cranfield/measures/user_model.py`"),
+        ("from cranfield.measures.catalogue import measure\n@measure('AP', cite='', formula='')\ndef f(b): return b.R\n",
+         "own.py:2: ValueError: AP is in the catalogue already"),
+        ("from cranfield.measures.catalogue import measure\n@measure('Own', cite='', formula='')\ndef f(b, *, k): return b.R\n",
+         "own.py:2: ValueError: f: the parameter `k` needs a type, as in `k: float = 1.0`"),
+        ("from cranfield.measures.catalogue import measure\n@measure('Own', cite='', formula='')\ndef f(b): return b.r\n",
+         "own.py:2: Own fails: AttributeError: 'Batch' object has no attribute 'r'"),
+    ],
+)  # fmt: skip
+def test_faults_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(content)
+    known = list(CATALOGUE)
+    result = call("properties", "--file", "own.py")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"error: {message}\n")
+    assert list(CATALOGUE) == known

@@ -1,0 +1,152 @@
+"""Judgments of one part of a collection on another: against `evaluate` on restricted runs and judgments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from study_samples import call, labelled, tau_a
+
+import cranfield as cf
+from cranfield import io
+from cranfield.simulation import Simulation
+from cranfield.studies.reuse.collection_split import CollectionSplit
+from cranfield.studies.reuse.experiment import Reuse, reuse
+
+MEASURES = ["alpha_nDCG@5", "ERR_IA@5", "ABSNB@5", "DELTARB@5"]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Simulation:
+    return cf.simulate(queries=8, systems=6, documents=600, relevant=12, words=150, depth=40, pool_depth=15, seed=3)
+
+
+@pytest.fixture(scope="module")
+def found(lab: Simulation) -> Reuse:
+    return reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2)
+
+
+def restricted(lab: Simulation, parts: CollectionSplit, name: str) -> list[Any]:
+    runs = []
+    for run in lab.runs:
+        table = io.load(run)
+        lists: dict[str, dict[str, float]] = {}
+        for query, document, score in zip(table.query, table.document, table.score, strict=True):
+            if name == "all" or parts.part_of(document) == name:
+                lists.setdefault(query, {})[document] = float(score)
+        runs.append(cf.read_run(lists, name=run.name))
+    return runs
+
+
+def test_orders_are_those_of_restricted_runs_and_judgments(lab: Simulation, found: Reuse) -> None:
+    parts = CollectionSplit.of(seed=2)
+    inside = {**parts.members(lab.judgments.documents), "all": np.ones(len(lab.judgments.grade), bool)}
+    assert found.collections == ("A", "B", "all") == tuple(inside)
+    known = {name: labelled(lab.judgments, keep) for name, keep in inside.items()}
+    for t, target in enumerate(inside):
+        runs = restricted(lab, parts, target)
+        truth = cf.evaluate(known[target], runs, "ERR_IA@5").means[:, 0]
+        for s, source in enumerate(inside):
+            names = ["ERR_IA@5", "ERR_IA@5[condensed]", "ABSNB@5", "DELTARB@5"]
+            scores = cf.evaluate(known[source], runs, names, corpus=lab.texts).means
+            for r in range(4):
+                if np.ptp(scores[:, r]) < 1e-12:
+                    assert np.isnan(found.agreement[1, r, s, t])
+                else:
+                    assert found.agreement[1, r, s, t] == pytest.approx(tau_a(truth, scores[:, r]), abs=1e-9)
+
+
+def test_judgments_of_other_documents_order_nobody_who_does_not_read(found: Reuse) -> None:
+    raw, condensed, *readers = range(len(found.candidates))
+    for s, t in ((0, 1), (1, 0)):
+        assert np.isnan(found.agreement[:, [raw, condensed], s, t]).all()
+        assert np.isfinite(found.agreement[:, readers, s, t]).all()
+    assert (np.diagonal(found.agreement[:, raw], axis1=1, axis2=2) == 1).all()
+    assert found.judged[0].tolist() != found.judged[1].tolist()
+    assert (found.judged[:2].sum(axis=0) == found.judged[2]).all()
+
+
+def test_parts_by_list_by_pattern_and_by_chance(tmp_path: Path) -> None:
+    (tmp_path / "parts.txt").write_text("d1 left\nd2 right\n")
+    listed = CollectionSplit.of(tmp_path / "parts.txt")
+    assert [listed.part_of(d) for d in ("d1", "d2", "d3")] == ["left", "right", "other"]
+    matched = CollectionSplit.of(pattern="^en0")
+    assert [matched.part_of(d) for d in ("en01", "xen0")] == ["B", "A"]
+    drawn = CollectionSplit.of(share=0.2, seed=1)
+    names = [f"d{i}" for i in range(2000)]
+    assert [drawn.part_of(d) for d in names] == [CollectionSplit.of(share=0.2, seed=1).part_of(d) for d in names]
+    assert 300 < sum(drawn.part_of(d) == "A" for d in names) < 500
+    # What a document is in does not depend on others, nor on the machine.
+    assert "".join(CollectionSplit.of(seed=0).part_of(f"d{i}") for i in range(8)) == "ABABAAAB"
+
+
+def test_same_seed_same_result(lab: Simulation, found: Reuse) -> None:
+    assert reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2).to_dict() == found.to_dict()
+    other = reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=3)
+    assert other.judged.tolist() != found.judged.tolist()
+
+
+def test_saved_and_read_again(found: Reuse, tmp_path: Path) -> None:
+    found.save(tmp_path / "study.json")
+    again = Reuse.load(tmp_path / "study.json")
+    assert again.to_dict() == found.to_dict() and again.settings == found.settings
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"split": {"d": "left"}, "pattern": "d"}, "split and pattern cannot be combined"),
+        ({"split": {"d": "all"}}, "`all` cannot be the name of a part"),
+        ({"split": {"x": "left"}}, "all judged documents are in the part `other`"),
+        ({"pattern": "("}, "invalid regular expression"),
+        ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
+        ({"share": 1}, "share must be between 0 and 1, not 1"),
+        ({"corpus": None}, "ABSNB@20 reads documents, and needs a corpus of them"),
+        ({"coefficient": "tau"}, "unknown coefficient `tau`"),
+    ],
+)
+def test_wrong_settings(lab: Simulation, how: dict[str, Any], message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        reuse(lab.judgments, lab.runs, **{"corpus": lab.texts} | how)
+
+
+def test_wrong_input(lab: Simulation, tmp_path: Path) -> None:
+    with pytest.raises(cf.CranfieldError, match="this study needs at least two runs, got 1"):
+        reuse(lab.judgments, lab.runs[0], corpus=lab.texts)
+    split = dict.fromkeys(list(lab.judgments.documents)[::2], "left")
+    lonely = cf.read_run({"q1": {next(iter(split)): 1.0}}, name="lonely")
+    with pytest.raises(cf.CranfieldError, match="lonely retrieves no document of the part `other`"):
+        reuse(lab.judgments, [*lab.runs, lonely], corpus=lab.texts, split=split)
+    (tmp_path / "parts.txt").write_text("d1 left\nd2\nd1 right\n")
+    with pytest.raises(cf.CranfieldError) as error:
+        reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
+    assert "parts.txt:2: expected 2 columns (document part), found 1: `d2`" in str(error.value)
+    assert "parts.txt:3: document `d1` already has another part, in line 1" in str(error.value)
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv", "json"])
+def test_tables_and_figures(format: str, found: Reuse, tmp_path: Path) -> None:
+    found.save(tmp_path / "study.json")
+    result = call("study", "show", tmp_path / "study.json", "--format", format)
+    assert result.exit_code == 0
+    if format == "json":
+        assert json.loads(result.stdout)["agreement"]["ERR_IA@5"]["raw"]["A"] == {"A": 1.0, "B": None, "all": 0.6}
+    else:
+        assert "nan" not in result.stdout and "DELTARB" in result.stdout
+    if format == "table":
+        pytest.importorskip("matplotlib")
+        assert call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures").exit_code == 0
+        assert sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".pdf", ".png", ".svg"]
+
+
+def test_command(tmp_path: Path) -> None:
+    from cranfield.simulation.saving import save
+
+    save(cf.simulate(queries=5, systems=3, documents=400, relevant=8, depth=30, seed=1), str(tmp_path / "lab"))
+    runs = sorted((tmp_path / "lab" / "runs").iterdir())
+    args = ("--corpus", tmp_path / "lab" / "docs.jsonl", "-m", "ERR_IA@20 DELTARB@20", "--share", 0.4)
+    result = call("study", "reuse", tmp_path / "lab" / "qrels.diversity.txt", *runs, *args)
+    assert result.exit_code == 0 and "at random, seed 0" in result.stdout
