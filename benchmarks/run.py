@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 import cranfield
-from cranfield import core
+from cranfield import native
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -38,7 +38,7 @@ def about() -> dict[str, Any]:
         "command": " ".join(["python", "benchmarks/run.py", *sys.argv[1:]]),
         "date": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
         "versions": {
-            "cranfield": f"{cranfield.__version__} ({'native' if core.NATIVE else 'plain Python'} reader)",
+            "cranfield": f"{cranfield.__version__} ({'native' if native.NATIVE else 'plain Python'} reader)",
             "python": platform.python_version(),
             "numpy": numpy.__version__,
             **{tool: contest.version(tool) or "not installed" for tool in contest.PACKAGES},

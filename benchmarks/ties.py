@@ -15,7 +15,7 @@ from typing import Any, Literal
 import rounds
 
 import cranfield
-from cranfield.alignment import Aligner
+from cranfield.ranking.alignment import Aligner
 
 RULES: tuple[Literal["trec", "expected"], ...] = ("trec", "expected")
 CUTOFF = {"required": "@10", "recall": "@0.5"}

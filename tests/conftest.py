@@ -4,12 +4,12 @@ import os
 
 from hypothesis import settings
 
-from cranfield import core
+from cranfield import native
 
 # A test that fails because the machine was busy says nothing about the code.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-if not core.NATIVE:
+if not native.NATIVE:
     # The plain reader was not chosen but is all there is: what is said of it would stand in every message.
     os.environ["CRANFIELD_PLAIN"] = "1"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.bounds import bounds
+from cranfield.evaluation.bounds import bounds
 from cranfield.ranking.rankings import from_ranking
 from every_measure import GAINING, NAMES
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield import core
+from cranfield import native
 from cranfield.errors import UsageError
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.reader import RunReader
@@ -119,16 +119,16 @@ def test_many_runs_come_in_order_and_after_a_fault_no_more_are_read(monkeypatch)
 
 def test_that_reading_is_slow_is_said_once(monkeypatch) -> None:
     monkeypatch.delenv("CRANFIELD_PLAIN", raising=False)
-    monkeypatch.setattr(core, "NATIVE", False)
-    monkeypatch.setattr(core, "_said", [])
+    monkeypatch.setattr(native, "NATIVE", False)
+    monkeypatch.setattr(native, "_said", [])
     with pytest.warns(RuntimeWarning, match="plain Python"):
         cf.evaluate(QRELS, RUN, "AP")
     cf.evaluate(QRELS, RUN, "AP")  # warnings are errors here
-    monkeypatch.setattr(core, "_said", [])
+    monkeypatch.setattr(native, "_said", [])
     heard: list[str] = []
-    core.admit(heard.append)
+    native.warn_if_slow(heard.append)
     cf.evaluate(QRELS, RUN, "AP")
-    assert heard == [core.SLOW]
+    assert heard == [native.SLOW]
 
 
 def test_nothing_in_common_is_an_error() -> None:

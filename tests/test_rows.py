@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.rows import NARROW, cells, ordered, picked, running, scattered, summed
+from cranfield.ranking.row_math import NARROW, cells, ordered, picked, running, scattered, summed
 
 WIDTHS = [*range(1, 2 * NARROW + 2), 127, 129, 300]
 

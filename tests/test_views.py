@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.ranking.rankings import from_ranking
-from cranfield.views import Gains, condense, truncate
+from cranfield.ranking.views import Gains, condense, truncate
 from every_measure import NAMES, missed, orders, rankings, same
 
 TOP = 3

@@ -325,7 +325,7 @@ struct PythonWords {
 
 NB_MODULE(_core, m) {
     using namespace cranfield;
-    m.doc() = "Bytes to columns; ids joined; positions found. The contract is in cranfield.core.";
+    m.doc() = "Bytes to columns; ids joined; positions found. The contract is in cranfield.native.";
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {
             std::rethrow_exception(error);

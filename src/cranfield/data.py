@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 

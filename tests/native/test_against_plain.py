@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield import _plain
+from cranfield.native import plain as _plain
 
-_core = pytest.importorskip("cranfield._core", reason="the native core is not built")
+_core = pytest.importorskip("cranfield.native._core", reason="the native core is not built")
 
 KEYS = ("score", "score32", "rank")
 TRIALS = int(os.environ.get("CRANFIELD_TRIALS", "400"))

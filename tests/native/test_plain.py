@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield import _plain
 from cranfield.data import Strings
+from cranfield.native import plain as _plain
 
 QUERIES, BEGIN, DOCUMENTS = ["q1", "q2", "q3"], [0, 2, 4, 5], ["a", "b", "b", "c", "a"]
 KEYS = ["score", "score32", "rank"]

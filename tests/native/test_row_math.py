@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield import _plain, core
+from cranfield import native as core
+from cranfield.native import plain as _plain
 
 pytestmark = pytest.mark.skipif(not core.NATIVE, reason="there is no native core")
 

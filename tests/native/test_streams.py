@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield import _plain
+from cranfield.native import plain as _plain
 
-_core = pytest.importorskip("cranfield._core", reason="the native core is not built")
+_core = pytest.importorskip("cranfield.native._core", reason="the native core is not built")
 
 
 def empty_index() -> Any:

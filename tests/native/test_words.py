@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield import _words
 from cranfield.corpus.settings import character_classes
+from cranfield.native import words as _words
 
-_core = pytest.importorskip("cranfield._core", reason="the native core is not built")
+_core = pytest.importorskip("cranfield.native._core", reason="the native core is not built")
 if not hasattr(_core, "Words"):
     pytest.skip("the native core is of an older build", allow_module_level=True)
 

@@ -10,9 +10,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.arguments import one_of
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import check_choice
 from cranfield.evaluation.columns import Aggregate, Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -22,8 +21,8 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, Scores, number
 from cranfield.measures.weights import count
+from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import Ties
-from cranfield.rows import summed
 from cranfield.statistics.rounding import SAME, levels
 
 Cause = Literal["ties", "unjudged", "condensed", "terminal", "queries"]
@@ -201,7 +200,7 @@ def audit(
     >>> audit.score.tolist(), audit.best.tolist()
     ([[0.5], [0.5]], [[1.0], [0.5]])
     """
-    one_of("interval", interval, get_args(Interval))
+    check_choice("interval", interval, get_args(Interval))
     plan = make_plan(measures, Policy.of(**policy))
     evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.alignment import Aligner
-from cranfield.batch import Batch
 from cranfield.corpus.gains import steps
 from cranfield.corpus.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run
@@ -23,7 +21,9 @@ from cranfield.evaluation.run_notes import reading_notes
 from cranfield.evaluation.scores import number
 from cranfield.measures import Measure
 from cranfield.measures.content import earned, ranking
-from cranfield.views import settled
+from cranfield.ranking.alignment import Aligner
+from cranfield.ranking.batch import Batch
+from cranfield.ranking.views import settled
 from cranfield.wording import few
 
 

@@ -7,9 +7,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield.arguments import one_of, whole
 from cranfield.data import Floats
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Scores, number
 from cranfield.ranking.tie_rules import Ties
@@ -86,7 +85,7 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Pe
     names = tuple(scores.queries[q] for q in both)
     left_out = int(scores.counted.any(axis=0).sum()) - len(both)
     unsorted = PerQueryScores(scores.measures[measure], scores.runs, names, values, left_out)
-    one_of("order", order, (*ORDERS, None))
+    check_choice("order", order, (*ORDERS, None))
     order = order or ("difference" if len(scores.runs) == 2 else "hardest")
     if order == "difference" and len(scores.runs) != 2:
         raise UsageError(
@@ -126,7 +125,7 @@ def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | N
     """
     if len(evaluation.runs) != 2:
         raise UsageError(f"comparing documents needs two runs, not {len(evaluation.runs)}")
-    pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(whole("page", page), ties)]
+    pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(check_count("page", page), ties)]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])
     judgments = evaluation.judgments

@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield.arguments import one_of, share, whole
 from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.statistics.anova import Anova, anova, tukey
 from cranfield.statistics.corrections import CORRECTIONS, Correction
 from cranfield.statistics.intervals import bca, effect_size
@@ -127,8 +126,12 @@ def check_settings(
         ("family", family, FAMILIES),
         *(("tests", other, TESTS) for other in tests),
     ):
-        one_of(name, value, choices)
-    alpha, level, samples = share("alpha", alpha), share("level", level), whole("samples", samples)
+        check_choice(name, value, choices)
+    alpha, level, samples = (
+        check_fraction("alpha", alpha),
+        check_fraction("level", level),
+        check_count("samples", samples),
+    )
     if SIGNIFICANCE_TESTS[test].joint:
         if family == "all":
             raise UsageError(

@@ -9,13 +9,13 @@ from itertools import pairwise
 import click
 import numpy as np
 
-from cranfield.alignment import Aligner, Alignment
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import emit
 from cranfield.data import Judgments
 from cranfield.errors import InputError
 from cranfield.io import check_run, read_qrels, read_run
+from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.wording import plural
 
 SHOWN = 5  # queries that a warning names

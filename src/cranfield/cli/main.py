@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from cranfield import __version__, core
+from cranfield import __version__, native
 from cranfield.cli.commands import LazyGroup
 from cranfield.errors import CranfieldError
 
@@ -102,7 +102,7 @@ def cli(ctx: click.Context) -> None:
 
     Every measure handles ties, unjudged documents and short lists. Start with `cranfield demo`.
     """
-    core.admit(lambda text: click.echo(f"note: {text}", err=True))
+    native.warn_if_slow(lambda text: click.echo(f"note: {text}", err=True))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

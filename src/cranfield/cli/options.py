@@ -77,7 +77,7 @@ def choose_measures(
     default: Sequence[str] = DEFAULT_MEASURES,
 ) -> tuple[list[str], list[str]]:
     """The measures given, or defaults that fit the judgments (if these were read); and a note on the choice."""
-    from cranfield.subtopics import diverse
+    from cranfield.ranking.subtopics import diverse
 
     if measures is not None:
         return measures, []

@@ -22,7 +22,7 @@ from cranfield.compat.trec_measures import (
 )
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator
-from cranfield.views import Views
+from cranfield.ranking.views import Views
 
 __all__ = [
     "RelevanceEvaluator",

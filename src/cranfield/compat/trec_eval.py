@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.alignment import Aligner, Alignment
 from cranfield.compat.trec_measures import (
     PREFERENCES,
     Generation,
@@ -29,7 +28,8 @@ from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.io import read_qrels, read_run
-from cranfield.views import Gains, Views, ordered, settled
+from cranfield.ranking.alignment import Aligner, Alignment
+from cranfield.ranking.views import Gains, Views, ordered, settled
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
 USAGE, UNREADABLE, UNCOMPUTABLE, NO_QUERY = 1, 2, 4, 7  # exit codes

@@ -14,7 +14,7 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import SMALLEST
 from cranfield.measures import Measure, parse
-from cranfield.views import Views
+from cranfield.ranking.views import Views
 from cranfield.wording import plural
 
 Generation = Literal[9, 10]

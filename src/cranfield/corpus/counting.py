@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import core
+from cranfield import native
 from cranfield.corpus.settings import Settings, character_classes
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError
@@ -48,7 +48,7 @@ class WordCounter:
     """Word counts of one thread. Its memory grows with the vocabulary, not with the texts."""
 
     def __init__(self, settings: Settings) -> None:
-        self.core = core.Words(character_classes(settings.split), settings.lower)
+        self.core = native.Words(character_classes(settings.split), settings.lower)
 
     def count(self, documents: Documents, wanted: Collection[str] | None) -> KeptDocuments:
         """Count the words of documents, and keep those of the wanted ones; None for all."""
@@ -192,7 +192,7 @@ def sort_by_bytes(names: Iterable[str]) -> list[str]:
 
 def default_workers() -> int:
     """The number of cores, up to a limit; 1 without the native core, which does not release the interpreter's lock."""
-    if not core.NATIVE:
+    if not native.NATIVE:
         return 1
     limit = os.environ.get("CRANFIELD_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

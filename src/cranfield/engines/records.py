@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.batch import Booleans
-from cranfield.data import Integers, Strings
+from cranfield.data import Booleans, Integers, Strings
 from cranfield.errors import CranfieldError, InputError, optional
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.run_notes import (

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.alignment import AlignedRun
 from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Run, Strings, Table
 from cranfield.engines.records import arrow_strings, fault_record, records
@@ -22,7 +21,8 @@ from cranfield.evaluation.columns import Plan
 from cranfield.evaluation.reader import RunReader
 from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import ArrowFrame, qrels_table, run_table
-from cranfield.nil import with_nil
+from cranfield.ranking.alignment import AlignedRun
+from cranfield.ranking.nil import with_nil
 
 # Rows that are scored together: a compromise between the number of Python calls and memory.
 ROWS = 1 << 19

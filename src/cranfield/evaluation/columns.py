@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from cranfield.batch import Key
 from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.policy import Policy
 from cranfield.measures import Measure, parse
+from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
-from cranfield.views import Views
+from cranfield.ranking.views import Views
 
 Part = Literal["value", "residual", "lowest", "highest"]
 Aggregate = Literal["mean", "geometric", "sum"]

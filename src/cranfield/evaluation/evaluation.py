@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cranfield.batch import Booleans
-from cranfield.data import Integers, Judgments, Strings
+from cranfield.data import Booleans, Integers, Judgments, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import Column, Plan, make_columns
 from cranfield.evaluation.notes import Note

@@ -22,7 +22,7 @@ from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_note
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, summary_of, treated
 from cranfield.measures import Measure
-from cranfield.nil import with_nil
+from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
 Measures = str | Measure | Sequence[str | Measure]
@@ -153,12 +153,12 @@ class Evaluator:
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
         if intents is not None:
-            from cranfield.intents import with_intents
+            from cranfield.evaluation.intents import with_intents
 
             judgments, notes = with_intents(judgments, intents)
             self._notes += notes
         if types is not None:
-            from cranfield.intents import with_types
+            from cranfield.evaluation.intents import with_types
 
             judgments = with_types(judgments, types)
         self._nil: Integers | None = None

@@ -7,10 +7,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.arguments import one_of, whole
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_choice, check_count
 from cranfield.ranking.tie_rules import TIES, Ties
-from cranfield.views import Views
+from cranfield.ranking.views import Views
 from cranfield.wording import nearest
 
 Queries = Literal["judged", "both", "run"]
@@ -39,10 +38,10 @@ class Policy:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        one_of("ties", self.ties, (*TIES, None))
-        one_of("queries", self.queries, QUERIES)
-        one_of("undefined", self.undefined, UNDEFINED)
-        one_of("negative", self.negative, NEGATIVE)
+        check_choice("ties", self.ties, (*TIES, None))
+        check_choice("queries", self.queries, QUERIES)
+        check_choice("undefined", self.undefined, UNDEFINED)
+        check_choice("negative", self.negative, NEGATIVE)
         for name in ("depth", "full_length"):
             number = getattr(self, name)
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
@@ -50,7 +49,7 @@ class Policy:
                 raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
         if self.nil is not None and not isinstance(self.nil, str):
             raise UsageError(f"nil must be the text of a document id, not {self.nil!r}")
-        whole("seed", self.seed, 0)
+        check_count("seed", self.seed, 0)
 
     @classmethod
     def of(cls, **chosen: Any) -> Policy:

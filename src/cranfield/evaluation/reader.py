@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cranfield.alignment import AlignedRun, Aligner
-from cranfield.batch import Key
 from cranfield.data import Integers, Judgments, Run
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.ranking.alignment import AlignedRun, Aligner
+from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import TieRule
 
 # Runs that are read before they can be measured, since reading must not wait while a core is free; fewer if they

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers, Judgments
+from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores, summary_of, treated
-from cranfield.subtopics import diverse
-from cranfield.views import settled
+from cranfield.ranking.subtopics import diverse
+from cranfield.ranking.views import settled
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield.alignment import Alignment, TopDocuments
-from cranfield.batch import Booleans, Key
-from cranfield.data import Floats, Integers, Run, Strings
+from cranfield.data import Booleans, Floats, Integers, Run, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.measures import Measure
 from cranfield.measures.ties.estimate import Estimate
+from cranfield.ranking.alignment import Alignment, TopDocuments
+from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
 
 
@@ -87,7 +87,7 @@ class RunScores:
         self._values[column.identity] = ColumnValues(whole.value, error, self._all_hold)
 
     def _compute_bounds(self, column: Column) -> None:
-        from cranfield.bounds import bounds
+        from cranfield.evaluation.bounds import bounds
 
         low, high = np.zeros((2, self._size))
         hold = np.ones(self._size, bool)

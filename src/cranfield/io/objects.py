@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import core
+from cranfield import native
 from cranfield.data import Floats, Judgments, Run, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.io.detect import Columns, reject_columns
@@ -79,7 +79,7 @@ def document_at(source: Mapping[str, Mapping[str, Any]], entry: int) -> str:
 
 def qrels_from_dict(source: Mapping[Any, Any], name: str, location: Location) -> Judgments:
     """Judgments from ``{query: {document: grade}}`` or ``{query: {document: {subtopic: grade}}}``."""
-    columns = core.scan_nested(source)
+    columns = native.scan_nested(source)
     if columns is not None:
         queries, documents = Strings(*columns["query"]), Strings(*columns["document"])
         return Judgments(name, queries, columns["begin"], documents, columns["grade"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import core
+from cranfield import native
 from cranfield.data import Integers, Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.duplicates import first_rows
@@ -17,17 +17,17 @@ from cranfield.io.objects import document_at
 
 def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> dict[str, Any]:
     """Positions of the judged documents of an index, and of the top documents, in a run, as `core` describes them."""
-    core.admit()
+    native.warn_if_slow()
     source = run.source
     if isinstance(source, Table):
         query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
-        result = core.join_table(query, document, source.score, source.rank, index, keys, by_id, top)
+        result = native.join_table(query, document, source.score, source.rank, index, keys, by_id, top)
         location = Location(run.source_name, "run", "row" if source.numbered else "entry", source.score_column)
         return raise_faults(result, location, lambda row: source.document[row - 1])
     if isinstance(source, Mapping):
-        result = core.join_dict(source, index, keys, by_id, top)
+        result = native.join_dict(source, index, keys, by_id, top)
         return raise_faults(result, Location(run.source_name, "run", "entry"), lambda entry: document_at(source, entry))
-    result = raise_faults(core.join_text(source, index, keys, by_id, top), Location(run.source_name, "run"))
+    result = raise_faults(native.join_text(source, index, keys, by_id, top), Location(run.source_name, "run"))
     if result["lines"] == 0:
         raise no_rows_error(run.source_name)
     return result
@@ -61,7 +61,7 @@ def load(run: Run) -> Table:
             np.array([float(score) for ranking in source.values() for score in ranking.values()], np.float64),
         )
     location = Location(run.source_name, "run")
-    result = raise_faults(core.scan_run(source), location)
+    result = raise_faults(native.scan_run(source), location)
     if len(result["line"]) == 0:
         raise no_rows_error(run.source_name)
     table = Table(
@@ -95,7 +95,7 @@ def _check_rows(table: Table, line: Integers, location: Location, query_of: Inte
 def empty_index() -> Any:
     """An index without judgments, to read a run alone."""
     empty = (np.zeros(1, np.int64), np.empty(0, np.uint8))
-    return core.Index(empty, np.zeros(1, np.int64), empty)
+    return native.Index(empty, np.zeros(1, np.int64), empty)
 
 
 def check(run: Run) -> InputError | None:

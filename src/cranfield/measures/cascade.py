@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.batch import Batch, Weights
 from cranfield.data import Floats, Integers
-from cranfield.rows import summed
-from cranfield.subtopics import Aspects
+from cranfield.ranking.batch import Batch, Weights
+from cranfield.ranking.row_math import summed
+from cranfield.ranking.subtopics import Aspects
 
 
 def survival(n: Integers, keep: Floats, depth: int) -> Floats:

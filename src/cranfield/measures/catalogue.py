@@ -9,7 +9,6 @@ from functools import cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from cranfield.batch import Batch
 from cranfield.errors import MeasureError
 from cranfield.measures.parameters import (
     SHARED,
@@ -24,8 +23,9 @@ from cranfield.measures.parameters import (
 )
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
+from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, from_ranking
-from cranfield.views import Gains, Views, ordered
+from cranfield.ranking.views import Gains, Views, ordered
 
 # What the file of a family needs: the decorator, and types for the parameters of its functions.
 __all__ = [

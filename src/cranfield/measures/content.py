@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.catalogue import Measure, Probability, Range, Rank, measure
 from cranfield.measures.ties.strategies import OverDistinctOrders
-from cranfield.rows import summed
+from cranfield.ranking.batch import Batch
+from cranfield.ranking.row_math import summed
 
 Level = Annotated[float, Range(0, closed="(]")]
 Smoothing = Annotated[float, Range(1e-9, 1e6)]  # with next to none, what is not yet read is infinitely far away

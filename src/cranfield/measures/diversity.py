@@ -15,8 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans, Weights
-from cranfield.data import Floats
+from cranfield.data import Booleans, Floats
 from cranfield.measures.average_precision import NotNegative, average_precision, q_measure
 from cranfield.measures.cascade import aspects, ideal_novelty, novelty, of_queries, perfect_novelty
 from cranfield.measures.catalogue import Positive, Probability, Rank, Share, measure
@@ -28,7 +27,8 @@ from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.measures.user_model import cascade_of, ideal_cascade
 from cranfield.measures.weights import harmonic, log_discount
-from cranfield.rows import running, summed
+from cranfield.ranking.batch import Batch, Weights
+from cranfield.ranking.row_math import running, summed
 
 Ideal = Literal["greedy", "exact"]
 Norm = Literal["min", "R"]

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import Batch, GainSums
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits
@@ -14,7 +13,8 @@ from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
-from cranfield.rows import summed
+from cranfield.ranking.batch import Batch, GainSums
+from cranfield.ranking.row_math import summed
 
 Discount = Literal["log2", "jk"]
 Base = Annotated[float, Range(1, closed="(]")]

@@ -11,7 +11,7 @@ from cranfield.measures.aliases import CUTOFF_KEYWORDS, KEYWORDS, NAMES, respell
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.parameters import Parameter, Range
 from cranfield.ranking.tie_rules import TIES
-from cranfield.views import Views
+from cranfield.ranking.views import Views
 from cranfield.wording import nearest
 
 SHAPE = re.compile(

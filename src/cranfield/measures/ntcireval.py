@@ -12,8 +12,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, Booleans, GainSums
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
 from cranfield.measures.cascade import survival_with_gain
 from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
@@ -22,7 +21,8 @@ from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_of, ideal_cascade, reaching
 from cranfield.measures.weights import count, geometric, harmonic, powers
-from cranfield.rows import running, summed
+from cranfield.ranking.batch import CELLS, Batch, GainSums
+from cranfield.ranking.row_math import running, summed
 
 Scheme = Literal["linear", "exp"]
 UpToOne = Annotated[float, Range(0, 1, "(]")]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import Batch, Preferences, penalty
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import harmonic
-from cranfield.rows import summed
-from cranfield.views import condense
+from cranfield.ranking.batch import Batch, Preferences, penalty
+from cranfield.ranking.row_math import summed
+from cranfield.ranking.views import condense
 
 
 def preferred(b: Preferences, limit: Floats, pairs: Floats) -> Floats:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch
 from cranfield.data import Floats
 from cranfield.measures.catalogue import TERMINAL, Rank, measure
 from cranfield.measures.weights import harmonic
-from cranfield.rows import summed
+from cranfield.ranking.batch import CELLS, Batch
+from cranfield.ranking.row_math import summed
 
 
 @measure(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
 from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.weights import hurwitz
-from cranfield.rows import running, summed
+from cranfield.ranking.batch import Batch
+from cranfield.ranking.row_math import running, summed
 
 
 def gain_per_document(b: Batch, target: float, horizon: int) -> Floats:

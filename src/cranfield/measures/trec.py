@@ -9,7 +9,6 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.batch import Batch, GainSums, Preferences, Weights
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
@@ -21,7 +20,8 @@ from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.user_model import unseen
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
-from cranfield.rows import running, summed
+from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
+from cranfield.ranking.row_math import running, summed
 
 inf = float("inf")
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, GainSums, Weights
 from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
@@ -18,8 +17,9 @@ from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability,
 from cranfield.measures.satisfaction import gain_per_document
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
-from cranfield.rows import running, summed
-from cranfield.views import fill
+from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
+from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.views import fill
 
 
 def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:

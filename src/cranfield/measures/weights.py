@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from cranfield.batch import Weights
 from cranfield.data import Floats, Integers
+from cranfield.ranking.batch import Weights
 
 SHORT = 11  # ranks of most rankings are in a table of 2 to this power
 

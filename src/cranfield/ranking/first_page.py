@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.alignment import TopDocuments
 from cranfield.data import Integers
+from cranfield.ranking.alignment import TopDocuments
 from cranfield.ranking.tie_rules import TieRule
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cranfield import core
-from cranfield.batch import Batch, Booleans
-from cranfield.data import Bytes, Floats, Integers
-from cranfield.rows import constant, scattered, summed
-from cranfield.subtopics import Subtopics, Worth
+from cranfield import native
+from cranfield.data import Booleans, Bytes, Floats, Integers
+from cranfield.ranking.batch import Batch
+from cranfield.ranking.row_math import constant, scattered, summed
+from cranfield.ranking.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -140,7 +140,9 @@ class Pool:
         """What the documents gain."""
         if gains not in self._seen:
             gaining, count = self.judged.gaining(gains), len(self.query)
-            kept, at, shape, _, _ = core.tabulate(self.row, self.document, self.row, gaining, self.judged.grade, count)
+            kept, at, shape, _, _ = native.tabulate(
+                self.row, self.document, self.row, gaining, self.judged.grade, count
+            )
             ideal = -np.sort(-scattered(self.judged.gain(gains)[self.document[kept]], at, shape, 0), axis=1)
             R = np.bincount(self.row[kept], minlength=count).astype(np.float64)
             top = float(gains.of(np.array([self.judged.top]), self.judged.top)[0])
@@ -242,7 +244,7 @@ class Rankings:
         keep = None if whole else judged.gaining(gains)
         if keep is not None and judged.nil is not None:
             keep = keep | judged.nil
-        kept, at, shape, starts, grades = core.tabulate(row, document, start, keep, judged.grade, len(self.length))
+        kept, at, shape, starts, grades = native.tabulate(row, document, start, keep, judged.grade, len(self.length))
         document = document[kept]
 
         def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:

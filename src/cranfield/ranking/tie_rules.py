@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.batch import Batch, Key
+from cranfield.ranking.batch import Batch, Key
 from cranfield.ranking.rankings import Position
 
 Ties = Literal["trec", "trec9", "expected", "best", "worst", "input", "rank"]

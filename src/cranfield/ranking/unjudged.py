@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cranfield.alignment import AlignedRun, Aligner, Alignment, TopDocuments
-from cranfield.batch import Booleans, Key
 from cranfield.corpus import Corpus
 from cranfield.corpus.build import WHOLE_RANKING
 from cranfield.corpus.judged import Reading
-from cranfield.data import Floats, Judgments, Strings
+from cranfield.data import Booleans, Floats, Judgments, Strings
 from cranfield.errors import InputError, MeasureError
-from cranfield.measures import Measure
+from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment, TopDocuments
+from cranfield.ranking.batch import Key
+
+if TYPE_CHECKING:
+    from cranfield.measures import Measure
 
 Negative = Literal["unjudged", "nonrel"]
 

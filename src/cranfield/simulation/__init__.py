@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.arguments import whole
 from cranfield.data import Floats, Integers, Judgments, Labels, Run, Strings, Table
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_count
 from cranfield.simulation.collection import Collection, make_collection
 from cranfield.simulation.systems import System, make_systems, rankings
 from cranfield.simulation.texts import TextModel
@@ -151,7 +150,7 @@ def _check(settings: SimulationSettings) -> None:
             if not number or not 0 <= value <= high:
                 raise UsageError(f"{name} must be a number from 0 to {high}, not {value!r}")
         else:
-            whole(name, value, int(name != "seed"))
+            check_count(name, value, int(name != "seed"))
 
 
 def _pool(documents: Integers, ends: Integers, depth: int) -> Integers:

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from cranfield.arguments import whole
 from cranfield.data import Floats, Judgments, Run, Strings, Table
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_count
 from cranfield.io import load
 from cranfield.io.duplicates import codes_of
 from cranfield.simulation.random_numbers import RandomStream
@@ -32,7 +31,7 @@ def variants(
     >>> [run.name for run in runs], sorted(round(system.quality, 2) for system in systems)
     (['v1', 'v2', 'v3'], [0.17, 0.5, 0.83])
     """
-    systems = make_systems(whole("number", number), spread, 0.0, 0.0, seed)
+    systems = make_systems(check_count("number", number), spread, 0.0, 0.0, seed)
     table = load(run)
     names, query = codes_of(table.query)
     order = np.argsort(query, kind="stable")

@@ -16,9 +16,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.arguments import one_of, share
 from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_choice, check_fraction
 from cranfield.statistics.rounding import SAME, levels
 
 EXACT = 100  # the most systems for which the distribution of τ is computed exactly, if none are tied
@@ -125,7 +124,7 @@ def critical_tau(systems: int, alpha: float = 0.05) -> float:
     >>> round(critical_tau(30, 0.01), 4), critical_tau(4, 0.05)
     (0.3319, 1.0)
     """
-    alpha, n = share("alpha", alpha), systems
+    alpha, n = check_fraction("alpha", alpha), systems
     if n < 2:
         raise UsageError(f"a critical τ needs at least two systems, got {n}")
     if n <= FEW:
@@ -228,7 +227,7 @@ def _check_scorings(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]
 
 
 def _variant(variant: str) -> str:
-    one_of("variant", variant, ("a", "b"))
+    check_choice("variant", variant, ("a", "b"))
     return variant
 
 

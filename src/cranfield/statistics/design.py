@@ -7,8 +7,7 @@ from statistics import NormalDist
 
 import numpy.typing as npt
 
-from cranfield.arguments import share
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_fraction
 from cranfield.statistics.resampling import check_scores
 
 MAX_QUERIES = 10**7  # larger numbers are not computed
@@ -49,7 +48,7 @@ def queries_needed(variance: float, difference: float, *, alpha: float = 0.05, p
     """
     if not (0 <= variance < math.inf and 0 < difference < math.inf):
         raise UsageError(f"variance must be at least 0 and difference positive; got {variance:g} and {difference:g}")
-    alpha, power = share("alpha", alpha), share("power", power)
+    alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
     if variance == 0:
         return 2
     effect = difference / math.sqrt(variance)
@@ -76,7 +75,7 @@ def detectable_difference(variance: float, queries: int, *, alpha: float = 0.05,
     """
     if queries < 2:
         raise UsageError(f"a test needs at least two queries, got {queries}")
-    alpha, power = share("alpha", alpha), share("power", power)
+    alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
     low, high = 0.0, 1.0
     while power_of_t(queries, high, alpha) < power:
         high *= 2

@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from cranfield.arguments import one_of, share
 from cranfield.data import Floats
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_choice, check_fraction
 from cranfield.statistics.rounding import levels
 
 TieVariant = Literal["a", "b", "w"]
@@ -48,8 +47,8 @@ def rbo(
     >>> [round(value, 7) for value in rbo(red, black, p=0.95)]
     [0.6922853, 0.3310519, 0.8930692]
     """
-    p = share("p", p)
-    one_of("ties", ties, ("a", "b", "w"))
+    p = check_fraction("p", p)
+    check_choice("ties", ties, ("a", "b", "w"))
     short, long = sorted(_as_mappings(x, y), key=len)
     s, n = len(short), len(long)
     if s == 0:

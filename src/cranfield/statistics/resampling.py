@@ -14,10 +14,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.arguments import one_of, share, whole
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey"]
@@ -76,12 +74,12 @@ def pairs(systems: int) -> tuple[Integers, Integers]:
 
 def draw_queries(queries: int, samples: int, seed: int = 0) -> Integers:
     """Bootstrap samples of the queries: (resample, query)."""
-    return random_generator(seed).integers(0, queries, (whole("samples", samples), queries))
+    return random_generator(seed).integers(0, queries, (check_count("samples", samples), queries))
 
 
 def draw_signs(queries: int, samples: int, seed: int = 0) -> Signs:
     """Random signs for each query; all sign patterns if there are no more than ``samples``."""
-    if queries < 63 and 2**queries <= whole("samples", samples):
+    if queries < 63 and 2**queries <= check_count("samples", samples):
         bits = np.arange(2**queries)[:, None] >> np.arange(queries) & 1
         return Signs((1 - 2 * bits).astype(np.int8), exact=True)
     values = random_generator(seed).integers(0, 2, (samples, queries), np.int8)
@@ -99,7 +97,7 @@ def discriminate(
     >>> tests.p.tolist(), tests.significant.tolist()
     ([1.0, 0.0, 0.0], [False, True, True])
     """
-    one_of("test", test, TESTS)
+    check_choice("test", test, TESTS)
     x = check_scores(scores)
     if test == "bootstrap":
         return bootstrap(x, draw_queries(x.shape[1], samples, seed), alpha)
@@ -116,7 +114,7 @@ def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -
     p is the share of resamples whose |t| is at least as large as the observed one. ``required`` is the mean
     difference of the resample with the ⌈Bα⌉-th largest |t|; of equal ones the earlier.
     """
-    x, alpha = check_scores(scores), share("alpha", alpha)
+    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
         raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
@@ -139,7 +137,7 @@ def discriminative_power(scores: npt.ArrayLike, resamples: Integers, alpha: floa
     >>> discriminative_power(x, draw_queries(4, 1000)), bootstrap(x, draw_queries(4, 1000)).power
     (0.6666666666666666, 0.6666666666666666)
     """
-    x, alpha = check_scores(scores), share("alpha", alpha)
+    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
         raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
@@ -165,7 +163,7 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> P
     ``signs`` are drawn by `draw_signs`. c of B resamples have a mean difference at least as large as the observed one;
     p = (c + 1) / (B + 1), or c / B if all sign patterns are enumerated.
     """
-    x, alpha = check_scores(scores), share("alpha", alpha)
+    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = signs.values.shape
     if n != x.shape[1]:
         raise UsageError(f"the signs are for {n} queries, but there are scores for {x.shape[1]}")
@@ -210,11 +208,11 @@ def randomised_tukey(
     c of B ranges are at least as large as the observed difference; p = (c + 1) / (B + 1). The required difference is
     the same for all pairs.
     """
-    x, alpha = check_scores(scores), share("alpha", alpha)
+    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     systems, n = x.shape
     rng = random_generator(seed)
     rows = max(1, CELLS // x.size)
-    ranges = np.empty(whole("samples", samples))
+    ranges = np.empty(check_count("samples", samples))
     for begin in range(0, samples, rows):
         copies = np.broadcast_to(x.T, (min(rows, samples - begin), n, systems))
         ranges[begin : begin + rows] = np.ptp(rng.permuted(copies, axis=-1).mean(axis=1), axis=1)
@@ -242,7 +240,7 @@ def check_scores(scores: npt.ArrayLike) -> Floats:
 
 def random_generator(seed: int) -> np.random.Generator:
     """A random number generator; the same seed gives the same numbers."""
-    return np.random.default_rng(whole("seed", seed, 0))
+    return np.random.default_rng(check_count("seed", seed, 0))
 
 
 def draw_counts(resamples: Integers) -> Floats:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.arguments import whole
 from cranfield.data import Floats, Integers
+from cranfield.errors import check_count
 from cranfield.statistics.resampling import CELLS, check_scores, pairs, random_generator
 from cranfield.statistics.rounding import SAME
 
@@ -80,7 +80,7 @@ def swap_rates(scores: npt.ArrayLike, *, trials: int = 100, width: float | None 
     ``width`` is the width of a bin of differences; by default 0.01, multiplied by the highest score if that exceeds 1.
     """
     x = check_scores(scores)
-    trials = whole("trials", trials)
+    trials = check_count("trials", trials)
     systems, n = x.shape
     step = 0.01 * max(1.0, float(np.abs(x).max())) if width is None else width
     sizes = np.unique(np.linspace(min(SMALLEST, n // 2), n // 2, SIZES).round().astype(np.int64))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.batch import Booleans, ragged
-from cranfield.data import Floats, Integers, Judgments
+from cranfield.data import Booleans, Floats, Integers, Judgments
+from cranfield.ranking.batch import ragged
 
 RELEVANT, NONRELEVANT = 0, 1
 

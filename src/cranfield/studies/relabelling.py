@@ -13,17 +13,17 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.alignment import Alignment
-from cranfield.batch import Booleans, Key
 from cranfield.corpus.judged import Reading
 from cranfield.corpus.rereading import Partial, Rereading
-from cranfield.data import Floats, Integers, Judgments, Labels
+from cranfield.data import Booleans, Floats, Integers, Judgments, Labels
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.run_scores import check_measurable
 from cranfield.measures import Measure
+from cranfield.ranking.alignment import Alignment
+from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Position, Rankings
-from cranfield.subtopics import Subtopics
+from cranfield.ranking.subtopics import Subtopics
 
 # Cells of a batch that are processed at a time: they fit into a processor's cache.
 CELLS = 1 << 15

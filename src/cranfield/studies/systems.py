@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Judgments
+from cranfield.data import Booleans, Floats, Judgments
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, read_runs

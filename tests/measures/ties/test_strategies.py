@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.batch import Batch
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import (
     ClosedForm,
@@ -23,9 +22,10 @@ from cranfield.measures.ties.strategies import (
     TieStrategy,
 )
 from cranfield.measures.weights import harmonic
+from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import from_ranking
-from cranfield.rows import summed
-from cranfield.views import Gains, ordered
+from cranfield.ranking.row_math import summed
+from cranfield.ranking.views import Gains, ordered
 from every_measure import orders
 
 

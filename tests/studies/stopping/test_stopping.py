@@ -11,7 +11,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example, io
-from cranfield.alignment import Aligner
+from cranfield.ranking.alignment import Aligner
 from cranfield.studies.stopping.cutoffs import RankedLists
 from cranfield.studies.stopping.experiment import CutResult, Stopping, stopping
 

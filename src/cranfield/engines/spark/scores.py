@@ -25,11 +25,11 @@ from cranfield.engines.totals import PACKED_SCHEMA, Summary, unpack
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation.columns import Plan, make_plan
 from cranfield.evaluation.evaluator import Measures
+from cranfield.evaluation.intents import with_intents
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_notes import figure_notes, read_note, subtopic_grades, subtopic_notes, undefined_note
 from cranfield.evaluation.scores import MeanScores
-from cranfield.intents import with_intents
 from cranfield.io.judgments import NO_SUBTOPIC
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task

@@ -9,8 +9,8 @@ from pyspark.sql import functions as sql
 from cranfield.engines.shards import Weights
 from cranfield.engines.totals import MAX_NAMES
 from cranfield.errors import InputError
+from cranfield.evaluation.intents import weighed
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.intents import weighed
 from cranfield.io import read_qrels
 from cranfield.io.weights import read_weights
 

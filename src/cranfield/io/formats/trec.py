@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from cranfield import core
+from cranfield import native
 from cranfield.data import Judgments, Run
 from cranfield.io.compression import detect_compression
 from cranfield.io.detect import Columns, ContentKind, FileFormat, Row, WritableTable, detect_file, reject_columns
@@ -35,7 +35,7 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
     location = Location(stream.source_name, "qrels")
-    result = raise_faults(core.scan_qrels(stream.opener), location)
+    result = raise_faults(native.scan_qrels(stream.opener), location)
     if len(result["line"]) == 0:
         raise no_rows_error(stream.source_name)
     return group_judgments(name, Rows.from_scan(result), location)

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import COLUMNS, Batch, Booleans
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.positions import distinct_positions, group_equal_rows, range_sums
-from cranfield.rows import picked
+from cranfield.ranking.batch import COLUMNS, Batch
+from cranfield.ranking.row_math import picked
 
 AT_ONCE = 1 << 14  # cells of rankings that are scored together: few enough to stay in the processor's cache
 

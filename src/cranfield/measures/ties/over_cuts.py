@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 
-from cranfield.batch import Batch, Booleans
-from cranfield.data import Integers
+from cranfield.data import Booleans, Integers
 from cranfield.measures.ties.estimate import EXACT_CUTS, SAMPLES, Estimate
 from cranfield.measures.ties.expectation import (
     PossibleRankings,
@@ -19,6 +18,7 @@ from cranfield.measures.ties.expectation import (
     score_once,
     tie_groups,
 )
+from cranfield.ranking.batch import Batch
 
 FEW = 8  # documents of one kind tied across a cutoff, up to which queries with the same number of them go together
 

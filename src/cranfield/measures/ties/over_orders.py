@@ -12,8 +12,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from cranfield.batch import CELLS, Batch, Booleans, ragged
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.ties.estimate import EXACT, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
 from cranfield.measures.ties.expectation import (
     PossibleRankings,
@@ -24,7 +23,8 @@ from cranfield.measures.ties.expectation import (
     score_once,
     tie_groups,
 )
-from cranfield.rows import running
+from cranfield.ranking.batch import CELLS, Batch, ragged
+from cranfield.ranking.row_math import running
 
 
 def over_orders(

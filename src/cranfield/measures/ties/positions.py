@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.batch import CELLS, ragged
 from cranfield.data import Floats, Integers
+from cranfield.ranking.batch import CELLS, ragged
 
 AT_ONCE = 1 << 12  # positions that are scored together: few enough to stay in the processor's cache
 

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import Batch
 from cranfield.data import Floats
 from cranfield.measures.ties.estimate import (
     EXACT,
@@ -33,7 +32,8 @@ from cranfield.measures.ties.estimate import (
     SAMPLES_DISTINCT,
     Estimate,
 )
-from cranfield.views import Views, settled
+from cranfield.ranking.batch import Batch
+from cranfield.ranking.views import Views, settled
 
 Kernel = Callable[..., Floats]
 NO_CUTOFF = 1 << 60  # below any ranking

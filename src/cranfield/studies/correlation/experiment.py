@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.arguments import share
 from cranfield.data import Floats
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, check_fraction
 from cranfield.measures import Measure
 from cranfield.statistics.correlation import swaps
 from cranfield.studies import saving
@@ -135,7 +134,7 @@ def correlation(
     need a ``corpus``.
     """
     comparison = get_coefficient(coefficient)
-    alpha = share("alpha", alpha)
+    alpha = check_fraction("alpha", alpha)
     systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed, progress=progress)
     if len(systems.measures) < 2:
         raise UsageError("this study compares measures and needs at least two, got one")

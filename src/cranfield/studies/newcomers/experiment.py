@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.arguments import whole
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers
-from cranfield.errors import InputError, UsageError
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io.groups import read_groups
 from cranfield.measures import Measure
 from cranfield.statistics.rounding import levels
@@ -150,7 +148,7 @@ def newcomers(
     Measures that read document text need a ``corpus``.
     """
     comparison = get_coefficient(coefficient)
-    pool_depth = whole("pool_depth", pool_depth)
+    pool_depth = check_count("pool_depth", pool_depth)
     if groups is not None and prefix is not None:
         raise UsageError("groups and prefix cannot be combined", hint="give one of them")
     if prefix == "":

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.arguments import one_of, share, whole
-from cranfield.batch import Booleans
-from cranfield.data import Floats
-from cranfield.errors import InputError, UsageError
+from cranfield.data import Booleans, Floats
+from cranfield.errors import InputError, UsageError, check_choice, check_count, check_fraction
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Undefined
 from cranfield.measures import Measure
@@ -201,9 +199,9 @@ def power(
     counts: not at all (the query is omitted for all measures), as 0, as 1, or as an error. Measures that read document
     text need a ``corpus``.
     """
-    one_of("test", test, TESTS)
-    samples, trials = whole("samples", samples), whole("trials", trials)
-    alpha, beta = share("alpha", alpha), share("beta", beta)
+    check_choice("test", test, TESTS)
+    samples, trials = check_count("samples", samples), check_count("trials", trials)
+    alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
     for difference in differences:
         if not 0 < difference < math.inf:
             raise UsageError(f"a difference must be positive and finite, not {difference:g}")

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.batch import Booleans
-from cranfield.data import Floats
+from cranfield.data import Booleans, Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.measures import Measure
 from cranfield.ranking.rankings import Rankings

@@ -61,7 +61,7 @@ def command(
     cranfield properties --file my_measures.py
     cranfield properties --table2
     """
-    from cranfield.measures.loading import loaded
+    from cranfield.measures.plugins import loaded
     from cranfield.studies.properties import tables
     from cranfield.studies.properties.experiment import properties
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from cranfield.errors import MeasureError, UsageError
 from cranfield.measures import CATALOGUE, Measure, parse
+from cranfield.ranking.views import Views
 from cranfield.studies import saving
 from cranfield.studies.properties import small_rankings
 from cranfield.studies.properties.checks import (
@@ -28,7 +29,6 @@ from cranfield.studies.properties.checks import (
     is_list,
 )
 from cranfield.studies.properties.small_rankings import UNJUDGED, DocumentKind, SmallRankings
-from cranfield.views import Views
 
 __all__ = [
     "MORE",

@@ -9,11 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers, Judgments, Labels, Strings
+from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Strings
 from cranfield.errors import UsageError
 from cranfield.ranking.rankings import Rankings, from_tables
-from cranfield.subtopics import Subtopics
+from cranfield.ranking.subtopics import Subtopics
 
 MAX_RANKINGS = 1 << 18  # the most rankings that are ever checked
 DEFAULT_RANKINGS = 3_500  # the most rankings that are checked by default

@@ -12,10 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.arguments import share, whole, whole_numbers
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import UsageError, check_count, check_fraction, check_numbers
 from cranfield.measures import Measure
 from cranfield.statistics.resampling import discriminative_power, draw_queries
 from cranfield.studies import saving
@@ -168,9 +166,13 @@ def reduction(
     """
     comparison = get_coefficient(coefficient)
     by, levels = _levels(rates, pool_depths, queries)
-    repeats, samples, alpha = whole("repeats", repeats), whole("samples", samples), share("alpha", alpha)
+    repeats, samples, alpha = (
+        check_count("repeats", repeats),
+        check_count("samples", samples),
+        check_fraction("alpha", alpha),
+    )
     relevant, other = least
-    least = whole("least", relevant, 0), whole("least", other, 0)
+    least = check_count("least", relevant, 0), check_count("least", other, 0)
     systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
     if by == "queries":
         levels = _descending(levels, "queries", MIN_QUERIES, len(systems.queries) - 1)
@@ -227,7 +229,7 @@ def _levels(
 
 def _descending(levels: Sequence[int], name: str, low: int, high: int) -> tuple[int, ...]:
     """The distinct levels in descending order."""
-    return whole_numbers(name, levels, low, high)[::-1]
+    return check_numbers(name, levels, low, high)[::-1]
 
 
 @dataclass(frozen=True, eq=False)

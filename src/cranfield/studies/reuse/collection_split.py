@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.arguments import share as check_share
-from cranfield.batch import Booleans
-from cranfield.errors import UsageError
+from cranfield.data import Booleans
+from cranfield.errors import UsageError, check_fraction
 from cranfield.io.groups import read_groups
 
 ALL = "all"
@@ -46,7 +45,7 @@ class CollectionSplit:
             except re.error as error:
                 raise UsageError(f"invalid regular expression `{pattern}`: {error}") from error
             return cls(lambda document: "B" if expression.search(document) else "A", f"B matches `{pattern}`")
-        limit = check_share("share", share)
+        limit = check_fraction("share", share)
         return cls(lambda document: "A" if _hash_fraction(document, seed) < limit else "B", f"at random, seed {seed}")
 
     def members(self, documents: Iterable[str]) -> dict[str, Booleans]:

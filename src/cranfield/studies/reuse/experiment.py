@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.arguments import whole
-from cranfield.batch import Booleans
 from cranfield.corpus import Corpus, needed_documents
-from cranfield.data import Floats, Integers, Judgments, Run
-from cranfield.errors import InputError, UsageError
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run
+from cranfield.errors import InputError, UsageError, check_count
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.measures import Measure
 from cranfield.ranking.unjudged import last_rank_read
@@ -139,7 +137,7 @@ def reuse(
     Word statistics come from one ``corpus`` for all parts. ``variants``: see `add_variants`.
     """
     comparison = get_coefficient(coefficient)
-    variants, seed = whole("variants", variants, 0), whole("seed", seed, 0)
+    variants, seed = check_count("variants", variants, 0), check_count("seed", seed, 0)
     candidates = CandidateMeasures.of(measures)
     rule = CollectionSplit.of(split, pattern, share, seed)
     judgments = binary_judgments(io.read_qrels(qrels), rel)

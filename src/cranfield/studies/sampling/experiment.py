@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.arguments import whole, whole_numbers
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import check_count, check_numbers
 from cranfield.measures import Measure
 from cranfield.studies import saving
 from cranfield.studies.candidates import DEFAULT, CandidateMeasures, binary_judgments
@@ -141,9 +140,13 @@ def sampling(
     ``variants``: see `add_variants`.
     """
     comparison = get_coefficient(coefficient)
-    repeats, variants, seed = whole("repeats", repeats), whole("variants", variants, 0), whole("seed", seed, 0)
+    repeats, variants, seed = (
+        check_count("repeats", repeats),
+        check_count("variants", variants, 0),
+        check_count("seed", seed, 0),
+    )
     candidates = CandidateMeasures.of(measures)
-    settings = SamplingSettings(whole_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
+    settings = SamplingSettings(check_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
     judgments = binary_judgments(io.read_qrels(qrels), rel)
     all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
     systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from cranfield import io
-from cranfield.alignment import Aligner, Alignment
-from cranfield.batch import COLUMNS, Batch, Booleans, ragged
-from cranfield.data import Floats, Integers, Run
+from cranfield.data import Booleans, Floats, Integers, Run
 from cranfield.io.duplicates import codes_of
 from cranfield.measures import Measure
+from cranfield.ranking.alignment import Aligner, Alignment
+from cranfield.ranking.batch import COLUMNS, Batch, ragged
 from cranfield.statistics.rounding import SAME
 
 # Cells of a batch that are processed at a time: they fit into a processor's cache.

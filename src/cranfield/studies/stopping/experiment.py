@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.alignment import Aligner
-from cranfield.arguments import whole
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers
-from cranfield.errors import MeasureError, UsageError
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import MeasureError, UsageError, check_count
 from cranfield.evaluation.columns import make_columns
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.measures import Measure
+from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TIE_RULES
 from cranfield.statistics.rounding import SAME
 from cranfield.studies import saving
@@ -164,7 +162,7 @@ def stopping(
     ``repeats``: the number of random splits of the queries into two halves, the same for all runs. Queries where a
     measure is undefined are omitted; a judged query that a run does not answer has an empty list.
     """
-    repeats, seed = whole("repeats", repeats), whole("seed", seed, 0)
+    repeats, seed = check_count("repeats", repeats), check_count("seed", seed, 0)
     unique_measures = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
     all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
     aligner = Aligner(judgments)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield.batch import Booleans
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import AlignmentKey, make_plan
 from cranfield.evaluation.evaluator import Evaluator

@@ -7,10 +7,10 @@ import click
 from cranfield.cli import options, results
 from cranfield.measures import parse
 from cranfield.ranking.rankings import from_ranking
+from cranfield.ranking.views import Gains, terminate
 from cranfield.report.numbers import shown
 from cranfield.report.pages import WRITERS, Page, sheet
 from cranfield.report.sheet import Cell
-from cranfield.views import Gains, terminate
 
 # The rankings and R of Table 1 of Liu et al.; everything else is computed.
 RANKINGS = (

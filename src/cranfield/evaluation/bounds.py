@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from cranfield.batch import COLUMNS, Batch, Booleans, GainSums, Preferences, ragged
-from cranfield.completions import Completions, all_alike, every_document
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
+from cranfield.evaluation.completions import Completions, all_alike, every_document
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
+from cranfield.ranking.batch import COLUMNS, Batch, GainSums, Preferences, ragged
 from cranfield.ranking.rankings import Rankings
 
 CELLS = 1 << 17  # at a time, so that they stay in the processor's cache

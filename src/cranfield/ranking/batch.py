@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cranfield import core
-from cranfield.data import Floats, Integers
-from cranfield.rows import cells, ordered, picked, running, scattered, summed
-from cranfield.subtopics import Subtopics, Worth
+from cranfield import native
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.ranking.row_math import cells, ordered, picked, running, scattered, summed
+from cranfield.ranking.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
 
-Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]
 
 
@@ -173,7 +172,7 @@ class Batch:
 
     def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
-            return self._summed(core.weighted_sums, weights.table, k)
+            return self._summed(native.weighted_sums, weights.table, k)
         return summed(self.gain * self.mean_over(weights, k))
 
     def _summed(self, sums: Callable[..., Floats], table: Callable[[int], Floats], k: int | None) -> Floats:
@@ -191,7 +190,7 @@ class Batch:
 
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
         if weights.table is not None and not self.has_ties:
-            return self._summed(core.cumulated_sums, weights.table, k)
+            return self._summed(native.cumulated_sums, weights.table, k)
         above = self.above(self.gain) + self.gain
         # A document with gain g in a span of n, G gain in the span and C above it, at slot x has
         # C + g + (x-1)(G-g)/(n-1) gain at or above it on average.

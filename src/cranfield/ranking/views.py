@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.batch import COLUMNS, Batch, Booleans, Key
-from cranfield.data import Floats
+from cranfield.data import Booleans, Floats
 from cranfield.errors import MeasureError
+from cranfield.ranking.batch import COLUMNS, Batch, Key
 from cranfield.ranking.rankings import Rankings
+from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
-from cranfield.rows import summed
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield import core
+from cranfield import native
 from cranfield.data import Floats, Integers
 
 NARROW = 8  # columns up to which a table is kept column by column
@@ -64,4 +64,4 @@ def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
 
 def summed(x: Floats) -> Floats:
     """The sum of each row, to the last bit the same however wide padding makes the table."""
-    return core.row_sums(x)
+    return native.row_sums(x)

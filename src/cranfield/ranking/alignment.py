@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cranfield import core, io
-from cranfield.batch import CELLS, Key, ragged
+from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
+from cranfield.ranking.batch import CELLS, Key, ragged
 from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Rankings
-from cranfield.subtopics import Subtopics
+from cranfield.ranking.subtopics import Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -34,7 +34,7 @@ class Aligner:
         """``nil``: the rows that mean no answer; ``top``: the highest grade, where there are judgments beyond these."""
         self.judgments = judgments
         grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
-        self.index = core.Index(
+        self.index = native.Index(
             (judgments.queries.offsets, judgments.queries.data),
             judgments.begin,
             (judgments.documents.offsets, judgments.documents.data),

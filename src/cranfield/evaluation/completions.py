@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.batch import Batch, Booleans, Weights, penalty, ragged
-from cranfield.data import Floats, Integers
-from cranfield.rows import running
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.ranking.batch import Batch, Weights, penalty, ragged
+from cranfield.ranking.row_math import running
 
 
 def every_document(batch: Batch) -> Batch:

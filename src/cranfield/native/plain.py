@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield._words import Words as Words
 from cranfield.data import Bytes, Floats, Integers, Opener
+from cranfield.native.words import Words as Words
 
 Column = tuple[Integers, Bytes]
 Fault = tuple[int, str, bytes, bytes, int]

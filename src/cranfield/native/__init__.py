@@ -1,6 +1,6 @@
 """The seam to the native core: text in, columns out; ids joined; positions found.
 
-``_core`` (C++) and ``_plain`` (Python, the oracle of the first) export the same names:
+``_core`` (C++) and ``plain`` (Python, the oracle of the first) export the same names:
 
 ``Index(queries, begin, documents)``
     The judged ids, hashed once and used for any number of runs. ``queries`` and ``documents`` are
@@ -89,21 +89,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from cranfield import _words
+from cranfield.native import words
 
 SLOW = "reading in plain Python, slowly; install with a C++ compiler for speed"
 
 if os.environ.get("CRANFIELD_PLAIN"):
-    import cranfield._plain as implementation
+    import cranfield.native.plain as implementation
 
     NATIVE = False
 else:
     try:
-        import cranfield._core as implementation  # type: ignore[no-redef]
+        import cranfield.native._core as implementation  # type: ignore[no-redef]
 
         NATIVE = True
     except ModuleNotFoundError:
-        import cranfield._plain as implementation
+        import cranfield.native.plain as implementation
 
         NATIVE = False
 
@@ -119,12 +119,12 @@ row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums
 cumulated_sums = implementation.cumulated_sums
 # A core that was built before this was added still reads runs.
-Words = getattr(implementation, "Words", _words.Words)
+Words = getattr(implementation, "Words", words.Words)
 
 _said: list[str] = []
 
 
-def admit(say: Callable[[str], object] | None = None) -> None:
+def warn_if_slow(say: Callable[[str], object] | None = None) -> None:
     """Says once, as a warning or in the way given, that there is no native core; not where that was chosen."""
     if NATIVE or _said or os.environ.get("CRANFIELD_PLAIN"):
         return
