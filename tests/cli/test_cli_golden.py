@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from cli_samples import Call
 
-CASES = json.loads((Path(__file__).parents[1] / "golden.json").read_text())["cases"]
+from golden_cases import CASES as GOLDEN
+
+CASES = GOLDEN
 CHOSEN = [
     case
     for case in CASES

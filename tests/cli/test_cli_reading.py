@@ -10,10 +10,11 @@ from cli_samples import BM25, DENSE, LLM, QRELS, Call
 
 import cranfield as cf
 from cranfield import example
+from golden_cases import STRUCTURED
 
 DIVERSITY = str(example.path(example.DIVERSITY))
 DOCUMENTS = str(example.path("documents.jsonl"))
-CASES = json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
+CASES = STRUCTURED
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +14,9 @@ from scipy import stats
 import cranfield as cf
 from cranfield.statistics.correlation import critical_tau, kendall, pearson, spearman, swapped_pairs, swaps, tau, tau_ap
 from cranfield.statistics.rounding import levels
+from golden_cases import STRUCTURED
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
+GOLDEN = STRUCTURED
 KENDALL = [case for case in GOLDEN if case["measure"] == "kendall"]
 
 # Scores that tie often, of two scorings of the same systems.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +26,9 @@ from cranfield.statistics.resampling import (
     randomisation_p_values,
     randomised_tukey,
 )
+from golden_cases import STRUCTURED
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]}
+CASES = {case["id"]: case for case in STRUCTURED}
 CASE = CASES["C4-bootstrap"]
 
 

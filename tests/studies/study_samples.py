@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +10,9 @@ from click.testing import CliRunner, Result
 
 import cranfield as cf
 from cranfield.cli.main import cli
+from golden_cases import STRUCTURED
 
-GOLDEN = {
-    case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
-}
+GOLDEN = {case["id"]: case for case in STRUCTURED}
 
 
 def call(*args: object) -> Result:

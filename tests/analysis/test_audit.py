@@ -23,7 +23,7 @@ from cranfield.report.figures import audit as figures
 QRELS = str(example.path(example.QRELS))
 RUNS = [str(example.path(name)) for name in example.RUNS]
 MEASURES = [*DEFAULT_MEASURES, "P@5", "bpref", "AP(rel=2)", "ERR@10", "nDCG@5[condensed]"]
-DL19 = Path(__file__).parents[2] / "shared" / "data" / "dl19"
+DL19 = Path(__file__).parents[3] / "shared" / "data" / "dl19"
 
 
 @pytest.fixture(scope="module")

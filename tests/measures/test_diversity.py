@@ -509,7 +509,7 @@ def test_the_range_of_ties_holds_the_score() -> None:
     assert notes or scores.summary(0, 0) == 1
 
 
-WEB = Path(__file__).parents[2] / "shared" / "data" / "web2012"
+WEB = Path(__file__).parents[3] / "shared" / "data" / "web2012"
 
 
 @pytest.mark.skipif(not WEB.exists(), reason="the data is not here")

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpus_samples import NAMES, QRELS, TEXTS, documents, judged, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from corpus_samples import NAMES, QRELS, TEXTS, documents, judged, texts
 from cranfield.report.explanation import pages
 from cranfield.report.figures import explanation as figures
 from cranfield.report.pages import FORMATS, write

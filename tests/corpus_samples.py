@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from corpus_texts import TEXTS as TEXTS
 from cranfield.corpus import Corpus
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from dense import Dense, scores
 
 NAMES = ("ABSNB", "ABSRB", "DELTANB", "DELTARB")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import cranfield as cf
+from golden_cases import STRUCTURED
 
-CASES = {c["id"]: c for c in json.loads(Path(__file__).with_name("golden.json").read_text())["structured"]}
+CASES = {c["id"]: c for c in STRUCTURED}
 PLAIN = {"RR": "RR", "RBP": "RBP(p=0.5, max=1)", "NDCG": "nDCG(max=1)@5", "AP": "AP"}
 ENDED = {name: f"{measure}[full=5, terminal]" for name, measure in PLAIN.items()}
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from corpus_samples import NAMES, QRELS, TEXTS, by_formula, documents, judged, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from corpus_samples import NAMES, QRELS, TEXTS, by_formula, documents, judged, texts
 from cranfield.corpus import Corpus, gains
 from cranfield.evaluation.notes import sentences
+from golden_cases import STRUCTURED
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())["structured"]
+GOLDEN = STRUCTURED
 CASES = [case for case in GOLDEN if case["measure"] == "divergence-gains"]
 RUN = {"q": {d: -float(i) for i, d in enumerate(["D2", "D9", "D1", "D3", "D6"])}}
 
