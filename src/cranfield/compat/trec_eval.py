@@ -29,7 +29,7 @@ from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.io import read_qrels, read_run
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.views import Gains, Views, ordered, settled
+from cranfield.ranking.views import Gains, Views, condense_and_terminate, ordered
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
 USAGE, UNREADABLE, UNCOMPUTABLE, NO_QUERY = 1, 2, 4, 7  # exit codes
@@ -309,7 +309,10 @@ class _Report:
 
     def _grade_strings(self, line: Line) -> Strings:
         """The grades of the first documents of each query, one character each."""
-        batches = [(r.query, settled(ordered(r, Gains(), self.views), self.views)) for r in self.alignment.rankings]
+        batches = [
+            (r.query, condense_and_terminate(ordered(r, Gains(), self.views), self.views))
+            for r in self.alignment.rankings
+        ]
         length = np.zeros(len(self.ids), np.int64)
         for rows, batch in batches:
             length[rows] = np.clip(line.numbers[0], 0, batch.length)

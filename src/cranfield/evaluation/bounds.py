@@ -29,7 +29,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError
-from cranfield.evaluation.completions import Completions, all_alike, every_document
+from cranfield.evaluation.completions import Completions, judge_all, with_every_document
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
 from cranfield.ranking.batch import COLUMNS, Batch, GainSums, Preferences, ragged
@@ -64,7 +64,7 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
 
 
 def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
-    seen = measure.ordered(rankings, whole=True)
+    seen = measure.ordered(rankings, all_documents=True)
     value = measure.scored(seen, seed=seed).value
     low, high, hold = value.copy(), value.copy(), np.ones(len(value), bool)
     # A condensed list has no unjudged documents.
@@ -72,7 +72,7 @@ def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
     few_matter, step = _few_matter(measure, rankings), max(1, CELLS // max(int(seen.length.max(initial=0)), 1))
     for i in range(0, len(scored), step):
         rows = scored[i : i + step]
-        full = every_document(seen if len(rows) == len(value) else seen.rows(rows))
+        full = with_every_document(seen if len(rows) == len(value) else seen.rows(rows))
         full = full.changed(top=_highest_gain(measure, rankings.judged.top))
         many, sums = (full.grade < 0).sum(axis=1), _from_sums(measure, full)
         hold[rows] = (many == 0) | (few_matter & (sums | (many < TRIED) | measure.definition.retrieved_only))
@@ -134,7 +134,7 @@ def _of_assignments(measure: Measure, full: Batch, seed: int) -> tuple[Floats, F
     low, high = np.full((2, len(queries)), np.nan)
     tried: Iterable[tuple[Integers, Batch]] = _assignments(measure, full)
     if definition.retrieved_only and definition.rewards_promotion:
-        tried = ((queries, all_alike(full, relevant=relevant)) for relevant in (False, True))
+        tried = ((queries, judge_all(full, relevant=relevant)) for relevant in (False, True))
     for rows, judged in tried:
         value = measure.scored(judged, seed=seed).value
         np.fmin.at(low, rows, value)
@@ -210,7 +210,7 @@ class Assignments:
     @cached_property
     def _relevant(self) -> tuple[Floats, Floats]:
         """Grades and gains with every unjudged document relevant."""
-        full = all_alike(self.full, relevant=True)
+        full = judge_all(self.full, relevant=True)
         return full.grade, full.gain
 
     @cached_property

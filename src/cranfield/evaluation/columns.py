@@ -60,7 +60,7 @@ class Column:
         return None if cutoff is None or self.measure.definition.cutoff == "recall" else int(cutoff)
 
     @property
-    def new_counts(self) -> bool:
+    def depends_on_above(self) -> bool:
         """Whether a document's gain depends on the documents above it, so that no rule knows a tie's best order."""
         return self.measure.definition.content or self.measure.definition.subtopics
 

@@ -18,7 +18,7 @@ from cranfield.ranking.batch import Batch, Weights, penalty, ragged
 from cranfield.ranking.row_math import running
 
 
-def every_document(batch: Batch) -> Batch:
+def with_every_document(batch: Batch) -> Batch:
     """The batch with a column for every document retrieved, in rank order; those that nobody judged have grade -1.
 
     A document is in the column of its rank. Of a tie that holds judged documents, these come first.
@@ -58,7 +58,7 @@ def every_document(batch: Batch) -> Batch:
     )
 
 
-def all_alike(full: Batch, *, relevant: bool) -> Batch:
+def judge_all(full: Batch, *, relevant: bool) -> Batch:
     """All unjudged documents relevant, or none; with the ideal ranking left as it is."""
     unjudged = full.grade < 0
     number = unjudged.sum(axis=1)

@@ -20,7 +20,7 @@ from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
-from cranfield.evaluation.scores import Scores, summary_of, treated
+from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.measures import Measure
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
@@ -226,7 +226,7 @@ class Evaluator:
         scores, undefined = self._single(run), self.policy.undefined
         counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
-            column.label: summary_of(treated(scores[column].value[counted], undefined), column.aggregate)
+            column.label: summary_of(handle_undefined(scores[column].value[counted], undefined), column.aggregate)
             for column in self.columns
         }
 

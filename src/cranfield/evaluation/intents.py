@@ -21,16 +21,16 @@ from cranfield.io.faults import quotable
 from cranfield.io.weights import Weight, read_types, read_weights
 from cranfield.wording import few
 
-NOBODY = QueryNames()
+NO_QUERIES = QueryNames()
 
 
 def with_intents(judgments: Judgments, source: Any) -> tuple[Judgments, list[Note]]:
     """The judgments with weights for their subtopics; and notes on queries and subtopics that go without."""
-    return weighed(judgments, *read_weights(source))
+    return add_weights(judgments, *read_weights(source))
 
 
-def weighed(
-    judgments: Judgments, name: str, weights: Sequence[Weight], others: QueryNames = NOBODY
+def add_weights(
+    judgments: Judgments, name: str, weights: Sequence[Weight], others: QueryNames = NO_QUERIES
 ) -> tuple[Judgments, list[Note]]:
     """`with_intents` of weights that were read; ``others`` are judged queries elsewhere that have no weights."""
     if judgments.labels is None:

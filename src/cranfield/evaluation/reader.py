@@ -45,7 +45,7 @@ class RunReader:
         self.top_grade = top_grade
         self.keys: list[Key] = sorted({column.alignment.key for column in columns} | {rule.key for rule in rules})
         every_rule = [*rules, *(column.measure.views.rule for column in columns)]
-        self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.new_counts for column in columns)
+        self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.depends_on_above for column in columns)
         self.content_measures = [column.measure for column in columns if column.measure.definition.content]
         self.page = page
 

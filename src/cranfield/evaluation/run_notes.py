@@ -13,9 +13,9 @@ from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.evaluation.scores import Scores, summary_of, treated
+from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.ranking.subtopics import diverse
-from cranfield.ranking.views import settled
+from cranfield.ranking.views import condense_and_terminate
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -52,7 +52,7 @@ def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:
     return [
         Note("subtopic_grades", measure=column.label, values={"judgments": name})
         for column in columns
-        if column.part == "value" and not column.new_counts
+        if column.part == "value" and not column.depends_on_above
     ]
 
 
@@ -119,7 +119,7 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
     sampled = []
     for column in plan.columns:
         error = run[column].error[counted]
-        size = len(treated(run[column].value[counted], plan.policy.undefined)) if error.any() else 1
+        size = len(handle_undefined(run[column].value[counted], plan.policy.undefined)) if error.any() else 1
         sampled.append((int((error > 0).sum()), float(np.sqrt((error**2).sum()) / max(size, 1))))
     return Figures(
         QueryNames(len(missing), tuple(names[int(q)] for q in missing[:SHOWN])),
@@ -139,13 +139,13 @@ def _tie_means(run: RunScores, column: Column, policy: Policy, counted: Booleans
     values = (run[column].value, *run.tie_limits(column))
     if all(limit is values[0] for limit in values):
         return []
-    return [summary_of(treated(value[counted], policy.undefined), column.aggregate) for value in values]
+    return [summary_of(handle_undefined(value[counted], policy.undefined), column.aggregate) for value in values]
 
 
 def limited_by_ties(run: RunScores, column: Column) -> bool:
     """Whether the run has ties, and the measure a worst and a best order of them."""
     tied = (run.alignments[column.alignment].rows["size"] > 1).any()
-    return column.part == "value" and not column.new_counts and bool(tied)
+    return column.part == "value" and not column.depends_on_above and bool(tied)
 
 
 def noted_depths(columns: Sequence[Column]) -> list[int | None]:
@@ -175,7 +175,7 @@ def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
     """For each judged query, whether the measure looks at tied documents whose best order is unknown."""
     queries = np.zeros(len(run.length), bool)
     views = column.measure.views
-    if not column.new_counts or column.part != "value" or views.rule.leaves_ties:
+    if not column.depends_on_above or column.part != "value" or views.rule.leaves_ties:
         return queries
     # Condensed lists are cut after unjudged documents have left them, which moves others up.
     end = min((column.rank_cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
@@ -209,7 +209,7 @@ def documents_read(run: RunScores, column: Column) -> Integers:
     assert reading is not None
     counts = np.zeros((len(run.length), 2), np.int64)
     for rankings in alignment.rankings:
-        rows, seen = rankings.query, settled(measure.ordered(rankings), measure.views)
+        rows, seen = rankings.query, condense_and_terminate(measure.ordered(rankings), measure.views)
         end = np.minimum(seen.length, measure.cutoff or np.inf)[:, None]
         read = ~np.isnan(seen.grade) & (seen.start < end)
         counts[rows, 0] = (read & (reading.document[seen.document] < 0)).sum(axis=1)

@@ -133,7 +133,7 @@ class Scores(ScoreTable):
                 f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}",
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
-        return treated(values, self.undefined)
+        return handle_undefined(values, self.undefined)
 
     def matched(self, measure: int) -> tuple[Floats, Integers]:
         """One measure by (run, query), and the queries: those that count and have a value in every run.
@@ -255,7 +255,7 @@ class Scores(ScoreTable):
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
 
-def treated(values: Floats, undefined: Undefined) -> Floats:
+def handle_undefined(values: Floats, undefined: Undefined) -> Floats:
     """The values that a mean is taken of: undefined ones are left out, or count 0 or 1."""
     missing = np.isnan(values)
     if not missing.any():

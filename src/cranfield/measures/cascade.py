@@ -53,8 +53,8 @@ def survival_with_gain(n: Integers, keep: Floats, extra: Floats, depth: int) -> 
 
 def aspects(b: Batch) -> Aspects:
     """What the judged documents are about, in the gains of the measure at hand."""
-    assert b.subtopics is not None and b.worth is not None  # `scored` refuses judgments without
-    return b.subtopics.seen(b.worth)
+    assert b.subtopics is not None and b.gain_of_grade is not None  # `scored` refuses judgments without
+    return b.subtopics.aspects(b.gain_of_grade)
 
 
 def of_queries(b: Batch, values: npt.NDArray[Any]) -> Floats:
@@ -91,14 +91,14 @@ def novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
 
 def ideal_novelty(b: Batch, alpha: float, discount: Weights, k: int | None, ideal: str) -> Floats:
     """The same for the best order of all relevant documents."""
-    assert b.subtopics is not None and b.worth is not None
+    assert b.subtopics is not None and b.gain_of_grade is not None
     judged = np.diff(b.subtopics.judgments.begin)
     steps = discount.at(np.arange(1, (judged.max(initial=0) if k is None else k) + 1))
     queries, row = np.unique(b.query, return_inverse=True)
     value = np.zeros(len(queries))
     for i, query in enumerate(queries.tolist()):
         if query >= 0:
-            value[i] = b.subtopics.best(query, b.worth, alpha, ideal, steps[: judged[query]])
+            value[i] = b.subtopics.best(query, b.gain_of_grade, alpha, ideal, steps[: judged[query]])
     return value[row]
 
 

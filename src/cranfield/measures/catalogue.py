@@ -288,8 +288,8 @@ class Measure:
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The score of every ranking, and the sampling error where orders had to be sampled."""
         # A document without gain by its highest grade may have some by another subtopic's.
-        whole = self.definition.uses_nonrelevant or self.definition.subtopics
-        return self.scored(self.ordered(rankings, whole=whole), seed=seed)
+        all_documents = self.definition.uses_nonrelevant or self.definition.subtopics
+        return self.scored(self.ordered(rankings, all_documents=all_documents), seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
@@ -298,11 +298,11 @@ class Measure:
             raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
         if self.views.terminal:
             raise MeasureError(f"{self}: a list that ends leaves nothing open below it, and has no residual")
-        return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, whole=True), seed)
+        return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, all_documents=True), seed)
 
-    def ordered(self, rankings: Rankings, *, whole: bool = True) -> Batch:
+    def ordered(self, rankings: Rankings, *, all_documents: bool = True) -> Batch:
         """A batch of rankings in this measure's gains, its ties ruled on, and cut at its depth; see `views.ordered`."""
-        return ordered(rankings, self.gains, self.views, whole=whole)
+        return ordered(rankings, self.gains, self.views, all_documents=all_documents)
 
     def scored(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The expected score of what `ordered` returned, or of something made of it."""

@@ -24,7 +24,7 @@ Smoothing = Annotated[float, Range(1e-9, 1e6)]  # with next to none, what is not
 inf = float("inf")
 
 
-def ranking(b: Batch, k: int | None) -> Integers:
+def ranked_rows(b: Batch, k: int | None) -> Integers:
     """Rows of the judgments by (query, rank), down to rank k; -1 where there is none."""
     depth = int(b.length.max(initial=0))
     rows = np.full((len(b.length), depth if k is None else min(depth, k)), -1)
@@ -39,7 +39,7 @@ def gains(b: Batch, k: int | None, mu: float, rel: float, whole: bool) -> Floats
         raise MeasureError("measures of contents read documents, and this ranking has none to read")
     key = "read", k, mu, rel, whole
     if key not in b.memo:
-        b.memo[key] = b.reading.gains(b.query, ranking(b, k), (rel, whole), mu)
+        b.memo[key] = b.reading.gains(b.query, ranked_rows(b, k), (rel, whole), mu)
     return b.memo[key]
 
 
@@ -74,7 +74,7 @@ def total(b: Batch, gain: Floats, theta: float | None, mu: float, rel: float, wh
 GAINS = {"ABSNB": absolute, "ABSRB": absolute, "DELTANB": delta, "DELTARB": delta}
 
 
-def earned(measure: Measure, b: Batch) -> Floats:
+def contributions(measure: Measure, b: Batch) -> Floats:
     """What each rank adds to the score of one of these measures, by (query, rank)."""
     chosen = measure.chosen
     gain = GAINS[measure.symbol](b, measure.arguments["k"], chosen["mu"], chosen["rel"], chosen["whole"])

@@ -22,13 +22,12 @@ from cranfield.measures.catalogue import Positive, Probability, Rank, Share, mea
 from cranfield.measures.gain import NO_BASE, Base, Discount, dcg, ideal_dcg
 from cranfield.measures.ntcireval import mean_weights, p_plus
 from cranfield.measures.precision import hits, success
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import OverOrders
-from cranfield.measures.user_model import cascade_of, ideal_cascade
+from cranfield.measures.user_model import cascade_score, ideal_cascade
 from cranfield.measures.weights import harmonic, log_discount
 from cranfield.ranking.batch import Batch, Weights
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 Ideal = Literal["greedy", "exact"]
 Norm = Literal["min", "R"]
@@ -163,7 +162,7 @@ def intent_aware_expected_reciprocal_rank(
     weights = of_queries(b, seen.weight)
     total = np.zeros(len(b.length))
     for chance, weight in zip(np.moveaxis(stop, 2, 0), weights.T, strict=True):
-        total += weight * cascade_of(b, chance, k)
+        total += weight * cascade_score(b, chance, k)
     return ratio(total, subtopics(b))
 
 
@@ -606,7 +605,7 @@ def intentwise_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_ERR@1").summary(0, 0)
     0.375
     """
-    return over_subtopics(b, lambda one: cascade_of(one, _own_stop_chance(one, one.gain), k))
+    return over_subtopics(b, lambda one: cascade_score(one, _own_stop_chance(one, one.gain), k))
 
 
 @measure(
@@ -628,7 +627,7 @@ def intentwise_normalised_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floa
     """
 
     def normalised(one: Batch) -> Floats:
-        reached = cascade_of(one, _own_stop_chance(one, one.gain), k)
+        reached = cascade_score(one, _own_stop_chance(one, one.gain), k)
         return ratio(reached, ideal_cascade(_own_stop_chance(one, one.ideal), k))
 
     return over_subtopics(b, normalised)

@@ -16,13 +16,12 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
 from cranfield.measures.cascade import survival_with_gain
 from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
-from cranfield.measures.user_model import cascade_of, ideal_cascade, reaching
+from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers
 from cranfield.ranking.batch import CELLS, Batch, GainSums
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 Scheme = Literal["linear", "exp"]
 UpToOne = Annotated[float, Range(0, 1, "(]")]
@@ -291,7 +290,7 @@ def normalised_expected_reciprocal_rank(
     0.444444
     """
     stop = stop_chance(b, b.gain, gain, max)
-    return ratio(cascade_of(b, stop, k), ideal_cascade(stop_chance(b, b.ideal, gain, max), k))
+    return ratio(cascade_score(b, stop, k), ideal_cascade(stop_chance(b, b.ideal, gain, max), k))
 
 
 @measure(
@@ -369,7 +368,7 @@ def normalised_expected_blended_ratio(
 def _stopped(b: Batch, stop: Floats, beta: float, k: int | None) -> Floats:
     """The expected blended ratio at the rank where a reader stops."""
     extra = beta * b.gain + b.relevant
-    reach, above, m = reaching(b, stop), b.above(extra), b.seen(k)
+    reach, above, m = reach_probability(b, stop), b.above(extra), b.seen(k)
     several = b.within(b.relevant) > 1
     alone = blended_weights(b, beta, k)[0] / b.size  # a single relevant document of a tie may be anywhere in it
     value = summed(np.where(b.relevant & ~several, reach * stop * (above + extra) * alone, 0))
@@ -415,7 +414,7 @@ def intentwise_rank_biased_utility(
     >>> cf.parse("iRBU(p=0.5, max=1)")([1, 0, 1])
     0.28125
     """
-    return if_any_relevant(b, cascade_of(b, stop_chance(b, b.gain, gain, max), k, powers(p)))
+    return if_any_relevant(b, cascade_score(b, stop_chance(b, b.gain, gain, max), k, powers(p)))
 
 
 @measure(
@@ -441,4 +440,4 @@ def normalised_intentwise_rank_biased_utility(
     0.9
     """
     stop, ideal = (stop_chance(b, x, gain, max) for x in (b.gain, b.ideal))
-    return ratio(cascade_of(b, stop, k, powers(p)), ideal_cascade(ideal, k, powers(p)))
+    return ratio(cascade_score(b, stop, k, powers(p)), ideal_cascade(ideal, k, powers(p)))

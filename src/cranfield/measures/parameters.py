@@ -43,7 +43,7 @@ Rank = Annotated[int, Range(1, 10_000_000)]  # weights are kept for every rank d
 Probability = Annotated[float, Range(0, 1, "()")]
 Positive = Annotated[float, Range(0, 1e6, closed="(]")]
 Share = Annotated[float, Range(0, 1)]
-GREAT = 1e100  # sums and ratios of what is no greater, and of one over it, are numbers
+LARGEST = 1e100  # sums and ratios of what is no greater, and of one over it, are numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class GainParameter(Parameter):
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
                 raise MeasureError(f"{where}: a gain must not be negative")
-            if numbers and max(gain for _, gain in value) > GREAT:
+            if numbers and max(gain for _, gain in value) > LARGEST:
                 raise MeasureError(f"{where}: a gain must be at most {GREAT:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
@@ -106,7 +106,7 @@ class GainParameter(Parameter):
 REL = Parameter("rel", float, 1.0, Range(0, closed="(]"))
 GRADED_REL = Parameter("rel", float, None, Range(0, closed="(]"), optional=True)
 GAIN = GainParameter("gain", str, "linear", choices=("linear", "exp", "binary"))
-MAX = Parameter("max", float, None, Range(1 / GREAT, GREAT), optional=True)
+MAX = Parameter("max", float, None, Range(1 / LARGEST, LARGEST), optional=True)
 MIN = Parameter("min", float, 0.0, Range(0, closed="[)"))
 IDEAL = Parameter("ideal", str, "paper", choices=("paper", "bounded"))
 SHARED: dict[GainKind, tuple[Parameter, ...]] = {

@@ -14,7 +14,7 @@ HINT = "a measure is a function under @measure, as in `cranfield/measures/user_m
 
 
 @contextmanager
-def loaded(path: str) -> Iterator[list[str]]:
+def load_measures(path: str) -> Iterator[list[str]]:
     """Runs a file and yields the symbols that it entered into the catalogue; they leave it afterwards."""
     before = set(CATALOGUE)
     try:

@@ -9,11 +9,10 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNORDERED, Positive, Rank, Share, measure
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, GainSums
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 inf = float("inf")
 

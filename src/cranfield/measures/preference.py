@@ -10,11 +10,10 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import harmonic
 from cranfield.ranking.batch import Batch, Preferences, penalty
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.row_math import ratio, summed
 from cranfield.ranking.views import condense
 
 

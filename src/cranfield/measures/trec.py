@@ -12,21 +12,20 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
-from cranfield.measures.parameters import GREAT
+from cranfield.measures.parameters import LARGEST
 from cranfield.measures.precision import Rule, hits, interpolated
 from cranfield.measures.preference import binary_preference
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.ties.strategies import OneOpenClosedForm
-from cranfield.measures.user_model import unseen
+from cranfield.measures.user_model import unjudged_weight
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 inf = float("inf")
 
 Points = Annotated[int, Range(2, 10_000)]
-Worth = Annotated[float, Range(-GREAT, GREAT)]
+Worth = Annotated[float, Range(-LARGEST, LARGEST)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 
@@ -376,4 +375,4 @@ def rank_biased_precision_residual(b: Batch, *, p: Probability = 0.9) -> Floats:
     >>> round(cf.parse("RBPres(p=0.5)")([1, None, 0]), 6)
     0.375
     """
-    return unseen(b, geometric(p), None)
+    return unjudged_weight(b, geometric(p), None)

@@ -14,7 +14,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
-from cranfield.measures.satisfaction import gain_per_document
+from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
@@ -28,7 +28,7 @@ def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
     return b.gained(cumulative, k) + b.tail * np.maximum(below, 0)
 
 
-def unseen(b: Batch, cumulative: Weights, k: int | None) -> Floats:
+def unjudged_weight(b: Batch, cumulative: Weights, k: int | None) -> Floats:
     """The weight, out of 1, of everything but the judged documents of the first k."""
     return 1 - summed(b.judged * b.mean_over(cumulative, k))
 
@@ -45,7 +45,7 @@ def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) ->
     cite="moffat2008",
     formula="RBP@k = (1-p) Σ_{i≤k} g_i p^{i-1};  residual p^k where all k are judged",
     gains="scaled",
-    residual=lambda b, *, k, p: unseen(b, geometric(p), k),
+    residual=lambda b, *, k, p: unjudged_weight(b, geometric(p), k),
     terminal=TERMINAL,
     retrieved_only=True,
 )
@@ -64,7 +64,7 @@ def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability 
     cite="moffat2013",
     formula="InvSq@k = Σ_{i≤k} g_i / (i(i+1));  residual 1/(k+1) where all k are judged",
     gains="scaled",
-    residual=lambda b, *, k: unseen(b, inverse_square, k),
+    residual=lambda b, *, k: unjudged_weight(b, inverse_square, k),
     terminal=TERMINAL,
     retrieved_only=True,
 )
@@ -105,7 +105,7 @@ def zeta_weights(target: float, horizon: int | None) -> Weights:
     cite="moffat2012",
     formula="INSQ = Σ_i g_i w_i / Σ_i w_i,  w_i = 1/(i+2T-1)²,  i ≤ horizon",
     gains="scaled",
-    residual=lambda b, *, T, horizon: unseen(b, zeta_weights(T, horizon), None),
+    residual=lambda b, *, T, horizon: unjudged_weight(b, zeta_weights(T, horizon), None),
     terminal=TERMINAL,
     retrieved_only=True,
 )
@@ -153,6 +153,48 @@ def information_satisfied(
     return gain_per_document(b, T, NEVER if horizon is None else horizon)
 
 
+def gain_per_document(b: Batch, target: float, horizon: int) -> Floats:
+    """The gain met by weight, over the weight of all ranks; of rankings with one open place at most."""
+    shift = 2 * target
+    counts = b.relevant & (b.start < horizon)
+    open_ = np.nonzero(counts & (b.size > 1))
+    gain = np.where(counts, b.gain, 0)
+    met = running(gain)
+    shifts = shift - met + gain
+    x = np.where(counts, b.start + shifts, 1)
+    stays = ((x - gain) / x) ** 2
+    stays[open_] = 1  # an open document is passed over
+    after = shift**2 * running(stays, np.multiply)
+    before = np.concatenate([np.full((len(x), 1), shift**2), after[:, :-1]], axis=1)
+    found = gain * np.where(counts, before / x**2, 0)
+    turned = after * hurwitz(x + 1 - gain) - before * hurwitz(x + 1)
+    whole = shift**2 * hurwitz(np.array(shift))
+    left = after[:, -1] * hurwitz(shift - met[:, -1] + horizon)
+    value = summed(found) / (whole + summed(turned) - left)
+    query = open_[0]
+    if not len(query):
+        return value
+    found[open_], turned[open_] = 0, 0
+    found, turned = running(found), running(turned)
+    above, read = found[open_], whole + turned[open_]
+    below, rest = found[query, -1] - above, whole + turned[query, -1] - read - left[query]
+    parts = above, read, below, rest, before[open_], shifts[open_], gain[open_]
+
+    def score(which: Integers, times: Integers, place: Integers) -> Floats:
+        # With the open document at a place, what is above it stays as it is, and all below shrinks alike.
+        above, read, below, rest, reach, shift, gain = (np.repeat(part[which], times) for part in parts)
+        x = place + shift
+        stays = ((x - gain) / x) ** 2
+        turned = stays * hurwitz(x + 1 - gain) - hurwitz(x + 1)
+        return (above + reach * gain / x**2 + stays * below) / (read + reach * turned + stays * rest)
+
+    first, size = b.start[open_], b.size[open_]
+    inside = np.minimum(size, horizon - first)
+    beyond = above / (read - before[open_] * hurwitz(shifts[open_] + horizon))
+    value[query] = (inside * mean_over_ranges(first, inside, score, *parts) + (size - inside) * beyond) / size
+    return value
+
+
 ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of it
 
 
@@ -185,7 +227,7 @@ def bejeweled_player_model(
     return summed(np.where(b.start < stop[:, None], b.gain, 0)) / stop
 
 
-def nearly(b: Batch, weights: Weights, end: int | None) -> Floats:
+def nearly_err(b: Batch, weights: Weights, end: int | None) -> Floats:
     """Gain per document of a reader who stops at each with its gain as the chance, else goes on as weights say.
 
     ``weights`` are those that ranks have where nothing was found; below ``end`` they are 0.
@@ -202,7 +244,7 @@ def nearly(b: Batch, weights: Weights, end: int | None) -> Floats:
     return summed(gain * left[:, :-1] * own) / whole
 
 
-def nearer(b: Batch, end: int | None) -> Floats:
+def may_be_read(b: Batch, end: int | None) -> Floats:
     """The documents that are not surely below the end, or below one at which every reader stops."""
     return (b.start < (np.inf if end is None else end)) & (b.above(b.gain >= 1) == 0)
 
@@ -215,7 +257,7 @@ NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
     cite="azzopardi2021",
     formula=f"{NEARLY},  i ≤ k",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
+    ties=OverOrders(affects_score=lambda b, *, k: may_be_read(b, k)),
     retrieved_only=True,
     rewards_promotion=False,
     terminal=FIXED,
@@ -227,7 +269,7 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     >>> round(cf.parse("NERR8(max=2)@3")([1, 0, 1]), 6)
     0.375
     """
-    return nearly(b, count, k)
+    return nearly_err(b, count, k)
 
 
 @measure(
@@ -235,7 +277,7 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} i/(i+1),  i ≤ k",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
+    ties=OverOrders(affects_score=lambda b, *, k: may_be_read(b, k)),
     retrieved_only=True,
     rewards_promotion=False,
     terminal=FIXED,
@@ -247,7 +289,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     >>> round(cf.parse("NERR9(max=2)@3")([1, 0, 1]), 6)
     0.411765
     """
-    return nearly(b, harmonic, k)
+    return nearly_err(b, harmonic, k)
 
 
 @measure(
@@ -255,7 +297,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} p,  i ≤ horizon",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, p, horizon: nearer(b, horizon)),
+    ties=OverOrders(affects_score=lambda b, *, p, horizon: may_be_read(b, horizon)),
     retrieved_only=True,
     rewards_promotion=False,
 )
@@ -266,7 +308,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
     0.191027
     """
-    return nearly(b, geometric(p), horizon)
+    return nearly_err(b, geometric(p), horizon)
 
 
 @measure(
@@ -274,7 +316,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     cite="azzopardi2021",
     formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, T, horizon: nearer(b, horizon)),
+    ties=OverOrders(affects_score=lambda b, *, T, horizon: may_be_read(b, horizon)),
     retrieved_only=True,
     rewards_promotion=False,
 )
@@ -285,7 +327,7 @@ def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 100
     >>> round(cf.parse("NERR11(max=2)")([1, 0, 1]), 6)
     0.358841
     """
-    return nearly(b, zeta_weights(T, horizon), horizon)
+    return nearly_err(b, zeta_weights(T, horizon), horizon)
 
 
 @measure(
@@ -310,20 +352,20 @@ def expected_reciprocal_rank(
     """
     top = b.top if max is None else max
     if gain == "linear":
-        return cascade_of(b, np.minimum(b.gain / (top + 1), 1), k)
-    return cascade_of(b, np.minimum(np.exp2(b.gain - top) - np.exp2(-top), 1), k)
+        return cascade_score(b, np.minimum(b.gain / (top + 1), 1), k)
+    return cascade_score(b, np.minimum(np.exp2(b.gain - top) - np.exp2(-top), 1), k)
 
 
-def reaching(b: Batch, stop: Floats) -> Floats:
+def reach_probability(b: Batch, stop: Floats) -> Floats:
     """The chance that a reader, who stops at each document with its own chance, gets as far as each tie."""
     left = running(1 - stop, np.multiply)
     left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
     return np.take_along_axis(left, np.arange(left.shape[1]) - b.order, axis=1)
 
 
-def cascade_of(b: Batch, stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
+def cascade_score(b: Batch, stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
     """The expected weight, 1/rank by default, of the rank at which a reader stops; 0 below the first k."""
-    reach = reaching(b, stop)
+    reach = reach_probability(b, stop)
     m = b.seen(k)
     # Alone in its tie a document may be anywhere in it, each rank as likely.
     several = b.within(stop > 0) > 1

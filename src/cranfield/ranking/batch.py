@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.ranking.row_math import cells, ordered, picked, running, scattered, summed
-from cranfield.ranking.subtopics import Subtopics, Worth
+from cranfield.ranking.row_math import cells, reorder, running, scatter, summed, take_rows
+from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -109,7 +109,7 @@ class Batch:
     N: Floats
     mass: Floats
     top: float
-    worth: Worth | None = None
+    gain_of_grade: GainOfGrade | None = None
     ideal_sums: dict[Any, Floats] = field(default_factory=dict)
     subtopics: Subtopics | None = None
     reading: Reading | None = None
@@ -236,13 +236,13 @@ class Batch:
         """Sum of x over the documents ranked strictly above each document's span."""
         if not self.has_ties:
             return (running(x) - x).astype(np.float64, copy=False)
-        return ordered(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
+        return reorder(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
 
     def within(self, x: npt.NDArray[Any]) -> Floats:
         """Sum of x over the documents that share each document's span, itself included."""
         if not self.has_ties:
             return x.astype(np.float64)
-        return ordered(running(x), self._edges[1]) - self.above(x)
+        return reorder(running(x), self._edges[1]) - self.above(x)
 
     @cached_property
     def order(self) -> Integers:
@@ -277,13 +277,13 @@ class Batch:
         for name in COLUMNS:
             values = getattr(self, name)
             if values.strides[1]:  # else all of a row are the same
-                moved[name] = ordered(values, order)
+                moved[name] = reorder(values, order)
         return self.changed(**moved)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """Some of the queries, or some of them several times."""
         alone = "length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
-        return self.changed(**{name: picked(getattr(self, name), chosen) for name in (*COLUMNS, *alone)})
+        return self.changed(**{name: take_rows(getattr(self, name), chosen) for name in (*COLUMNS, *alone)})
 
     def compact(self, keep: Booleans) -> Batch:
         """The batch with some of its documents only, and no wider than they need."""
@@ -303,7 +303,7 @@ class Batch:
         for name, empty in COLUMNS.items():
             values = getattr(self, name)
             moved = values[:0, 0] if name in idle else values[row, column]
-            fields[name] = scattered(moved, at[: len(moved)], shape, empty)
+            fields[name] = scatter(moved, at[: len(moved)], shape, empty)
         return self.changed(**fields)
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from cranfield import native
 from cranfield.data import Booleans, Bytes, Floats, Integers
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.row_math import constant, scattered, summed
-from cranfield.ranking.subtopics import Subtopics, Worth
+from cranfield.ranking.row_math import constant, scatter, summed
+from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -87,7 +87,7 @@ class PoolGains(NamedTuple):
     N: Floats
     mass: Floats
     top: float
-    worth: Worth
+    gain_of_grade: GainOfGrade
     ideal_sums: dict[Any, Floats]
 
     def take(self, rows: Integers) -> PoolGains:
@@ -97,7 +97,7 @@ class PoolGains(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Worth:
+class _GainOfGrade:
     """Gains, once the collection's top grade is known."""
 
     gains: GainMapping
@@ -128,7 +128,7 @@ class Pool:
         return cls(judged, query, row, document, np.full(len(query), np.nan))
 
     @cached_property
-    def _seen(self) -> dict[GainMapping, PoolGains]:
+    def _gains(self) -> dict[GainMapping, PoolGains]:
         return {}
 
     @cached_property
@@ -136,19 +136,19 @@ class Pool:
         """How many documents of each query have a grade that is not negative."""
         return np.bincount(self.row[self.judged.grade[self.document] >= 0], minlength=len(self.query))
 
-    def seen(self, gains: GainMapping) -> PoolGains:
+    def gains(self, gains: GainMapping) -> PoolGains:
         """What the documents gain."""
-        if gains not in self._seen:
+        if gains not in self._gains:
             gaining, count = self.judged.gaining(gains), len(self.query)
             kept, at, shape, _, _ = native.tabulate(
                 self.row, self.document, self.row, gaining, self.judged.grade, count
             )
-            ideal = -np.sort(-scattered(self.judged.gain(gains)[self.document[kept]], at, shape, 0), axis=1)
+            ideal = -np.sort(-scatter(self.judged.gain(gains)[self.document[kept]], at, shape, 0), axis=1)
             R = np.bincount(self.row[kept], minlength=count).astype(np.float64)
             top = float(gains.of(np.array([self.judged.top]), self.judged.top)[0])
-            worth = _Worth(gains, self.judged.top)
-            self._seen[gains] = PoolGains(ideal, R, self._judged - R, summed(ideal), top, worth, {})
-        return self._seen[gains]
+            gain_of_grade = _GainOfGrade(gains, self.judged.top)
+            self._gains[gains] = PoolGains(ideal, R, self._judged - R, summed(ideal), top, gain_of_grade, {})
+        return self._gains[gains]
 
 
 @dataclass(eq=False)
@@ -211,44 +211,44 @@ class Rankings:
         rows = chosen if self.pool_row is None else self.pool_row[chosen]
         return Rankings(self.pool, row=number[self.row[kept]], **columns, length=self.length[chosen], pool_row=rows)
 
-    def batch(self, gains: GainMapping, position: Position | None, *, whole: bool = True) -> Batch:
+    def batch(self, gains: GainMapping, position: Position | None, *, all_documents: bool = True) -> Batch:
         """The rankings as measures read them.
 
         ``position``: which position fixes the order of tied documents; None leaves them tied. Documents without gain
         are left out, unless the ``whole`` list is asked for.
         """
-        key = gains, position, whole
+        key = gains, position, all_documents
         batch: Batch | None = self.memo.get(key)
         if batch is None:
-            batch = self.memo[key] = self._batch(gains, position, whole)
+            batch = self.memo[key] = self._batch(gains, position, all_documents)
         return batch
 
-    def _batch(self, gains: GainMapping, position: Position | None, whole: bool) -> Batch:
-        table, pool = self._table(gains, position, whole), self.pool.seen(gains)
+    def _batch(self, gains: GainMapping, position: Position | None, all_documents: bool) -> Batch:
+        table, pool = self._table(gains, position, all_documents), self.pool.gains(gains)
         if self.pool_row is not None:
             pool = pool.take(self.pool_row)
-        gain = scattered(self.judged.gain(gains)[table.document], table.at, table.shape, 0)
+        gain = scatter(self.judged.gain(gains)[table.document], table.at, table.shape, 0)
         return Batch.of(gain=gain, **table.fields, **pool._asdict())
 
-    def _table(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
+    def _table(self, gains: GainMapping, position: Position | None, all_documents: bool) -> _Table:
         """Where in a batch the documents are: the same for all gains that the same documents have."""
-        key = "table", position, None if whole else self.judged.gaining_set(gains)
+        key = "table", position, None if all_documents else self.judged.gaining_set(gains)
         if key not in self.memo:
-            self.memo[key] = self._tabulated(gains, position, whole)
+            self.memo[key] = self._tabulated(gains, position, all_documents)
         table: _Table = self.memo[key]
         return table
 
-    def _tabulated(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
+    def _tabulated(self, gains: GainMapping, position: Position | None, all_documents: bool) -> _Table:
         judged = self.judged
         row, document, start, size = self._ordered(position)
-        keep = None if whole else judged.gaining(gains)
+        keep = None if all_documents else judged.gaining(gains)
         if keep is not None and judged.nil is not None:
             keep = keep | judged.nil
         kept, at, shape, starts, grades = native.tabulate(row, document, start, keep, judged.grade, len(self.length))
         document = document[kept]
 
         def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-            return scattered(values, at, shape, empty)
+            return scatter(values, at, shape, empty)
 
         fields = {
             "grade": grades,

@@ -23,7 +23,7 @@ def cells(row: Integers, column: Integers, shape: tuple[int, int]) -> Integers:
     return column * shape[0] + row if shape[1] <= NARROW else row * shape[1] + column
 
 
-def scattered(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], empty: float) -> npt.NDArray[Any]:
+def scatter(values: npt.NDArray[Any], at: Integers, shape: tuple[int, int], empty: float) -> npt.NDArray[Any]:
     """A table with values in some of its `cells`."""
     cells = shape[0] * shape[1]
     flat = np.full(cells, empty, values.dtype) if empty else np.zeros(cells, values.dtype)
@@ -37,7 +37,7 @@ def constant(value: float, shape: tuple[int, int]) -> npt.NDArray[Any]:
     return np.broadcast_to(np.array(value, np.bool_ if isinstance(value, bool) else np.int64), shape)
 
 
-def picked(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:
+def take_rows(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:
     """Some rows of a table, or some of them several times; or some of a column."""
     if x.ndim == 1 or x.shape[1] > NARROW:
         return x[rows]
@@ -45,7 +45,7 @@ def picked(x: npt.NDArray[Any], rows: Integers) -> npt.NDArray[Any]:
     return (x.T.take(rows, axis=1) if x.flags.f_contiguous else x.T[:, rows]).T
 
 
-def ordered(x: npt.NDArray[Any], order: Integers) -> npt.NDArray[Any]:
+def reorder(x: npt.NDArray[Any], order: Integers) -> npt.NDArray[Any]:
     """Each row in an order of its own."""
     moved = np.take_along_axis(x, order, axis=1)
     return np.asfortranarray(moved) if x.shape[1] <= NARROW else moved
@@ -63,5 +63,11 @@ def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
 
 
 def summed(x: Floats) -> Floats:
-    """The sum of each row, to the last bit the same however wide padding makes the table."""
+    """The sum of each row; padding with zeros never changes the result, not even in the last bit."""
     return native.row_sums(x)
+
+
+def ratio(part: Floats, total: Floats) -> Floats:
+    """``part / total``; NaN (undefined) where the total is 0."""
+    quotient: Floats = part / np.where(total > 0, total, np.nan)
+    return quotient

@@ -16,7 +16,7 @@ from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import MeasureError
 
 EXACT = 16  # relevant documents up to which every set of them is tried for the best order
-Worth = Callable[[Floats], Floats]  # what grades are worth to a measure; equal ones are equal
+GainOfGrade = Callable[[Floats], Floats]  # what grades are worth to a measure; equal ones are equal
 
 
 def diverse(judgments: Judgments) -> bool:
@@ -62,18 +62,18 @@ class Subtopics:
         assert judgments.labels is not None
         named = [name.encode("utf-8", "surrogateescape") for name in judgments.labels.names]
         self.rank = np.argsort(sorted(range(len(named)), key=named.__getitem__))
-        self.known: dict[Worth, Aspects] = {}
-        self.orders: dict[tuple[int, Worth, float], Integers] = {}
-        self.bests: dict[tuple[int, Worth, float, tuple[float, ...]], float] = {}
+        self._aspects: dict[GainOfGrade, Aspects] = {}
+        self._greedy_orders: dict[tuple[int, GainOfGrade, float], Integers] = {}
+        self._best_gains: dict[tuple[int, GainOfGrade, float, tuple[float, ...]], float] = {}
 
-    def seen(self, worth: Worth) -> Aspects:
+    def aspects(self, gain_of_grade: GainOfGrade) -> Aspects:
         """What documents are about where grades are worth this."""
-        if worth not in self.known:
+        if gain_of_grade not in self._aspects:
             labels = self.judgments.labels
             assert labels is not None
             begin, names = self.judgments.begin, len(labels.names) + 1
             of_query = np.searchsorted(begin, labels.document, side="right") - 1
-            name, gain = of_query * names + self.rank[labels.subtopic], worth(labels.grade)
+            name, gain = of_query * names + self.rank[labels.subtopic], gain_of_grade(labels.grade)
             weighed = _weights(self.judgments, self.rank)
             kept = gain > 0
             if weighed is not None:
@@ -98,40 +98,42 @@ class Subtopics:
             navigational = np.zeros(weight.shape, bool)
             if (types := self.judgments.navigational) is not None:
                 navigational[query, place] = np.isin(distinct, types.query * names + self.rank[types.subtopic])
-            self.known[worth] = Aspects(gains, grades, many, weight, navigational)
-        return self.known[worth]
+            self._aspects[gain_of_grade] = Aspects(gains, grades, many, weight, navigational)
+        return self._aspects[gain_of_grade]
 
-    def best(self, query: int, worth: Worth, alpha: float, ideal: str, discount: Floats) -> float:
+    def best(self, query: int, gain_of_grade: GainOfGrade, alpha: float, ideal: str, discount: Floats) -> float:
         """The discounted gain of the best order of a query's relevant documents, as far as the discounts reach."""
-        key = query, worth, alpha, tuple(discount.tolist())
-        seen = self.seen(worth)
-        many = int(seen.many[query])  # no wider than this query needs: not a bit depends on others
-        gain, weight = seen.gain[:, :many], seen.weight[query, :many]
+        key = query, gain_of_grade, alpha, tuple(discount.tolist())
+        aspects = self.aspects(gain_of_grade)
+        many = int(aspects.many[query])  # no wider than this query needs: not a bit depends on others
+        gain, weight = aspects.gain[:, :many], aspects.weight[query, :many]
         if ideal == "exact":
-            if key not in self.bests:
+            if key not in self._best_gains:
                 begin, end = self.judgments.begin[query : query + 2]
                 about = np.sign(gain[begin:end])
-                self.bests[key] = _exact(about[about.any(axis=1)], weight, alpha, discount)
-            return self.bests[key]
-        about = np.sign(gain[self._order(query, worth, alpha)[: len(discount)]])
+                self._best_gains[key] = _exact(about[about.any(axis=1)], weight, alpha, discount)
+            return self._best_gains[key]
+        about = np.sign(gain[self._order(query, gain_of_grade, alpha)[: len(discount)]])
         above = np.cumsum(about, axis=0) - about
         return float(((about * (1 - alpha) ** above) @ weight) @ discount[: len(about)])
 
-    def _order(self, query: int, worth: Worth, alpha: float) -> Integers:
+    def _order(self, query: int, gain_of_grade: GainOfGrade, alpha: float) -> Integers:
         """Greedy, as ndeval has it: next comes the document that adds most, of equal ones the one with the greatest id.
 
         It is not always the best order there is.
         """
-        key = query, worth, alpha
-        if key not in self.orders:
-            seen = self.seen(worth)
-            many = int(seen.many[query])
+        key = query, gain_of_grade, alpha
+        if key not in self._greedy_orders:
+            aspects = self.aspects(gain_of_grade)
+            many = int(aspects.many[query])
             begin, end = self.judgments.begin[query : query + 2]
-            rows = np.arange(begin, end)[seen.gain[begin:end].any(axis=1)]
+            rows = np.arange(begin, end)[aspects.gain[begin:end].any(axis=1)]
             ids = [self.judgments.documents[int(row)].encode("utf-8", "surrogateescape") for row in rows]
             rows = rows[np.array(sorted(range(len(rows)), key=ids.__getitem__, reverse=True), np.int64)]
-            self.orders[key] = rows[_greedy(np.sign(seen.gain[rows, :many]), seen.weight[query, :many], alpha)]
-        return self.orders[key]
+            self._greedy_orders[key] = rows[
+                _greedy(np.sign(aspects.gain[rows, :many]), aspects.weight[query, :many], alpha)
+            ]
+        return self._greedy_orders[key]
 
 
 def _weights(judgments: Judgments, rank: Integers) -> dict[int, float] | None:

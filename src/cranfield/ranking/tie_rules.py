@@ -55,7 +55,7 @@ class TieRule:
         return batch if self.arrange is None else self.arrange(batch)
 
 
-def place(batch: Batch, position: Any) -> Batch:
+def fix_positions(batch: Batch, position: Any) -> Batch:
     """The batch with each document at one position of its tie group."""
     if not batch.has_ties:
         return batch
@@ -65,14 +65,14 @@ def place(batch: Batch, position: Any) -> Batch:
 def best(batch: Batch) -> Batch:
     """Ties in descending order of gain, unjudged documents last."""
     batch = _by_gain(batch, descending=True)
-    return place(batch, batch.order)
+    return fix_positions(batch, batch.order)
 
 
 def worst(batch: Batch) -> Batch:
     """Ties in ascending order of gain, unjudged documents first."""
     batch = _by_gain(batch, descending=False)
     unjudged = batch.size - batch.within(~np.isnan(batch.grade))
-    return place(batch, np.where(np.isnan(batch.grade), 0, unjudged + batch.order).astype(np.int64))
+    return fix_positions(batch, np.where(np.isnan(batch.grade), 0, unjudged + batch.order).astype(np.int64))
 
 
 def _by_gain(batch: Batch, *, descending: bool) -> Batch:

@@ -112,36 +112,36 @@ class Views:
         return self.rule.key
 
 
-def ordered(rankings: Rankings, gains: Gains, views: Views, *, whole: bool = True) -> Batch:
+def ordered(rankings: Rankings, gains: Gains, views: Views, *, all_documents: bool = True) -> Batch:
     """The first half of the views: grades become gains, ties are ruled on, the ranking is cut at its depth.
 
     Documents without gain are left out, unless the ``whole`` list is asked for, or it is to be condensed.
     """
-    whole, rule = whole or views.condensed, views.rule
+    all_documents, rule = all_documents or views.condensed, views.rule
     if rule.arrange is None and views.depth is None:
-        return rankings.batch(gains, rule.position, whole=whole)
-    key = gains, views.ties, views.depth, whole
+        return rankings.batch(gains, rule.position, all_documents=all_documents)
+    key = gains, views.ties, views.depth, all_documents
     if key not in rankings.memo:
-        batch = rule(rankings.batch(gains, rule.position, whole=whole))
+        batch = rule(rankings.batch(gains, rule.position, all_documents=all_documents))
         rankings.memo[key] = batch if views.depth is None else truncate(batch, views.depth)
     ordered: Batch = rankings.memo[key]
     return ordered
 
 
-def settled(batch: Batch, views: Views, *, bounded: bool = False) -> Batch:
+def condense_and_terminate(batch: Batch, views: Views, *, bounded: bool = False) -> Batch:
     """The second half, for rankings that do not end inside a tie: condensed and terminated."""
     if not (views.condensed or views.terminal):
         return batch
     if (views, bounded) not in batch.memo:
-        batch.memo[views, bounded] = _settled(batch, views, bounded=bounded)
+        batch.memo[views, bounded] = _condense_and_terminate(batch, views, bounded=bounded)
     return batch.memo[views, bounded]
 
 
-def _settled(batch: Batch, views: Views, *, bounded: bool) -> Batch:
+def _condense_and_terminate(batch: Batch, views: Views, *, bounded: bool) -> Batch:
     plain = condense(batch) if views.condensed else batch
     if not views.terminal:
         return plain
-    answers = answered(batch)
+    answers = end_at_nil(batch)
     ended = terminate(condense(answers) if views.condensed else answers, bounded=bounded)
     if views.full is None:
         return ended
@@ -150,7 +150,7 @@ def _settled(batch: Batch, views: Views, *, bounded: bool) -> Batch:
     barren = plain.mass == 0
     silence = np.concatenate([barren[:, None].astype(np.float64), np.zeros_like(plain.ideal[:, 1:])], axis=1)
     plain = plain.changed(ideal=plain.ideal + silence, R=plain.R + barren, mass=plain.mass + barren)
-    return either(batch.nil.any(axis=1) | (batch.length < views.full), ended, plain)
+    return choose_rows(batch.nil.any(axis=1) | (batch.length < views.full), ended, plain)
 
 
 def truncate(batch: Batch, depth: int) -> Batch:
@@ -168,7 +168,7 @@ def condense(batch: Batch) -> Batch:
     )
 
 
-def answered(batch: Batch) -> Batch:
+def end_at_nil(batch: Batch) -> Batch:
     """The answers alone: a list ends where the system says that there is none, and saying so is no document."""
     asked = ~np.isnan(batch.nil_grade)
     if not asked.any():
@@ -185,7 +185,7 @@ def answered(batch: Batch) -> Batch:
     )
 
 
-def either(chosen: Booleans, one: Batch, other: Batch) -> Batch:
+def choose_rows(chosen: Booleans, one: Batch, other: Batch) -> Batch:
     """The rows of one batch where chosen, of the other where not."""
     fields: dict[str, Any] = {}
     for name, empty in {**COLUMNS, "ideal": 0}.items():

@@ -21,7 +21,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.positions import distinct_positions, group_equal_rows, range_sums
 from cranfield.ranking.batch import COLUMNS, Batch
-from cranfield.ranking.row_math import picked
+from cranfield.ranking.row_math import take_rows
 
 AT_ONCE = 1 << 14  # cells of rankings that are scored together: few enough to stay in the processor's cache
 
@@ -92,9 +92,9 @@ def mean_over_rankings(
         for i in range(0, len(same_width), step := max(1, AT_ONCE // columns)):
             chunk = same_width[i : i + step]
             rows = row[chunk]
-            start = picked(rankings.start[:, :columns], rows)
+            start = take_rows(rankings.start[:, :columns], rows)
             start[np.arange(len(rows)), rankings.open_column[rows]] = position[chunk]
-            size = picked(rankings.size[:, :columns], rows) if tied else np.broadcast_to(1, start.shape)
+            size = take_rows(rankings.size[:, :columns], rows) if tied else np.broadcast_to(1, start.shape)
             estimate = score(_rearranged(batch, query[rows], start, size, retrieved_only))
             scores[chunk] = estimate.value
             if estimate.error is not None:
@@ -156,13 +156,13 @@ def _rearranged(batch: Batch, query: Integers, start: Integers, size: Integers, 
     fields |= {} if batch.nil.any() else {"nil": nothing > 0}
     fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.anonymous else {}
     for name in COLUMNS.keys() - fields.keys():
-        fields[name] = picked(getattr(batch, name)[:, : start.shape[1]], query)
+        fields[name] = take_rows(getattr(batch, name)[:, : start.shape[1]], query)
     judged = ("ideal", "R", "N", "mass", "nil_grade", "query")  # what the judgments say, whatever was retrieved
     if retrieved_only:
         fields |= {name: np.broadcast_to(np.nan, (len(query), 1)[: getattr(batch, name).ndim]) for name in judged}
     for name in ("length", "tail", *judged):
         if name not in fields:
-            fields[name] = picked(getattr(batch, name), query)
+            fields[name] = take_rows(getattr(batch, name), query)
     rows = batch.changed(**fields)
     inside = np.isnan(rows.grade) | (start < rows.length[:, None])
     return rows.sorted() if inside.all() else rows.only(~np.isnan(rows.grade) & inside)
@@ -204,9 +204,9 @@ def document_kinds_in_order(batch: Batch) -> Floats:
 
     The order of kinds depends on grades alone: in what order judgments came changes no sum over orders.
     """
-    if batch.subtopics is None or batch.worth is None or batch.reading is not None:
+    if batch.subtopics is None or batch.gain_of_grade is None or batch.reading is not None:
         return document_kinds(batch)
-    seen = batch.subtopics.seen(batch.worth)
+    seen = batch.subtopics.aspects(batch.gain_of_grade)
     facts = np.concatenate([seen.gain, seen.grade], axis=1)[batch.document].reshape(batch.document.size, -1)
     known = np.where(batch.nil, 2, batch.judged).reshape(-1, 1)
     _, kind = np.unique(np.concatenate([known, facts], axis=1), axis=0, return_inverse=True)

@@ -33,7 +33,7 @@ from cranfield.measures.ties.estimate import (
     Estimate,
 )
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.views import Views, settled
+from cranfield.ranking.views import Views, condense_and_terminate
 
 Kernel = Callable[..., Floats]
 NO_CUTOFF = 1 << 60  # below any ranking
@@ -233,7 +233,7 @@ class Scoring:
 
     def completed(self, batch: Batch) -> Batch:
         """Lists that do not end inside a tie, condensed and terminated."""
-        return settled(batch, self.views, bounded=self.bounded)
+        return condense_and_terminate(batch, self.views, bounded=self.bounded)
 
     def estimate(self, batch: Batch) -> Estimate:
         """What the kernel returns for complete lists."""
