@@ -93,7 +93,7 @@ class GainParameter(Parameter):
             if numbers and min(gain for _, gain in value) < 0:
                 raise MeasureError(f"{where}: a gain must not be negative")
             if numbers and max(gain for _, gain in value) > LARGEST:
-                raise MeasureError(f"{where}: a gain must be at most {GREAT:g}")
+                raise MeasureError(f"{where}: a gain must be at most {LARGEST:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif value in self.choices:
