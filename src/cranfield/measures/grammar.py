@@ -1,4 +1,4 @@
-"""How measures are written: ``NAME(parameter=value, ...)@cutoff[view, ...]``, and the other tools' names for them."""
+"""The syntax of measures, ``NAME(parameter=value, ...)@cutoff[view, ...]``; names of other tools are accepted, too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
 
 
 def parse(text: Any) -> Measure:
-    """The measure that a name stands for.
+    """The measure with this name.
 
     >>> str(parse("nDCG(gain='exp', discount='log2')@10"))
     "nDCG(gain='exp')@10"
@@ -35,20 +35,20 @@ def parse(text: Any) -> Measure:
         text = str(text)  # a measure of ir_measures
     if not isinstance(text, str):
         raise MeasureError(f"a measure must be a name such as 'nDCG@10', not {text!r}")
-    whole = respell(text.strip())
-    found = _shape(whole)
-    if found is None or found["name"] not in CATALOGUE or (found["name"] == "RPrec" and not found["at"]):
-        # RPrec without a cutoff is what ir_measures calls Rprec
-        found = _shape(translate(whole) or "")
-    if found is None or found["name"] not in CATALOGUE:
+    measure = respell(text.strip())
+    parts = _shape(measure)
+    if parts is None or parts["name"] not in CATALOGUE or (parts["name"] == "RPrec" and not parts["at"]):
+        # RPrec without a cutoff is the Rprec of ir_measures.
+        parts = _shape(translate(measure) or "")
+    if parts is None or parts["name"] not in CATALOGUE:
         raise _unknown(text)
-    definition = CATALOGUE[found["name"]]
-    given, views = _arguments(found["inside"] or "", whole), _views(found["views"] or "", whole)
+    definition = CATALOGUE[parts["name"]]
+    given, views = _arguments(parts["inside"] or "", measure), _views(parts["views"] or "", measure)
     for name in CUTOFF_KEYWORDS:
-        if name in given and found["at"] is None:
-            found["at"] = str(given.pop(name))
-    chosen, views = _renamed(given, views, definition, whole)
-    cutoff = _cutoff(found["at"], definition, whole)
+        if name in given and parts["at"] is None:
+            parts["at"] = str(given.pop(name))
+    chosen, views = _renamed(given, views, definition, measure)
+    cutoff = _cutoff(parts["at"], definition, measure)
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
     return Measure(definition.symbol, kept, cutoff, views)
 
@@ -60,32 +60,37 @@ def _shape(text: str) -> dict[str, str] | None:
 
 def _arguments(inside: str, where: str) -> dict[str, Any]:
     try:
-        call = ast.parse(f"f({inside})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-            raise ValueError
-        if not isinstance(call.func, ast.Name):  # (...)(...)
-            raise ValueError
-        if len({k.arg for k in call.keywords}) < len(call.keywords):
-            raise ValueError
-        return {str(k.arg): _value(k.value) for k in call.keywords}
+        return _keyword_arguments(ast.parse(f"f({inside})", mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        raise MeasureError(
-            f"cannot parse the parameters of `{where}`", hint="write them as name=value, for example RBP(p=0.8)"
-        ) from None
+        msg = f"cannot parse the parameters of `{where}`"
+        raise MeasureError(msg, hint="write them as name=value, for example RBP(p=0.8)") from None
+
+
+def _keyword_arguments(call: ast.expr) -> dict[str, Any]:
+    # The function of a call such as f(...)(...) is not a name.
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        msg = "not a list of keyword arguments"
+        raise ValueError(msg)
+    names = [keyword.arg for keyword in call.keywords]
+    if None in names or len(set(names)) < len(names):
+        msg = "a keyword without a name, or given twice"
+        raise ValueError(msg)
+    return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
 
 
 def _value(node: ast.expr) -> Any:
-    # gain=exp means gain='exp': shells eat quotes
+    # gain=exp means gain='exp', because shells remove quotes.
     if isinstance(node, ast.Name):
         return node.id
     value = ast.literal_eval(node)
-    if isinstance(node, ast.Dict) and len(value) < len(node.keys):  # a grade with two gains
-        raise ValueError
+    if isinstance(node, ast.Dict) and len(value) < len(node.keys):
+        msg = "a grade with two gains"
+        raise ValueError(msg)
     return value
 
 
 def _renamed(given: dict[str, Any], views: Views, definition: Definition, where: str) -> tuple[dict[str, Any], Views]:
-    """Parameters under our names, checked, defaults left out; views that others write as parameters moved there."""
+    """The checked parameters that differ from their defaults, under our names; ``judged_only`` becomes a view."""
     chosen = {}
     for name, value in given.items():
         if name == "judged_only":
@@ -132,12 +137,12 @@ def _views(inside: str, where: str) -> Views:
     ties: Any = None
     numbers: dict[str, int | None] = {"depth": None, "full": None}
     flags = {"condensed": False, "terminal": False}
-    said: set[str] = set()
+    given: set[str] = set()
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
-        if name in said:
+        if name in given:
             raise MeasureError(f"`{where}`: {name} is given twice")
-        said.add(name)
+        given.add(name)
         if name == "ties" and value in TIES:
             ties = value
         elif name == "ties":

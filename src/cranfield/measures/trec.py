@@ -299,7 +299,7 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
 @measure(
     "nDCG_rel",
     cite="jarvelin2002",
-    formula="nDCG_rel = mean over documents with gain of nDCG at their rank; of the whole ranking for those not retrieved",
+    formula="nDCG_rel = mean of nDCG at the ranks of the documents with gain;  those not retrieved: nDCG of all ranks",
     gains="graded",
     rewards_promotion=False,
 )
