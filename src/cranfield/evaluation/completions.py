@@ -175,7 +175,7 @@ class Completions:
         down, up = own + b.top * open_above * mean, own + b.top * open_below
         if b.tied.any():
             # Of two in a tie, each is above the other in half of all orders.
-            other = 2 * b.spread(weights, k)[1] / b.size / np.maximum(b.size - 1, 1)
+            other = 2 * b.span_sums(weights, k)[1] / b.size / np.maximum(b.size - 1, 1)
             before = running(unjudged) - unjudged - open_above
             down += other * (b.within(b.gain) + b.top * before)
             up += other * (b.within(b.gain) + b.top * (b.within(unjudged) - unjudged - before))

@@ -47,7 +47,7 @@ def power(beta: float) -> Weights:
 
 def subtopic_count(b: Batch) -> Floats:
     """M, the number of subtopics of each query."""
-    return rows_of_queries(b, aspects(b).many)
+    return rows_of_queries(b, aspects(b).count)
 
 
 def pool_gains(b: Batch) -> Floats:

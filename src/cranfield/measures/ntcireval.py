@@ -269,7 +269,7 @@ def graded_average_precision(
             (b.above(capped) + capped)[same_grade],
             (b.within(capped) - capped)[same_grade],
         )
-    own, later = b.spread(harmonic, k)
+    own, later = b.span_sums(harmonic, k)
     at = (above * own + others / np.maximum(b.size - 1, 1) * later) / b.size
     return ratio(summed(np.where(b.relevant, at, 0)), summed(height(b.ideal[:, :k])))
 

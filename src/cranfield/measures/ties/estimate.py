@@ -27,7 +27,7 @@ class Estimate:
 
     @staticmethod
     def joined(queries: int, parts: Iterable[tuple[Any, Estimate]]) -> Estimate:
-        """Combine estimates of parts of the queries, each with the indices of its queries; later parts replace earlier."""
+        """Combine estimates of parts of the queries, given with their indices; later parts replace earlier ones."""
         value, error = np.zeros((2, queries))
         for which, estimate in parts:
             value[which], error[which] = estimate.value, 0 if estimate.error is None else estimate.error
