@@ -117,9 +117,9 @@ class Subtopics:
         return float(((about * (1 - alpha) ** above) @ weight) @ discount[: len(about)])
 
     def _order(self, query: int, gain_of_grade: GainOfGrade, alpha: float) -> Integers:
-        """The greedy ideal order of ndeval: the next document is the one that adds most, then the one with the highest id.
+        """The greedy ideal order of ndeval, which is not always the best order.
 
-        It is not always the best order.
+        The next document is always the one that adds most; of equal ones, the one with the highest id.
         """
         key = query, gain_of_grade, alpha
         if key not in self._greedy_orders:
