@@ -20,7 +20,7 @@ from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.evaluation.scores import number
 from cranfield.measures import Measure
-from cranfield.measures.content import ranked_rows
+from cranfield.measures.content import rank_contributions, ranked_rows
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.views import condense_and_terminate
@@ -173,7 +173,7 @@ def _explain_query(run: Run, aligner: Aligner, measure: Measure, ranked: Batch, 
     names = reading.relevant(view).names[int(ranked.query[0])]
     near = reading.nearness(ranked.query, rows, view, mu)[0, :, : len(names)]
     contributions = WordContributions(reading, ranked.query, rows, measure)
-    gains = contributions(measure, ranked)[0]
+    gains = rank_contributions(measure, ranked)[0]
     explained = tuple(
         _step(aligner, near, contributions, names, rank, int(row), float(gain))
         for rank, (row, gain) in enumerate(zip(rows[0].tolist(), gains.tolist(), strict=True))

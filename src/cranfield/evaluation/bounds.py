@@ -53,9 +53,11 @@ class Bounds:
 def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The lowest and highest score of each query over the possible grades of its unjudged documents."""
     if measure.definition.subtopics:
-        raise MeasureError(f"{measure} has no bounds: the subtopics of unjudged documents are unknown")
+        msg = f"{measure} has no bounds: the subtopics of unjudged documents are unknown"
+        raise MeasureError(msg)
     if measure.definition.content:
-        raise MeasureError(f"{measure} has no bounds: it uses the text of unjudged documents")
+        msg = f"{measure} has no bounds: it uses the text of unjudged documents"
+        raise MeasureError(msg)
     if (measure, "bounds", seed) not in rankings.memo:
         rankings.memo[measure, "bounds", seed] = _bounds(measure, rankings, seed)
     result: Bounds = rankings.memo[measure, "bounds", seed]

@@ -83,9 +83,8 @@ class Plan:
     def __post_init__(self) -> None:
         if self.policy.nil is not None and self.content_columns:
             measure = self.content_columns[0].measure
-            raise UsageError(
-                f"nil cannot be combined with {measure}, which needs document text", hint="omit one of the two"
-            )
+            msg = f"nil cannot be combined with {measure}, which needs document text"
+            raise UsageError(msg, hint="omit one of the two")
 
     @property
     def content_columns(self) -> list[Column]:
@@ -141,5 +140,6 @@ def _listed(measures: Any) -> list[Any]:
     )
     listed = [measures] if single else list(measures)
     if not listed:
-        raise MeasureError("no measures given", hint="for example: AP, nDCG@10, RR")
+        msg = "no measures given"
+        raise MeasureError(msg, hint="for example: AP, nDCG@10, RR")
     return listed

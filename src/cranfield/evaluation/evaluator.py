@@ -266,8 +266,9 @@ class Evaluator:
 
     def _check_order(self, runs: Sequence[Run]) -> None:
         if self._looks_like_run and all(looks_like_grades(run) for run in runs):
+            msg = "the judgments look like a run, and the run looks like judgments"
             raise UsageError(
-                "the judgments look like a run, and the run looks like judgments",
+                msg,
                 hint="judgments come first: evaluate(qrels, run, measures)",
             )
 
@@ -312,9 +313,11 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
     else:
         given = list(run) if isinstance(run, (list, tuple)) else [run]
     if not given:
-        raise UsageError("no runs given")
+        msg = "no runs given"
+        raise UsageError(msg)
     if names is not None and len(names) != len(given):
-        raise UsageError(f"expected {len(given)} names, one for each run, not {len(names)}")
+        msg = f"expected {len(given)} names, one for each run, not {len(names)}"
+        raise UsageError(msg)
     runs = [io.read_run(item, name=None if names is None else names[i]) for i, item in enumerate(given)]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]

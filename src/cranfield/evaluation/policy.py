@@ -46,9 +46,11 @@ class Policy:
             number = getattr(self, name)
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
             if number is not None and (not integer or not 0 < number < LONGEST):
-                raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+                msg = f"{name} must be a whole number of at least 1, not {number!r}"
+                raise UsageError(msg)
         if self.nil is not None and not isinstance(self.nil, str):
-            raise UsageError(f"nil must be a document id (a string), not {self.nil!r}")
+            msg = f"nil must be a document id (a string), not {self.nil!r}"
+            raise UsageError(msg)
         check_count("seed", self.seed, 0)
 
     @classmethod
@@ -59,7 +61,8 @@ class Policy:
             if name not in names:
                 close = nearest(name, names)
                 hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(names)}"
-                raise UsageError(f"unknown option `{name}`", hint=hint)
+                msg = f"unknown option `{name}`"
+                raise UsageError(msg, hint=hint)
         return cls(**chosen)
 
     @property

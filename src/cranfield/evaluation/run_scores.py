@@ -155,7 +155,8 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     aligner = alignment.aligner
     _check_full_length(run, alignment, measure)
     if measure.definition.content and aligner.reading is None:
-        raise MeasureError(f"{measure} needs a corpus, because it uses document text")
+        msg = f"{measure} needs a corpus, because it uses document text"
+        raise MeasureError(msg)
     if measure.definition.subtopics and aligner.subtopics is None:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by subtopic"],

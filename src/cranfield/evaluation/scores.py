@@ -94,6 +94,7 @@ class MeanScores(ScoreTable):
     notes: tuple[Note, ...] = ()
 
     def query_values(self, run: int, column: int) -> dict[str, float | None]:
+        del run, column  # there are no per-query values
         return {}
 
 
@@ -129,8 +130,9 @@ class Scores(ScoreTable):
         if self.undefined == "error" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             what = f"{self.columns[measure].label} of {self.runs[run]}"
+            msg = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
             raise CranfieldError(
-                f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}",
+                msg,
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
         return handle_undefined(values, self.undefined)
@@ -212,7 +214,8 @@ class Scores(ScoreTable):
         if layout == "wide":
             return ids | dict(zip(self.measures, values, strict=True))
         if layout != "long":
-            raise UsageError(f"layout must be one of long, wide; not {layout!r}")
+            msg = f"layout must be one of long, wide; not {layout!r}"
+            raise UsageError(msg)
         measures = len(self.measures)
         return {
             **{name: [text for text in column for _ in range(measures)] for name, column in ids.items()},
@@ -225,7 +228,7 @@ class Scores(ScoreTable):
         try:
             import pyarrow
         except ImportError:
-            raise MissingDependency("an Arrow table", "arrow") from None
+            raise MissingDependency(what="an Arrow table", extra="arrow") from None
         columns = self.table(layout)
         kinds = [pyarrow.string() if name in ("run", "query", "measure") else pyarrow.float64() for name in columns]
         return pyarrow.table({name: pyarrow.array(c, k) for (name, c), k in zip(columns.items(), kinds, strict=True)})
@@ -235,7 +238,7 @@ class Scores(ScoreTable):
         try:
             import pandas
         except ImportError:
-            raise MissingDependency("a pandas DataFrame", "pandas") from None
+            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
         frame = pandas.DataFrame(self.table(layout))
         numbers = [name for name in frame.columns if name not in ("run", "query", "measure")]
         return frame.astype(dict.fromkeys(numbers, float))
@@ -245,7 +248,7 @@ class Scores(ScoreTable):
         try:
             import polars
         except ImportError:
-            raise MissingDependency("a polars DataFrame", "polars") from None
+            raise MissingDependency(what="a polars DataFrame", extra="polars") from None
         columns = self.table(layout)
         kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
         return polars.DataFrame(columns, schema_overrides=kinds)

@@ -146,11 +146,11 @@ def measure(
     def add(function: Kernel) -> Kernel:
         for name in _keywords(function):
             if name not in function.__annotations__:
-                raise ValueError(
-                    f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
-                )
+                msg = f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
+                raise ValueError(msg)
         if symbol in CATALOGUE:
-            raise ValueError(f"{symbol} is in the catalogue already")
+            msg = f"{symbol} is in the catalogue already"
+            raise ValueError(msg)
         CATALOGUE[symbol] = Definition(
             symbol,
             function.__module__.rpartition(".")[2],
@@ -209,31 +209,38 @@ class Measure:
     def __post_init__(self) -> None:
         given = dict(self.parameters)
         if self.definition.gains == "either" and not given.get("graded") and given.keys() & {"gain", "max"}:
+            msg = f"{self.symbol} is binary and does not use gains"
             raise MeasureError(
-                f"{self.symbol} is binary and does not use gains",
+                msg,
                 hint=f"write {self.symbol}(graded=True, ...) to use gains",
             )
         if "rel" in given and given.get("gain", "binary") != "binary":
+            msg = f"{self.symbol}: rel makes relevance binary, so that gain has no effect"
             raise MeasureError(
-                f"{self.symbol}: rel makes relevance binary, so that gain has no effect",
+                msg,
                 hint="give either rel or gain",
             )
         for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:
+                msg = f"{self.symbol}: {name} has no effect with {other}={literal(value)}"
                 raise MeasureError(
-                    f"{self.symbol}: {name} has no effect with {other}={literal(value)}",
+                    msg,
                     hint=f"omit {name}, or choose another {other}",
                 )
         if self.definition.content and self.views.ties in ("best", "worst"):
-            raise MeasureError(
+            msg = (
                 f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
-                f"{self.views.ties} order is unknown",
+                f"{self.views.ties} order is unknown"
+            )
+            raise MeasureError(
+                msg,
                 hint="ties=expected gives the mean over all orders",
             )
         if self.views.terminal and self.definition.terminal:
             symbols = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
+            msg = f"{self.symbol} has no terminal form: {self.definition.terminal}"
             raise MeasureError(
-                f"{self.symbol} has no terminal form: {self.definition.terminal}",
+                msg,
                 hint=f"measures with a terminal form: {symbols}",
             )
 
@@ -297,9 +304,11 @@ class Measure:
         kernel, strategy = self.definition.residual, self.definition.ties.for_residual
         if kernel is None:
             symbols = ", ".join(with_residual())
-            raise MeasureError(f"{self.symbol} has no residual", hint=f"measures with a residual: {symbols}")
+            msg = f"{self.symbol} has no residual"
+            raise MeasureError(msg, hint=f"measures with a residual: {symbols}")
         if self.views.terminal:
-            raise MeasureError(f"{self} has no residual: a terminated ranking has no unknown ranks below its end")
+            msg = f"{self} has no residual: a terminated ranking has no unknown ranks below its end"
+            raise MeasureError(msg)
         return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, all_documents=True), seed)
 
     def ordered(self, rankings: Rankings, *, all_documents: bool = True) -> Batch:
@@ -335,7 +344,8 @@ class Measure:
         0.611111
         """
         if self.definition.subtopics or self.definition.content:
-            raise MeasureError(f"{self} cannot be computed from grades alone: it needs documents or subtopics")
+            msg = f"{self} cannot be computed from grades alone: it needs documents or subtopics"
+            raise MeasureError(msg)
         return float(self.values(from_ranking(ranking, missed)).value[0])
 
 

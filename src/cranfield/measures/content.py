@@ -88,7 +88,7 @@ def total(b: Batch, gain: Floats, theta: float | None, model: TextModel) -> Floa
 GAINS = {"ABSNB": absolute, "ABSRB": absolute, "DELTANB": delta, "DELTARB": delta}
 
 
-def contributions(measure: Measure, b: Batch) -> Floats:
+def rank_contributions(measure: Measure, b: Batch) -> Floats:
     """The contribution of each rank to the score of one of these measures, by (query, rank)."""
     chosen = measure.chosen
     model = TextModel(measure.arguments["k"], chosen["mu"], chosen["rel"], chosen["whole"])

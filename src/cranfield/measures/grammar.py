@@ -34,7 +34,8 @@ def parse(text: Any) -> Measure:
     if hasattr(text, "NAME") and hasattr(text, "params"):
         text = str(text)  # a measure of ir_measures
     if not isinstance(text, str):
-        raise MeasureError(f"a measure must be a name such as 'nDCG@10', not {text!r}")
+        msg = f"a measure must be a name such as 'nDCG@10', not {text!r}"
+        raise MeasureError(msg)
     measure = respell(text.strip())
     parts = _shape(measure)
     if parts is None or parts["name"] not in CATALOGUE or (parts["name"] == "RPrec" and not parts["at"]):
@@ -106,7 +107,8 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
             names = ", ".join(definition.parameters)
             others = f"its parameters are {names}" if names else "it has no parameters"
             hint = f"did you mean `{close}`?" if close else others
-            raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
+            msg = f"`{where}`: {definition.symbol} has no parameter `{name}`"
+            raise MeasureError(msg, hint=hint)
         parameter = definition.parameters[ours[0]]
         checked = parameter.check(ours[1], f"`{where}`")
         if checked != parameter.default:
@@ -118,17 +120,20 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
     if at is None:
         if definition.cutoff in ("required", "recall"):
             example = "0.1" if definition.cutoff == "recall" else "10"
-            raise MeasureError(f"`{where}` needs a cutoff", hint=f"for example `{definition.symbol}@{example}`")
+            msg = f"`{where}` needs a cutoff"
+            raise MeasureError(msg, hint=f"for example `{definition.symbol}@{example}`")
         return None
     if definition.cutoff == "none":
+        msg = f"`{where}`: {definition.symbol} has no cutoff"
         raise MeasureError(
-            f"`{where}`: {definition.symbol} has no cutoff",
+            msg,
             hint=f"to truncate the ranking, write `{definition.symbol}[depth={at}]`",
         )
     try:
         value = float(at)
     except ValueError:
-        raise MeasureError(f"`{where}`: the cutoff must be a number, not `{at}`") from None
+        msg = f"`{where}`: the cutoff must be a number, not `{at}`"
+        raise MeasureError(msg) from None
     checked = CUTOFFS.get(definition.cutoff, RANK).check(value, f"`{where}`")
     return float(checked) if definition.cutoff == "recall" else int(checked)
 
@@ -141,16 +146,19 @@ def _views(inside: str, where: str) -> Views:
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
         if name in given:
-            raise MeasureError(f"`{where}`: {name} is given twice")
+            msg = f"`{where}`: {name} is given twice"
+            raise MeasureError(msg)
         given.add(name)
         if name == "ties" and value in TIES:
             ties = value
         elif name == "ties":
-            raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"use one of {', '.join(TIES)}")
+            msg = f"`{where}`: unknown tie rule `{value}`"
+            raise MeasureError(msg, hint=f"use one of {', '.join(TIES)}")
         elif name in numbers and value.isdecimal() and 0 < int(value) < 10**9:
             numbers[name] = int(value)
         elif name in numbers:
-            raise MeasureError(f"`{where}`: {name} must be a whole number of at least 1, not `{value}`")
+            msg = f"`{where}`: {name} must be a whole number of at least 1, not `{value}`"
+            raise MeasureError(msg)
         elif name in flags and not value:
             flags[name] = True
         else:
@@ -160,7 +168,8 @@ def _views(inside: str, where: str) -> Views:
                 if close
                 else "the views are ties=RULE, depth=N, condensed, full=N and terminal"
             )
-            raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
+            msg = f"`{where}`: unknown view `{part}`"
+            raise MeasureError(msg, hint=hint)
     return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"])
 
 

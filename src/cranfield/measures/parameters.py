@@ -77,7 +77,8 @@ class Parameter:
             expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
         else:
             return self.kind(value)
-        raise MeasureError(f"{where}: {self.name} must be {expected}, not {literal(value)}")
+        msg = f"{where}: {self.name} must be {expected}, not {literal(value)}"
+        raise MeasureError(msg)
 
 
 class GainParameter(Parameter):
@@ -91,15 +92,18 @@ class GainParameter(Parameter):
             flat = [number for pair in value for number in pair]
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
-                raise MeasureError(f"{where}: a gain must not be negative")
+                msg = f"{where}: a gain must not be negative"
+                raise MeasureError(msg)
             if numbers and max(gain for _, gain in value) > LARGEST:
-                raise MeasureError(f"{where}: a gain must be at most {LARGEST:g}")
+                msg = f"{where}: a gain must be at most {LARGEST:g}"
+                raise MeasureError(msg)
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif value in self.choices:
             return value
         names = ", ".join(map(repr, self.choices))
-        raise MeasureError(f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}")
+        msg = f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}"
+        raise MeasureError(msg)
 
 
 # Parameters that all measures of a kind share. They determine the gains of a batch, which is all that kernels see.

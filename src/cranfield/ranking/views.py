@@ -61,7 +61,8 @@ class Gains:
             # A grade that is not in the map is its own gain, as in trec_eval and ir_measures.
             return np.select([grade == g for g, _ in self.gain], [np.full_like(grade, v) for _, v in self.gain], grade)
         if self.gain == "exp" and grade.max(initial=0) > 1000:
-            raise MeasureError(f"gain='exp' overflows for a grade of {grade.max():g}")
+            msg = f"gain='exp' overflows for a grade of {grade.max():g}"
+            raise MeasureError(msg)
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
 
