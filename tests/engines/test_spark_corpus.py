@@ -136,7 +136,7 @@ def test_a_corpus_that_does_not_fit(spark: SparkSession, tmp_path: Path, broadca
     )
     assert engine.evaluate(qrels, runs, "DELTARB@1", corpus=path, broadcast=broadcast).count() == 1
     with pytest.raises(
-        cf.InputError, match="qrels: none of its 1 relevant documents is in the corpus .for example `D1`."
+        cf.InputError, match=r"qrels: none of its 1 relevant documents is in the corpus .for example `D1`."
     ):
         engine.evaluate(qrels, runs, "DELTARB@2", corpus={"D2": "a horn"}, broadcast=broadcast)
 

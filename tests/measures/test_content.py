@@ -242,7 +242,7 @@ def test_what_is_wrong(case: str) -> None:
 def test_what_content_measures_cannot_do() -> None:
     with pytest.raises(cf.MeasureError, match="DELTARB has no terminal form: a terminal document has no text"):
         cf.parse("DELTARB[terminal]")
-    with pytest.raises(cf.MeasureError, match="needs to know what documents are about"):
+    with pytest.raises(cf.MeasureError, match="cannot be computed from grades alone"):
         cf.parse("DELTARB")([1, 0])
     with pytest.raises(cf.MeasureError, match="DELTARB has no residual"):
         cf.parse("DELTARB").residual(None)
