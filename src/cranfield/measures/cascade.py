@@ -21,12 +21,14 @@ def survival(n: Integers, keep: Floats, depth: int) -> Floats:
     """
     n = n[:, None]
     x = np.arange(depth + 1)
-    chance = np.ones((len(n), depth + 1))
+    probability = np.ones((len(n), depth + 1))
     added = np.flatnonzero(keep.min(axis=0, initial=1) < 1)
     for i, column in enumerate(added):
         share = np.minimum(x / np.maximum(n - len(added) + i + 1, 1), 1)
-        chance[:, 1:] = ((1 - share) * chance)[:, 1:] + share[:, 1:] * keep[:, column, None] * chance[:, :-1]
-    return chance
+        probability[:, 1:] = ((1 - share) * probability)[:, 1:] + share[:, 1:] * keep[:, column, None] * probability[
+            :, :-1
+        ]
+    return probability
 
 
 def survival_with_gain(n: Integers, keep: Floats, extra: Floats, depth: int) -> tuple[Floats, Floats, Floats]:

@@ -162,8 +162,8 @@ def intent_aware_expected_reciprocal_rank(
     stop = np.minimum((np.exp2(labels.grade[b.document]) - 1) / top, 1)
     weights = rows_of_queries(b, labels.weight)
     total = np.zeros(len(b.length))
-    for chance, weight in zip(np.moveaxis(stop, 2, 0), weights.T, strict=True):
-        total += weight * cascade_score(b, chance, k)
+    for probability, weight in zip(np.moveaxis(stop, 2, 0), weights.T, strict=True):
+        total += weight * cascade_score(b, probability, k)
     return ratio(total, subtopic_count(b))
 
 
@@ -586,7 +586,7 @@ def p_plus_and_q_measure_and_intent_recall(b: Batch, *, k: Rank, gamma: Share = 
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * p_plus_and_q_measure(b, k=k, beta=beta)
 
 
-def _own_stop_chance(subtopic: Batch, gain: Floats) -> Floats:
+def _stop_probability(subtopic: Batch, gain: Floats) -> Floats:
     """The stopping probability at documents with these gains: gain / (highest judged gain of the intent + 1)."""
     return gain / (subtopic.ideal[:, :1] + 1)
 
@@ -608,7 +608,7 @@ def intentwise_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_ERR@1").summary(0, 0)
     0.375
     """
-    return over_subtopics(b, lambda subtopic: cascade_score(subtopic, _own_stop_chance(subtopic, subtopic.gain), k))
+    return over_subtopics(b, lambda subtopic: cascade_score(subtopic, _stop_probability(subtopic, subtopic.gain), k))
 
 
 @measure(
@@ -630,7 +630,7 @@ def intentwise_normalised_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floa
     """
 
     def normalised(subtopic: Batch) -> Floats:
-        score = cascade_score(subtopic, _own_stop_chance(subtopic, subtopic.gain), k)
-        return ratio(score, ideal_cascade(_own_stop_chance(subtopic, subtopic.ideal), k))
+        score = cascade_score(subtopic, _stop_probability(subtopic, subtopic.gain), k)
+        return ratio(score, ideal_cascade(_stop_probability(subtopic, subtopic.ideal), k))
 
     return over_subtopics(b, normalised)

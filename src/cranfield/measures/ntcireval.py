@@ -158,17 +158,17 @@ def _at_preferred_rank(b: Batch, beta: float, k: int | None) -> tuple[Floats, Fl
     u = np.where(tie, order_among_relevant(b), 0)
     remaining = np.maximum(relevant - u, 1)
     misses = running(np.where(tie, np.maximum(relevant - preferred - u, 0) / remaining, 1), np.multiply)
-    chance = np.concatenate([np.ones_like(misses[:, :1]), misses[:, :-1]], axis=1) * preferred / remaining
+    probability = np.concatenate([np.ones_like(misses[:, :1]), misses[:, :-1]], axis=1) * preferred / remaining
     possible = tie & (u <= relevant - preferred)
     weight = mean_weights(b, possible, blended_divisor(b, beta), k)
     at = np.where(
-        possible, chance * weight * (beta * (above + u * mean_other_gain + highest) + relevant_above + u + 1), 0
+        possible, probability * weight * (beta * (above + u * mean_other_gain + highest) + relevant_above + u + 1), 0
     )
     # Above the preferred rank are the documents of higher ties and the others of this tie.
     ratios = np.where(relevant_in_top & (b.start < start), blended_ratios(b, beta, k), 0)
     others = np.where(possible, weight * (beta * (above + (u + 1) * mean_other_gain) + relevant_above + u + 1), 0)
     before = summed(ratios)[:, None] + running(others) - others
-    mean = np.where(possible, (chance * before + at) / (relevant_above + u + 1), 0)
+    mean = np.where(possible, (probability * before + at) / (relevant_above + u + 1), 0)
     return summed(at), summed(mean)
 
 
@@ -274,7 +274,7 @@ def graded_average_precision(
     return ratio(summed(np.where(b.relevant, at, 0)), summed(height(b.ideal[:, :k])))
 
 
-def stop_chance(b: Batch, gain: Floats, scheme: Scheme, top: float | None) -> Floats:
+def stop_probability(b: Batch, gain: Floats, scheme: Scheme, top: float | None) -> Floats:
     """The stopping probability at documents with these gains: gain / (top gain + 1)."""
     share = 1 / (b.top + 1) if top is None else np.exp2(-top) if scheme == "exp" else 1 / (top + 1)
     return np.minimum(gain * share, 1)
@@ -298,8 +298,8 @@ def normalised_expected_reciprocal_rank(
     >>> round(cf.parse("nERR(max=3)@2")([0, 3], missed=[3]), 6)
     0.444444
     """
-    stop = stop_chance(b, b.gain, gain, max)
-    return ratio(cascade_score(b, stop, k), ideal_cascade(stop_chance(b, b.ideal, gain, max), k))
+    stop = stop_probability(b, b.gain, gain, max)
+    return ratio(cascade_score(b, stop, k), ideal_cascade(stop_probability(b, b.ideal, gain, max), k))
 
 
 @measure(
@@ -343,7 +343,7 @@ def expected_blended_ratio(
     >>> round(cf.parse("EBR(max=1)")([1, 0, 1]), 6)
     0.7
     """
-    return if_any_relevant(b, _blended_ratio_at_stop(b, stop_chance(b, b.gain, gain, max), beta, k))
+    return if_any_relevant(b, _blended_ratio_at_stop(b, stop_probability(b, b.gain, gain, max), beta, k))
 
 
 @measure(
@@ -369,9 +369,11 @@ def normalised_expected_blended_ratio(
     >>> round(cf.parse("nEBR(max=1)@3")([1, 0, 1]), 6)
     0.933333
     """
-    stop = stop_chance(b, b.gain, gain, max)
+    stop = stop_probability(b, b.gain, gain, max)
     # The blended ratio of an ideal ranking is 1 at each of its documents.
-    return ratio(_blended_ratio_at_stop(b, stop, beta, k), ideal_cascade(stop_chance(b, b.ideal, gain, max), k, count))
+    return ratio(
+        _blended_ratio_at_stop(b, stop, beta, k), ideal_cascade(stop_probability(b, b.ideal, gain, max), k, count)
+    )
 
 
 def _blended_ratio_at_stop(b: Batch, stop: Floats, beta: float, k: int | None) -> Floats:
@@ -423,7 +425,7 @@ def intentwise_rank_biased_utility(
     >>> cf.parse("iRBU(p=0.5, max=1)")([1, 0, 1])
     0.28125
     """
-    return if_any_relevant(b, cascade_score(b, stop_chance(b, b.gain, gain, max), k, powers(p)))
+    return if_any_relevant(b, cascade_score(b, stop_probability(b, b.gain, gain, max), k, powers(p)))
 
 
 @measure(
@@ -448,5 +450,5 @@ def normalised_intentwise_rank_biased_utility(
     >>> cf.parse("niRBU(p=0.5, max=1)")([1, 0, 1])
     0.9
     """
-    stop, ideal = (stop_chance(b, x, gain, max) for x in (b.gain, b.ideal))
+    stop, ideal = (stop_probability(b, x, gain, max) for x in (b.gain, b.ideal))
     return ratio(cascade_score(b, stop, k, powers(p)), ideal_cascade(ideal, k, powers(p)))

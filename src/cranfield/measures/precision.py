@@ -115,8 +115,8 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
     cut = (m > 0) & (m < n)
     missed = running(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), np.multiply)
     missed = np.concatenate([np.ones_like(missed[:, :1]), missed[:, :-1]], axis=1)
-    chance = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
-    return sure + summed(chance * np.maximum(b.gain - sure[:, None], 0))
+    probability = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
+    return sure + summed(probability * np.maximum(b.gain - sure[:, None], 0))
 
 
 @measure("Rprec", cite="buckley2000", formula="Rprec = Σ_{i≤R} b_i / R")

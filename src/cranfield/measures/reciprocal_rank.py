@@ -51,5 +51,5 @@ def _first_of_several(t: Floats, n: Floats, r: Floats, m: Floats) -> Floats:
     """Σ_{x≤m} p(x)/(t+x); p(x) = C(n-x, r-1)/C(n, r) is the probability that x is the first relevant position."""
     x = np.arange(1, m.max() + 1)
     follow = np.maximum(n - x - r + 1, 0) / np.maximum(n - x, 1)
-    chance = np.cumprod(np.concatenate([r / n, follow[:, :-1]], axis=1), axis=1)
-    return summed(np.where(x <= m, chance / (t + x), 0))
+    probability = np.cumprod(np.concatenate([r / n, follow[:, :-1]], axis=1), axis=1)
+    return summed(np.where(x <= m, probability / (t + x), 0))
