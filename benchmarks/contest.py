@@ -359,7 +359,8 @@ def power(settings: Settings) -> Iterator[Row]:
     found = rounds.answer([PYTHON, str(HERE / "power.py"), *sizes])
     for name, apart in found["apart"].items():
         if apart > 1e-9:
-            raise agreement.Disagreement("power", [f"{name} has other results than ours, by {apart:.2g}"])
+            work = "power"
+            raise agreement.Disagreement(work, [f"{name} has other results than ours, by {apart:.2g}"])
     what = f"power: bootstrap test of {found['pairs']} pairs, B = {b:,}"
     ours = found["seconds"].pop("cranfield")
     yield Row(what, "cranfield", statistics.median(ours), "")
@@ -385,7 +386,8 @@ def corpus(settings: Settings) -> Iterator[Row]:
     for tool, found in times.items():
         answers[tool] = json.loads(found.printed)["answer"]
     if len({tuple(answer.items()) for answer in answers.values()}) > 1:
-        raise agreement.Disagreement("corpus", [str(answers)])
+        work = "corpus"
+        raise agreement.Disagreement(work, [str(answers)])
     ours = {tool: command for tool, command in commands.items() if tool.startswith("cranfield")}
     for tool, found in rounds.in_turns(ours, settings.repeat - 1).items():
         times[tool].seconds += found.seconds

@@ -247,7 +247,8 @@ def renamed(old: str, new: str) -> Decorator:
 
     def refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is not None:
-            raise click.UsageError(f"{old} was renamed: use {new}", ctx)
+            message = f"{old} was renamed: use {new}"
+            raise click.UsageError(message, ctx)
 
     return click.option(old, hidden=True, expose_value=False, callback=refuse, help=f"Renamed: use {new}.")
 

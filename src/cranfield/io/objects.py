@@ -46,10 +46,8 @@ def _frame(source: Any, kind: TableKind) -> Any:
     if tables.is_frame(source):
         return tables.frame_of(source)
     nested = "{query: {document: score}}" if kind == "run" else "{query: {document: grade}}"
-    raise UsageError(
-        f"cannot read {'a run' if kind == 'run' else 'judgments'} from {type(source).__name__}",
-        hint=f"give a path, an open binary file, {nested} or a data frame",
-    )
+    message = f"cannot read {'a run' if kind == 'run' else 'judgments'} from {type(source).__name__}"
+    raise UsageError(message, hint=f"give a path, an open binary file, {nested} or a data frame")
 
 
 def _rankings(source: Mapping[Any, Any], location: Location) -> dict[str, dict[str, float]]:

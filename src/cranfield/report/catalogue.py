@@ -95,7 +95,8 @@ def of_family(family: str | None) -> list[Definition]:
     prefix = "" if family is None else family.lower().replace(" ", "_").replace("-", "_")
     definitions = [d for name in families if name.startswith(prefix) for d in CATALOGUE.values() if d.family == name]
     if not definitions:
-        raise UsageError(f"unknown family `{family}`", hint=f"use one of {', '.join(families)}")
+        message = f"unknown family `{family}`"
+        raise UsageError(message, hint=f"use one of {', '.join(families)}")
     return definitions
 
 

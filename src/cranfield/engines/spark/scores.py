@@ -363,9 +363,11 @@ def _check_defined(scores: Scores) -> None:
         for column, names in zip(scores.plan.columns, summary.undefined, strict=True):
             if names.count:
                 first = ", ".join(names.first) + (", ..." if names.count > len(names.first) else "")
+                message = (
+                    f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}"
+                )
                 raise CranfieldError(
-                    f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}",
-                    hint="no relevant document is judged for them; use undefined = skip, zero or one",
+                    message, hint="no relevant document is judged for them; use undefined = skip, zero or one"
                 )
 
 

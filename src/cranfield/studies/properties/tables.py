@@ -68,7 +68,8 @@ def write(result: Properties, format: str = "table", *, digits: int = 4, width: 
     if format == "csv":
         return csv(result)
     if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+        message = f"unknown format `{format}`"
+        raise UsageError(message, hint=f"one of {', '.join(FORMATS)}")
     page_list = list(_property_tables(result, format, width))
     text = pages.write(page_list, result.to_dict(), format, width=width, colour=colour)
     violations = [(measure.measure, list(violation_sentences(measure, digits))) for measure in result.checked]
