@@ -144,6 +144,7 @@ class Drawing(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives; remove the folders at the end."""
     app.cranfield_workshop = Workshop()  # type: ignore[attr-defined]
     app.add_directive("shell", Shell)
     app.add_directive("file", File)

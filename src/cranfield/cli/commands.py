@@ -54,10 +54,10 @@ class LazyGroup(click.Group):
     PACKAGE: ClassVar[str]
     KIND: ClassVar[str]
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(self.NAMES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.NAMES:
             return None
         command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name}").command

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -343,7 +344,7 @@ def _zscores(path: str) -> dict[str, Scales]:
     """Means and standard deviations by measure and query, from lines `query measure mean deviation`."""
     scales: dict[str, Scales] = {}
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
                     query, measure, mean, deviation = line.split()

@@ -250,18 +250,19 @@ def _distinct(name: str, numbers: Sequence[float]) -> list[float]:
 
 
 def _pairs(name: str, parameters: str) -> dict[str, float]:
-    pairs = {}
+    pairs: dict[str, float] = {}
     for part in parameters.split(","):
         level, _, number = part.partition("=")
         level = level.strip()
         try:
-            if not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
-                raise ValueError
-            pairs[level] = float(number)
+            value: float | None = float(number)
         except ValueError:
+            value = None
+        if value is None or not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
             hint = f"for example {name}.{'p=0.8' if name.startswith('rbp') else '1=3,2=9'}"
             message = f"{name}: `{part}` is not a pair grade=gain"
-            raise ParameterError(message, hint=hint) from None
+            raise ParameterError(message, hint=hint)
+        pairs[level] = value
     return pairs
 
 

@@ -339,13 +339,17 @@ def _arrow_numbers(column: Any, kind: str, faults: _Faults | None, pyarrow: Any)
     return np.asarray(numbers, np.float64)
 
 
+def _number(value: Any) -> float:
+    if isinstance(value, str | bytes):  # text is not a number, even if it looks like one
+        raise TypeError
+    return float(value)
+
+
 def _numbers_from_list(values: list[Any], kind: str, faults: _Faults | None) -> Floats:
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values, 1):
         try:
-            if isinstance(value, str | bytes):  # text is not a number, even if it looks like one
-                raise TypeError
-            numbers[row - 1] = float(value)
+            numbers[row - 1] = _number(value)
         except (TypeError, ValueError, OverflowError):
             if faults is not None:
                 faults.add(row, kind, repr(value))

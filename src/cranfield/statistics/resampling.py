@@ -332,7 +332,7 @@ def _observed_squared_t(z: Floats) -> Floats:
 
 
 def _spread(values: Floats) -> Floats:
-    """n Σ (v - mean)², exactly 0 if all values are equal."""
+    """The spread n Σ (v - mean)², exactly 0 if all values are equal."""
     deviation = values - values.mean(axis=1, keepdims=True)
     return np.where(np.ptp(values, axis=1) == 0, 0, values.shape[1] * (deviation**2).sum(axis=1))
 

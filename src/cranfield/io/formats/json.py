@@ -31,7 +31,7 @@ from cranfield.io.tables import ListFrame, strings_of
 _BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
 
 
-def is_json(stream: Stream, kind: ContentKind = "run", columns: Columns = None) -> bool:
+def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:
     """Whether the first bytes of a stream are JSON."""
     return _BEGINNING.match(stream.head.removeprefix(BOM)) is not None
 

@@ -14,7 +14,7 @@ from cranfield.errors import UsageError
 from cranfield.studies.properties.tables import FORMATS
 
 
-def _grades(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+def _grades(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[float] | None:
     try:
         return None if value is None else [float(part) for part in value.split(",")]
     except ValueError:

@@ -152,7 +152,7 @@ def properties(
         kinds, ties = document_kinds(measure, grades), measure.views.ties in OPEN_TIES
         size = small_rankings.default_documents(len(kinds), ties=ties) if documents is None else documents
         small_rankings.check_size(len(kinds), size, ties=ties)
-        checks = PropertyChecks(measure, _all_rankings(kinds, size, ties))
+        checks = PropertyChecks(measure, _all_rankings(kinds, size, ties=ties))
         paired = describe_rankings((*filter(DocumentKind.is_judged, kinds), UNJUDGED), checks.pairs.documents)
         domain = describe_rankings(kinds, size, ties=ties)
         checked.append(CheckedMeasure(name, domain, paired, checks.longest, dict(checks.verdicts())))
@@ -163,7 +163,7 @@ def properties(
 
 
 @lru_cache(maxsize=2)
-def _all_rankings(kinds: tuple[DocumentKind, ...], documents: int, ties: bool) -> SmallRankings:
+def _all_rankings(kinds: tuple[DocumentKind, ...], documents: int, *, ties: bool) -> SmallRankings:
     return small_rankings.all_rankings(kinds, documents, ties=ties)
 
 
