@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats, Integers
+from cranfield.statistics.parallel import parallel
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -30,33 +31,47 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
     for i in range(0, resamples, step := max(1, DRAWN // queries)):
         drawn = rng.integers(0, queries, (min(step, resamples - i), queries))
         means[:, i : i + step] = x @ draw_counts(drawn) / queries
-    limits = np.empty((len(pairs), 2))
-    for i in range(0, len(pairs), step := max(1, CELLS // resamples)):
-        a, b = pairs[i : i + step].T
+
+    def limits_of(part: Integers) -> Floats:
+        a, b = part.T
         difference = equalize(x[a] - x[b])
         observed = difference.mean(axis=1, keepdims=True)
         deviation = difference - observed
         flat = np.ptp(difference, axis=1) == 0
         spread = np.where(flat, 1, (deviation**2).sum(axis=1))
         acceleration = (deviation**3).sum(axis=1) / (6 * spread**1.5)
-        sample = np.sort(means[a] - means[b], axis=1)
+        sample = means[a] - means[b]
         # Values equal to the observed one, up to rounding, count half.
         below = sum((sample < observed + tolerance).sum(axis=1) for tolerance in (-SAME, SAME)) / (2 * resamples)
         bias = ndtri(below)
-        for end, quantile in enumerate((0.5 - level / 2, 0.5 + level / 2)):
-            shifted = bias + ndtri(quantile)
-            limit = _quantile(sample, ndtr(bias + shifted / (1 - acceleration * shifted)))
-            limits[i : i + step, end] = np.where(flat, difference[:, 0], limit)
-    return limits
+        shifted = bias + ndtri([[0.5 - level / 2], [0.5 + level / 2]])
+        limits = _quantiles(sample, ndtr(bias + shifted / (1 - acceleration * shifted)))
+        return np.where(flat[:, None], difference[:, :1], limits)
+
+    step = max(1, CELLS // resamples)
+    return np.concatenate(parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step))))
 
 
-def _quantile(ordered: Floats, at: Floats) -> Floats:
-    """The quantile ``at`` of each row, which is sorted, with linear interpolation as in NumPy."""
-    position = np.clip(np.nan_to_num(at), 0, 1) * (ordered.shape[1] - 1)
+def _quantiles(sample: Floats, at: Floats) -> Floats:
+    """Two quantiles of each row, the lower and the upper one, with linear interpolation as in NumPy.
+
+    ``at`` is (2, row). Only the tails that hold the quantiles are sorted. The sample is reordered in place.
+    """
+    last = sample.shape[1] - 1
+    position = np.clip(np.nan_to_num(at), 0, 1) * last
     low = np.floor(position).astype(np.int64)
-    high = np.minimum(low + 1, ordered.shape[1] - 1)
-    rows = np.arange(len(ordered))
-    return ordered[rows, low] + (position - low) * (ordered[rows, high] - ordered[rows, low])
+    high = np.minimum(low + 1, last)
+    ends = int(high[0].max()), int(low[1].min())  # the lower tail ends here, and the upper one begins
+    if ends[0] < ends[1]:
+        sample.partition(ends, axis=1)
+        sample[:, : ends[0] + 1].sort(axis=1)
+        sample[:, ends[1] :].sort(axis=1)
+    else:
+        sample.sort(axis=1)
+    rows = np.arange(len(sample))
+    below, above = sample[rows, low], sample[rows, high]
+    quantiles: Floats = (below + (position - low) * (above - below)).T
+    return quantiles
 
 
 def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
+from cranfield.statistics.parallel import parallel
 from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey"]
@@ -189,14 +190,19 @@ def randomisation_p_values(scores: npt.ArrayLike, signs: Signs) -> Floats:
     samples, n = signs.values.shape
     x = x - x[0]  # smaller numbers, less cancellation
     size = np.abs(x.sum(axis=1)[:, None] - x.sum(axis=1)) - n * SAME
-    counts = [np.zeros(len(x) - 1 - first, np.int64) for first in range(len(x) - 1)]
-    for begin in range(0, samples, WIDTH):
+
+    def count(begin: int) -> Integers:
         totals = _product(x, np.ascontiguousarray(signs.values[begin : begin + WIDTH].T, np.float64))
-        for first, count in enumerate(counts):
+        counts = []
+        for first in range(len(x) - 1):
             difference = np.abs(totals[first + 1 :] - totals[first])
-            count += np.count_nonzero(difference >= size[first + 1 :, first, None], axis=1)
+            counts.append(np.count_nonzero(difference >= size[first + 1 :, first, None], axis=1))
+        return np.concatenate(counts)
+
+    total = sum(parallel(count, range(0, samples, WIDTH)))
     observed = 0 if signs.exact else 1
-    return (np.concatenate(counts) + observed) / (samples + observed)
+    p_values: Floats = (total + observed) / (samples + observed)
+    return p_values
 
 
 def randomised_tukey(
