@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield import native
 from cranfield.data import Floats, Integers
 from cranfield.statistics.parallel import parallel
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME, equalize
 
-CELLS = 1 << 22  # resampled differences held at a time
+PARTS = 32  # in which pairs are distributed over cores
 DRAWN = 1 << 20  # queries drawn at a time
 LARGE_T = 1000  # for larger t the interval depends on the error of the standard deviation only
 
@@ -33,44 +34,37 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
         means[:, i : i + step] = x @ draw_counts(drawn) / queries
 
     def limits_of(part: Integers) -> Floats:
-        a, b = part.T
+        a, b = np.ascontiguousarray(part.T, np.int64)
         difference = equalize(x[a] - x[b])
         observed = difference.mean(axis=1, keepdims=True)
         deviation = difference - observed
         flat = np.ptp(difference, axis=1) == 0
         spread = np.where(flat, 1, (deviation**2).sum(axis=1))
         acceleration = (deviation**3).sum(axis=1) / (6 * spread**1.5)
-        sample = means[a] - means[b]
         # Values equal to the observed one, up to rounding, count half.
-        below = sum((sample < observed + tolerance).sum(axis=1) for tolerance in (-SAME, SAME)) / (2 * resamples)
-        bias = ndtri(below)
+        counts = native.differences_below(means, a, b, observed + np.array([-SAME, SAME]))
+        bias = ndtri(counts.sum(axis=1) / (2 * resamples))
         shifted = bias + ndtri([[0.5 - level / 2], [0.5 + level / 2]])
-        limits = _quantiles(sample, ndtr(bias + shifted / (1 - acceleration * shifted)))
+        limits = _quantiles(means, a, b, ndtr(bias + shifted / (1 - acceleration * shifted)))
         return np.where(flat[:, None], difference[:, :1], limits)
 
-    step = max(1, CELLS // resamples)
+    step = max(1, len(pairs) // PARTS)
     return np.concatenate(parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step))))
 
 
-def _quantiles(sample: Floats, at: Floats) -> Floats:
-    """Two quantiles of each row, the lower and the upper one, with linear interpolation as in NumPy.
-
-    ``at`` is (2, row). Only the tails that hold the quantiles are sorted. The sample is reordered in place.
-    """
-    last = sample.shape[1] - 1
-    position = np.clip(np.nan_to_num(at), 0, 1) * last
+def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:
+    """Two quantiles of each pair's resampled differences, ``at`` (2, pair), with linear interpolation as in NumPy."""
+    last = means.shape[1] - 1
+    position = np.clip(np.nan_to_num(at), 0, 1).T * last
     low = np.floor(position).astype(np.int64)
     high = np.minimum(low + 1, last)
-    ends = int(high[0].max()), int(low[1].min())  # the lower tail ends here, and the upper one begins
-    if ends[0] < ends[1]:
-        sample.partition(ends, axis=1)
-        sample[:, : ends[0] + 1].sort(axis=1)
-        sample[:, ends[1] :].sort(axis=1)
-    else:
-        sample.sort(axis=1)
-    rows = np.arange(len(sample))
-    below, above = sample[rows, low], sample[rows, high]
-    quantiles: Floats = (below + (position - low) * (above - below)).T
+    ranks = np.stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]], axis=1)
+    order = np.argsort(ranks, axis=1, kind="stable")  # a strong bias may exchange the two
+    ascending = native.ranked_differences(means, a, b, np.take_along_axis(ranks, order, axis=1))
+    values = np.empty_like(ascending)
+    np.put_along_axis(values, order, ascending, axis=1)
+    below, above = values[:, ::2], values[:, 1::2]
+    quantiles: Floats = below + (position - low) * (above - below)
     return quantiles
 
 
