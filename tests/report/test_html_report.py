@@ -189,7 +189,7 @@ def browser() -> Iterator[Any]:
 def opened(browser: Any, tmp_path: Path) -> Any:
     """A function that opens a report with all its charts drawn."""
 
-    def show(runs: Any, qrels: Any, measures: Any, texts: Any = (), title: str = "Evaluation", **how: Any) -> Any:
+    def show(runs: Any, qrels: Any, measures: Any, texts: Any = (), title: str = "Report", **how: Any) -> Any:
         path = tmp_path / "report.html"
         page = report(evaluated(qrels, runs, measures, **how), texts=texts, title=title)
         path.write_text(page, encoding="utf-8")
