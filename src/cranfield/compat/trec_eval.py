@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.alignment import Aligner, Alignment
+from cranfield.compat.trec_arithmetic import exact_values
 from cranfield.compat.trec_measures import (
     PREFERENCES,
     Generation,
     Line,
     MeasureOptions,
     ParameterError,
-    line_values,
     lines,
     measures_of_version,
     nickname,
@@ -28,7 +30,9 @@ from cranfield.data import Bytes, Floats, Integers, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.scores import SMALLEST
 from cranfield.io import read_qrels, read_run
+from cranfield.measures import Measure
 from cranfield.views import Gains, Views, ordered, settled
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
@@ -139,7 +143,7 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
         source = read_run(run)
         end = _RunEnd(source.source) if callable(source.source) else None
         printed = [line for name, parameters in printed_measures.items() for line in lines(name, parameters, shared)]
-        alignment = Aligner(judgments).align(source if end is None else replace(source, source=end), views.key)
+        alignment = _aligned(Aligner(judgments), source, end, views)
         zscores = _zscores(options.zscores) if options.zscores else None
     except InputError as error:
         raise TrecEvalError(error.message, _code(error), hint=error.hint) from error
@@ -148,6 +152,20 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
     # A run that is not TREC text has a name, but no lines.
     tag = source.name if end is None else (end.tag() or bytes(alignment.rows["tag"])).decode("utf-8", "surrogateescape")
     yield from _Report(alignment, printed, options, views, source, tag, zscores).text()
+
+
+def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views) -> Alignment:
+    """The run aligned with the judgments; as in trec_eval, text after the sixth column is ignored."""
+    if end is None:
+        return aligner.align(run, views.key)
+    try:
+        return aligner.align(replace(run, source=end), views.key)
+    except InputError as error:
+        if "columns" not in error.kinds:
+            raise
+    # Few runs have such text: only these are read a second time, through a filter.
+    end.opener = partial(_SixColumns, end.opener)
+    return aligner.align(replace(run, source=end), views.key)
 
 
 def _code(error: InputError) -> int:
@@ -160,12 +178,12 @@ class _RunEnd:
     """Opens a run and keeps its last bytes: trec_eval prints the run id of the last line."""
 
     def __init__(self, opener: Opener) -> None:
-        self._opener = opener
+        self.opener = opener
         self._stream: Any = None
         self._end = b""
 
     def __call__(self) -> Any:
-        source = self._opener()
+        source = self.opener()
         if isinstance(source, int):
             os.lseek(source, max(os.fstat(source).st_size - TAIL, 0), os.SEEK_SET)
             self._end = os.read(source, TAIL)
@@ -183,6 +201,36 @@ class _RunEnd:
         """The run id of the last line; empty if that line is too long."""
         rows = [line.split() for line in self._end.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")]
         return rows[-1][5] if rows and len(rows[-1]) > 5 else b""
+
+
+class _SixColumns:
+    """The text of a run without what follows the sixth column of a line."""
+
+    PATTERN = re.compile(rb"(?m)^((?:[\x01-\x09\x0b-\x20]*[^\x00-\x20]+){6})[\x01-\x09\x0b-\x20][^\x00\n]*")
+
+    def __init__(self, opener: Opener) -> None:
+        source = opener()
+        self._stream: Any = os.fdopen(source, "rb", buffering=0) if isinstance(source, int) else source
+        self._rest = self._ready = b""
+
+    def __del__(self) -> None:
+        if not self._stream.closed:  # a run with faults is not read to its end
+            self._stream.close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            chunk = bytearray(TAIL)
+            count = self._stream.readinto(chunk) or 0
+            whole, newline, rest = (self._rest + bytes(chunk[:count])).rpartition(b"\n")
+            if not count:
+                whole, newline, rest = whole + newline + rest, b"", b""
+            self._ready, self._rest = self.PATTERN.sub(rb"\1", whole + newline), rest
+            if not count:
+                break
+        view = memoryview(buffer).cast("B")
+        part, self._ready = self._ready[: len(view)], self._ready[len(view) :]
+        view[: len(part)] = part
+        return len(part)
 
 
 class _Report:
@@ -241,7 +289,19 @@ class _Report:
         key = AlignmentKey(content=False, key=self.views.key)
         scores = RunScores(self.run, {key: self.alignment})
         judged = len(self.alignment.length)
-        table = line_values(self.printed, judged, lambda m: scores[Column(m, alignment=key)].value[:judged])
+
+        def values_of(measure: Measure) -> Floats:
+            return scores[Column(measure, alignment=key)].value[:judged]
+
+        table = np.zeros((len(self.printed), judged))
+        for line, values in zip(self.printed, table, strict=True):
+            if line.exact is not None:
+                exact = exact_values(line.exact, self.alignment, line.measures[0], line.number, judged)
+                values[:] = line.finished(exact, values_of)
+            elif line.measures:
+                values[:] = line.values(values_of)
+        if self.options.judged_docs_only:
+            self._divide_by_no_document(table, values_of)
         absent = self.alignment.length < 0
         for line, values in zip(self.printed, table, strict=True):
             if not line.measures:
@@ -253,6 +313,18 @@ class _Report:
             if self.zscores is not None:
                 values[:] = self._zscores(values, self.zscores.get(line.name, {}))
         return table
+
+    def _divide_by_no_document(self, table: Floats, values_of: Callable[[Measure], Floats]) -> None:
+        """Set interpolated precision to NaN where -J left no document: trec_eval divides by their number there."""
+        options = MeasureOptions(self.options.generation, self.options.level, views=self.views)
+        empty = values_of(options.measure("NumRet")) == 0
+        R = values_of(options.measure(f"NumRel(rel={options.level})"))
+        for line, values in zip(self.printed, table, strict=True):
+            needed = np.array(
+                [np.floor(level * R + (0.9 if options.generation == 9 else 0.5)) for level in line.levels]
+            )
+            if len(needed):
+                values[empty & (needed == 0).any(axis=0)] = np.nan
 
     def _zscores(self, values: Floats, scales: Scales) -> Floats:
         """The z-score of each query."""
@@ -290,12 +362,28 @@ class _Report:
                 out.append(f"{self._label(line)}\tall\t{number}\n")
             elif line.measures:
                 # Added in sequence, as by trec_eval: the order affects the last digit.
-                total = float(np.add.accumulate(values[counted])[-1])
+                total = float(np.add.accumulate(values[self._added(line, counted)])[-1])
                 style = line.kind.style
+                if style == "geometric" and self.options.generation == 9:
+                    total += int((self.alignment.length[counted] < 0).sum()) * math.log(SMALLEST)
+                elif line.name == "num_rel" and self.options.generation == 9 and self.options.complete:
+                    total = self._relevant(counted)
                 mean = total if style == "count" else total / len(counted)
-                value = float(np.exp(mean)) if style == "geometric" else mean
+                value = math.exp(mean) if style == "geometric" else mean
                 out.append(f"{self._label(line)}\tall\t{self._numbers(line, np.array([value]))[0]}")
         return "".join(out)
+
+    def _added(self, line: Line, counted: Integers) -> Integers:
+        """The queries whose values are added; version 9 adds the logarithms of missing queries afterwards."""
+        if line.kind.style == "geometric" and self.options.generation == 9:
+            return counted[self.alignment.length[counted] >= 0]
+        return counted
+
+    def _relevant(self, counted: Integers) -> float:
+        """Documents of grade 1 and above: what version 9 counts with -c, whatever -l says."""
+        begin = self.alignment.aligner.judgments.begin
+        total = np.concatenate([[0], np.cumsum(self.alignment.aligner.grade >= 1)])
+        return float((total[begin[counted + 1]] - total[begin[counted]]).sum())
 
     def _label(self, line: Line) -> str:
         number = line.measures or line.name == "num_q"
@@ -329,15 +417,20 @@ def _signs(grades: Floats) -> Bytes:
 def four_decimals(values: Floats) -> list[str]:
     """Each value in C's format %6.4f, with a newline."""
     if len(values) < FEW:
-        return [f"{value:6.4f}\n" for value in values.tolist()]
+        return [_four_decimals(value) for value in values.tolist()]
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = values * 10_000
         nearest = np.rint(scaled)
         # Near the middle between two texts, the rounding of the product could choose the wrong one.
         safe = (np.abs(scaled - nearest) < 0.499) & (nearest <= 10_000) & ~np.signbit(values)
     texts = _ten_thousandths()[np.where(safe, nearest, 0).astype(np.int64)]
-    texts[~safe] = [f"{value:6.4f}\n" for value in values[~safe].tolist()]
+    texts[~safe] = [_four_decimals(value) for value in values[~safe].tolist()]
     return list(texts)
+
+
+def _four_decimals(value: float) -> str:
+    # C prints the sign of NaN, and that of 0/0 is negative.
+    return f"{value:6.4f}\n" if value == value else "  -nan\n"
 
 
 @cache
