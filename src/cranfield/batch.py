@@ -17,6 +17,7 @@ from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
+    from cranfield.preferences import Preferences as PreferenceJudgments
 
 Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]
@@ -93,6 +94,7 @@ class Batch:
     ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1. ``top``: the gain of the highest grade.
     ``worth``: how the measure at hand turns grades into gains, for those that have grades by subtopic.
     ``subtopics``: what documents are about; ``reading``: what they say, for measures that read them.
+    ``judged_pairs``: which documents are preferred to which, where the judgments are preferences.
     """
 
     grade: Floats
@@ -114,6 +116,7 @@ class Batch:
     ideal_sums: dict[Any, Floats] = field(default_factory=dict)
     subtopics: Subtopics | None = None
     reading: Reading | None = None
+    judged_pairs: PreferenceJudgments | None = None
 
     def changed(self, **fields: Any) -> Batch:
         """The same with other fields; what was computed from the old ones is forgotten."""
@@ -136,7 +139,7 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether nobody will ask which documents these are."""
-        return self.subtopics is None and self.reading is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None
 
     @cached_property
     def judged(self) -> Booleans:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from cranfield.preferences import Preferences
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -94,6 +97,7 @@ class Judgments:
     labels: Labels | None = None
     repeated: int = 0  # judgments given twice with the same grade
     intents: Intents | None = None
+    preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,8 @@ def evaluate(
     bounds: bool = False,
     intents: Any = None,
     corpus: Any = None,
+    prefs: Any = None,
+    groups: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
@@ -67,6 +69,10 @@ def evaluate(
     ``bounds`` adds the lowest and highest value that unjudged documents leave possible.
     ``intents`` weights subtopics: ``{query: {subtopic: weight}}``, or a file with lines ``query subtopic weight``;
     without it all subtopics that have a relevant document weigh the same.
+    ``prefs``, with None for ``qrels``: preferences between documents, for measures such as `Prefs`:
+    ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines ``query group subgroup document level``.
+    ``groups``, with None for ``qrels``: judgments of several assessors, ``{query: {group: {document: grade}}}``, or a
+    file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over a query's groups.
     ``corpus`` is what measures of contents read: a `Corpus`, a file of one, a collection, or ``{document: text}``.
     ``names`` names the runs. ``progress(done, total)`` is called as work proceeds.
 
@@ -92,6 +98,8 @@ def evaluate(
         bounds=bounds,
         intents=intents,
         corpus=corpus,
+        prefs=prefs,
+        groups=groups,
     )
     return evaluator(run, names=names, progress=progress)
 
@@ -128,9 +136,13 @@ class Evaluator:
         bounds: bool = False,
         intents: Any = None,
         corpus: Any = None,
+        prefs: Any = None,
+        groups: Any = None,
     ) -> None:
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        self._prepare(qrels, make_plan(measures, policy, residuals=residuals, bounds=bounds), intents, corpus)
+        self._prepare(
+            qrels, make_plan(measures, policy, residuals=residuals, bounds=bounds), intents, corpus, prefs, groups
+        )
 
     @classmethod
     def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
@@ -139,9 +151,11 @@ class Evaluator:
         made._prepare(qrels, plan, intents, corpus)
         return made
 
-    def _prepare(self, qrels: Any, plan: Plan, intents: Any, corpus: Any) -> None:
+    def _prepare(
+        self, qrels: Any, plan: Plan, intents: Any, corpus: Any, prefs: Any = None, groups: Any = None
+    ) -> None:
         self.plan, self.corpus = plan, corpus
-        judgments = io.read_qrels(qrels)
+        judgments = _read_judgments(qrels, prefs, groups)
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: there is no judgment in it"])
         self._notes = subtopic_notes(judgments, plan.columns)
@@ -263,6 +277,18 @@ class Evaluator:
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
+
+
+def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> Judgments:
+    """The judgments: by grade, preferences, or by group."""
+    if (qrels is not None) + (prefs is not None) + (groups is not None) > 1:
+        raise UsageError("qrels, prefs and groups exclude each other", hint="with prefs or groups, give None for qrels")
+    if prefs is None:
+        return io.read_qrels(qrels)
+    from cranfield.io.preferences import read_preferences
+    from cranfield.preferences import preference_judgments
+
+    return preference_judgments(*read_preferences(prefs))
 
 
 def looks_like_scores(judgments: Judgments) -> bool:

@@ -7,6 +7,7 @@ from cranfield.measures import (
     gain,
     precision,
     preference,
+    preference_judgments,
     reciprocal_rank,
     trec,
     user_model,
@@ -15,7 +16,18 @@ from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.grammar import parse
 
 # The order in which people look for them.
-FAMILIES = (precision, average_precision, reciprocal_rank, gain, user_model, preference, diversity, content, trec)
+FAMILIES = (
+    precision,
+    average_precision,
+    reciprocal_rank,
+    gain,
+    user_model,
+    preference,
+    preference_judgments,
+    diversity,
+    content,
+    trec,
+)
 for _family in FAMILIES:
     for _symbol in [d.symbol for d in CATALOGUE.values() if d.function.__module__ == _family.__name__]:
         CATALOGUE[_symbol] = CATALOGUE.pop(_symbol)

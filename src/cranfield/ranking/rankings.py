@@ -18,6 +18,7 @@ from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
+    from cranfield.preferences import Preferences
 
 Position = Literal["by_id", "by_input"]
 COLUMNS = "row", "document", "start", "size", "by_id", "by_input"  # what rankings have for each document
@@ -35,7 +36,8 @@ class Judged:
     """The judged documents of a collection, and what they gain, for all runs.
 
     ``grade``: one for each row of the judgments. ``top``: the highest grade of the whole collection. ``nil``: the rows
-    that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say.
+    that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say; ``judged_pairs``: which
+    are preferred to which.
     """
 
     grade: Floats
@@ -43,6 +45,7 @@ class Judged:
     nil: Booleans | None = None
     subtopics: Subtopics | None = None
     reading: Reading | None = None
+    judged_pairs: Preferences | None = None
 
     @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
@@ -76,7 +79,7 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs to know which document is which."""
-        return self.subtopics is None and self.reading is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None
 
 
 class PoolGains(NamedTuple):
@@ -260,6 +263,7 @@ class Rankings:
             "tail": np.zeros(len(self.length)),
             "subtopics": judged.subtopics,
             "reading": judged.reading,
+            "judged_pairs": judged.judged_pairs,
         }
         return _Table(document, at, shape, fields)
 

@@ -197,6 +197,11 @@ def alphabet(measure: Measure, grades: Sequence[float] | None) -> tuple[Kind, ..
             f"{measure.symbol} reads documents: its scores follow from their words, and small worlds have none",
             hint="measures that read judgments alone can be checked",
         )
+    if measure.definition.preferences:
+        raise MeasureError(
+            f"{measure.symbol} needs preferences: small worlds have grades",
+            hint="measures that read judgments alone can be checked",
+        )
     chosen = measure.chosen
     relevant = float(max(1, chosen.get("rel") or 0, chosen.get("max") or 0, (chosen.get("min") or 0) + 1))
     if measure.definition.subtopics:
