@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from cranfield import core
 from cranfield.data import Floats, Integers
+from cranfield.data import Preferences as PreferenceJudgments
 from cranfield.rows import cells, ordered, picked, running, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
-    from cranfield.preferences import Preferences as PreferenceJudgments
 
 Booleans = npt.NDArray[np.bool_]
 Key = Literal["score", "score32", "rank"]

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from cranfield.preferences import Preferences
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +77,30 @@ class Intents:
     query: Integers
     subtopic: Integers
     weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """The preferences of all queries; documents are rows of the `Judgments` that have them.
+
+    ``begin`` (q + 1): the pairs of query q are rows ``begin[q]:begin[q + 1]`` of ``better``, ``worse`` and ``group``:
+    in this group the one document is preferred to the other. ``share``: 1 / the number of groups that have a
+    preference, either way, between these two documents. ``groups`` (q + 1): the groups of query q are numbers
+    ``groups[q]`` to ``groups[q + 1] - 1``, bytewise by name.
+    ``member_begin`` (g + 1): the documents of group g are rows of ``member``, bytewise by id; ``relevant``: whether the
+    level is above 0. ``single`` (g,): the group has one subgroup.
+    """
+
+    begin: Integers
+    better: Integers
+    worse: Integers
+    group: Integers
+    share: Floats
+    groups: Integers
+    member_begin: Integers
+    member: Integers
+    relevant: Booleans
+    single: Booleans
 
 
 @dataclass(frozen=True, eq=False)

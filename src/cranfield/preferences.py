@@ -7,42 +7,14 @@ subgroups and what follows from them: if a is preferred to b and b to c, then a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Floats, Integers, Judgments, Strings
+from cranfield.data import Booleans, Floats, Integers, Judgments, Preferences, Strings
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
 from cranfield.io.preferences import PreferenceLine
-
-Matrix = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Preferences:
-    """The preferences of all queries; documents are rows of the `Judgments` that have them.
-
-    ``begin`` (q + 1): the pairs of query q are rows ``begin[q]:begin[q + 1]`` of ``better``, ``worse`` and ``group``:
-    in this group the one document is preferred to the other. ``share``: 1 / the number of groups that have a
-    preference, either way, between these two documents. ``groups`` (q + 1): the groups of query q are numbers
-    ``groups[q]`` to ``groups[q + 1] - 1``, bytewise by name.
-    ``member_begin`` (g + 1): the documents of group g are rows of ``member``, bytewise by id; ``relevant``: whether the level is above
-    0. ``single`` (g,): the group has one subgroup.
-    """
-
-    begin: Integers
-    better: Integers
-    worse: Integers
-    group: Integers
-    share: Floats
-    groups: Integers
-    member_begin: Integers
-    member: Integers
-    relevant: Matrix
-    single: Matrix
 
 
 def preference_judgments(name: str, lines: Sequence[PreferenceLine]) -> Judgments:
@@ -156,7 +128,7 @@ def _bytes(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
 
 
-def _closed(preferred: Matrix) -> Matrix:
+def _closed(preferred: Booleans) -> Booleans:
     """The transitive closure."""
     while True:
         longer = preferred | (preferred.astype(np.float32) @ preferred.astype(np.float32) > 0)
@@ -165,13 +137,15 @@ def _closed(preferred: Matrix) -> Matrix:
         preferred = longer
 
 
-def group_layers(name: str, lines: Sequence[PreferenceLine]) -> Iterator[list[PreferenceLine]]:
-    """Judgments by group, in layers: the first group of each query, the second one, and so on."""
-    numbers: dict[str, dict[str, int]] = {}
-    layers: list[list[PreferenceLine]] = []
-    for line in sorted(lines, key=lambda line: _bytes(line.group)):
-        number = numbers.setdefault(line.query, {}).setdefault(line.group, len(numbers[line.query]))
-        if number == len(layers):
-            layers.append([])
-        layers[number].append(line)
-    yield from layers
+def group_layers(lines: Sequence[PreferenceLine]) -> list[dict[str, dict[str, float]]]:
+    """Judgments by group, in layers: the first group of each query by name, the second one, and so on."""
+    queries: dict[str, dict[str, dict[str, float]]] = {}
+    for line in lines:
+        queries.setdefault(line.query, {}).setdefault(line.group, {})[line.document] = line.level
+    layers: list[dict[str, dict[str, float]]] = []
+    for query, groups in queries.items():
+        for number, group in enumerate(sorted(groups, key=_bytes)):
+            if number == len(layers):
+                layers.append({})
+            layers[number][query] = groups[group]
+    return layers

@@ -1,7 +1,7 @@
 """Preference judgments and judgments by group: lists and dicts, or files in the formats of trec_eval.
 
-``prefs``: lines ``query group subgroup document level``. ``qrels_prefs``: lines ``query group document level``, with one
-subgroup in each group. ``qrels_jg``: lines ``query group document grade``, where a group is an assessor.
+``prefs``: lines ``query group subgroup document level``. ``qrels_prefs``: lines ``query group document level``, with
+one subgroup in each group. ``qrels_jg``: lines ``query group document grade``, where a group is an assessor.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _checked(rows: Iterator[Row], what: Literal["level", "grade"]) -> list[Prefe
         if what == "level" and level < 0:
             faults.append(f"{location}: the level is negative: {level:g}")
             continue
-        line = PreferenceLine(location, *map(str, (query, group, subgroup, document)), level)
+        line = PreferenceLine(location, str(query), str(group), str(subgroup), str(document), level)
         key = line.query, line.group, line.subgroup, line.document
         if what == "grade" and first.setdefault(key, line).level != level:
             pair = f"document `{quotable(line.document)}` of query `{quotable(line.query)}`"

@@ -275,7 +275,7 @@ class Measure:
         """How this measure sees grades."""
         chosen, kind = self.chosen, self.definition.gains
         rel = chosen.get("rel")
-        if kind in ("grades", "none"):
+        if kind == "grades" or kind == "none":
             kind = "graded"
         elif kind == "ideal":
             kind = "scaled"

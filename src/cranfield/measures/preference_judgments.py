@@ -14,12 +14,11 @@ from typing import Literal
 import numpy as np
 
 from cranfield.batch import Batch, Booleans, ragged
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats, Integers, Preferences
 from cranfield.measures.catalogue import measure
 from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, OverDistinctOrders, Scoring
-from cranfield.preferences import Preferences
 from cranfield.views import condense
 
 inf = float("inf")
@@ -78,8 +77,8 @@ def positions(b: Batch, row: Integers, document: Integers) -> Integers:
 @measure(
     "Prefs",
     cite="carterette2008",
-    formula="Prefs = preferences met / preferences  (by='group': mean of this over groups; by='pair': mean over pairs of "
-    "the share of their groups whose preference is met)",
+    formula="Prefs = preferences met / preferences  (by='group': mean of this over groups; by='pair': mean over pairs "
+    "of the share of their groups whose preference is met)",
     gains="none",
     uses_nonrelevant=True,
     preferences=True,
@@ -133,7 +132,8 @@ def number_of_preferences(b: Batch) -> Floats:
 
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
-    >>> cf.evaluate(None, {"q": {"b": 3.0, "a": 2.0}}, "NumPrefs", prefs=prefs).to_dict()["runs"]["run"]["NumPrefs"]["sum"]
+    >>> run = {"q": {"b": 3.0, "a": 2.0}}
+    >>> cf.evaluate(None, run, "NumPrefs", prefs=prefs).to_dict()["runs"]["run"]["NumPrefs"]["sum"]
     3.0
     """
     row = pairs(b).row
@@ -233,8 +233,8 @@ class ByHalves(OverDistinctOrders):
 @measure(
     "PrefsR",
     cite="carterette2008",
-    formula="PrefsR = mean over groups of preferences met / preferences, with as many documents of level 0 as of higher "
-    "levels",
+    formula="PrefsR = mean over groups of preferences met / preferences, with as many documents of level 0 as of "
+    "higher levels",
     gains="none",
     ties=ByHalves(),
     rewards_promotion=False,

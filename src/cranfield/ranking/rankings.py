@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from cranfield import core
 from cranfield.batch import Batch, Booleans
-from cranfield.data import Bytes, Floats, Integers
+from cranfield.data import Bytes, Floats, Integers, Preferences
 from cranfield.rows import constant, scattered, summed
 from cranfield.subtopics import Subtopics, Worth
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
-    from cranfield.preferences import Preferences
 
 Position = Literal["by_id", "by_input"]
 COLUMNS = "row", "document", "start", "size", "by_id", "by_input"  # what rankings have for each document
