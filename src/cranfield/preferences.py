@@ -26,13 +26,13 @@ def preference_judgments(name: str, lines: Sequence[PreferenceLine]) -> Judgment
     grade: list[float] = []
     begin, built = [0], _Builder()
     for of_query in queries.values():
-        rows: dict[str, int] = {}
+        # Bytewise: the order of documents that are not retrieved.
+        documents = sorted({line.document for line in of_query}, key=_bytes)
+        rows = {document: len(ids) + i for i, document in enumerate(documents)}
+        ids += documents
+        grade += [0.0] * len(documents)
         for line in of_query:
-            row = rows.setdefault(line.document, len(ids))
-            if row == len(ids):
-                ids.append(line.document)
-                grade.append(line.level)
-            grade[row] = max(grade[row], line.level)
+            grade[rows[line.document]] = max(grade[rows[line.document]], line.level)
         begin.append(len(ids))
         built.add_query(of_query, rows)
     if built.faults:

@@ -16,9 +16,10 @@ import numpy as np
 from cranfield.alignment import Alignment
 from cranfield.batch import Batch
 from cranfield.data import Floats, Integers
-from cranfield.measures import Measure
+from cranfield.measures import Measure, preference_judgments
 from cranfield.measures.average_precision import EPSILON
 from cranfield.measures.precision import interpolated
+from cranfield.measures.ties.strategies import NO_CUTOFF
 from cranfield.views import ordered, settled
 
 # The values of a batch, from the measure and, for measures of numbers, the first of these.
@@ -167,6 +168,26 @@ def normalised_gain_at_levels(b: Batch, _: Measure, __: float) -> Floats:
     longer = (b.R > 0) & (b.length > (b.ideal > 0).sum(axis=1) + 1)
     total += np.where(longer, gained[:, -1] / ideal[:, -1], 0)
     return _share(total, np.bincount(row, minlength=len(b.R)) + longer)
+
+
+def preference_pairs(b: Batch, measure: Measure, _: float) -> Floats:
+    """prefs_pair: pairs by the ranks of their documents, those with one document retrieved after those with both."""
+    preferences, seen = preference_judgments.judged(b), preference_judgments.pairs(b)
+    counted = seen.counted(measure.chosen["count"])
+    row, entry, found = seen.row[counted], seen.entry[counted], seen.found[counted]
+    ranks = []
+    for document in (preferences.better[entry], preferences.worse[entry]):
+        rank = preference_judgments.positions(b, row, document)
+        ranks.append(np.where(rank < 0, NO_CUTOFF + document, rank))
+    first, last = np.minimum(*ranks), np.maximum(*ranks)
+    order = np.lexsort((last, first, -found, row))
+    pair = np.stack([row, first, last], axis=1)[order]
+    new = np.append(True, (pair[1:] != pair[:-1]).any(axis=1))[: len(pair)]
+    number = np.cumsum(new) - 1
+    met = np.bincount(number, (ranks[0] < ranks[1])[order] & (found[order] > 0))
+    share = met / np.maximum(np.bincount(number), 1)
+    owner = pair[new, 0]
+    return _share(np.bincount(owner, share, len(b.length)), np.bincount(owner, minlength=len(b.length)))
 
 
 def _powers(p: float, count: int) -> Floats:

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from cranfield.alignment import Aligner, Alignment
 from cranfield.compat.trec_arithmetic import exact_values
 from cranfield.compat.trec_measures import (
-    PREFERENCES,
+    FORMATS,
+    KINDS,
     Generation,
     Line,
     MeasureOptions,
@@ -26,9 +27,10 @@ from cranfield.compat.trec_measures import (
     measures_of_version,
     nickname,
 )
-from cranfield.data import Bytes, Floats, Integers, Opener, Run, Strings
+from cranfield.data import Bytes, Floats, Integers, Judgments, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
+from cranfield.evaluation.group_scores import layer_rows
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import SMALLEST
 from cranfield.io import read_qrels, read_run
@@ -74,18 +76,13 @@ class Options:
 
     def check(self) -> None:
         """Raise for values that are invalid or not supported."""
-        if self.rel_info_format in ("prefs", "qrels_prefs", "qrels_jg"):
-            raise TrecEvalError(
-                f"the format `{self.rel_info_format}` (preferences or several assessors) is not supported",
-                UNREADABLE,
-                hint="use `qrels`",
-            )
-        for name, format, only in (
-            ("judgments", self.rel_info_format, "qrels"),
-            ("runs", self.results_format, "trec_results"),
+        for name, format, known in (
+            ("judgments", self.rel_info_format, [*FORMATS]),
+            ("runs", self.results_format, ["trec_results"]),
         ):
-            if format != only:
-                raise TrecEvalError(f"unknown format `{format}` of {name}", UNREADABLE, hint=f"use `{only}`")
+            if format not in known:
+                hint = f"use {' or '.join(f'`{one}`' for one in known)}"
+                raise TrecEvalError(f"unknown format `{format}` of {name}", UNREADABLE, hint=hint)
         if self.level < 1:
             raise TrecEvalError(
                 f"the lowest relevant grade (-l) must be at least 1, not {self.level}",
@@ -104,10 +101,6 @@ def requested_measures(measures: Sequence[str], generation: Generation) -> dict[
         if dot and not parameters:
             raise TrecEvalError(f"`{text}`: parameters are missing after the dot", USAGE)
         for measure in nickname(name, generation) or [name]:
-            if measure in PREFERENCES:
-                raise TrecEvalError(
-                    f"`{measure}` needs preferences or several assessors, which are not supported", USAGE
-                )
             if measure not in measures_of_version(generation):
                 hint = (
                     f"use version 10: --compat 10 -m {text}"
@@ -138,20 +131,53 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
     printed_measures = requested_measures(options.measures, options.generation)
     views = Views("trec9" if options.generation == 9 else "trec", options.max_retrieved, options.judged_docs_only)
     shared = MeasureOptions(options.generation, options.level, options.number_docs, views)
+    _check_judged(printed_measures, options.rel_info_format)
     try:
-        judgments = read_qrels(qrels)
+        layers = _read_judgments(qrels, options.rel_info_format)
         source = read_run(run)
         end = _RunEnd(source.source) if callable(source.source) else None
         printed = [line for name, parameters in printed_measures.items() for line in lines(name, parameters, shared)]
-        alignment = _aligned(Aligner(judgments), source, end, views)
+        alignments = [_aligned(Aligner(layer), source, end, views) for layer in layers]
         zscores = _zscores(options.zscores) if options.zscores else None
     except InputError as error:
         raise TrecEvalError(error.message, _code(error), hint=error.hint) from error
     except MeasureError as error:
         raise TrecEvalError(error.message, ParameterError.exit_code, hint=error.hint) from error
     # A run that is not TREC text has a name, but no lines.
-    tag = source.name if end is None else (end.tag() or bytes(alignment.rows["tag"])).decode("utf-8", "surrogateescape")
-    yield from _Report(alignment, printed, options, views, source, tag, zscores).text()
+    first = bytes(alignments[0].rows.get("tag", b""))
+    tag = source.name if end is None else (end.tag() or first).decode("utf-8", "surrogateescape")
+    yield from _Report(alignments, printed, options, views, source, tag, zscores).text()
+
+
+def _check_judged(measures: dict[str, str], format: str) -> None:
+    """Raise if a measure reads other judgments than those of this format."""
+    for name in measures:
+        needed = KINDS[name].judged
+        if name not in ("runid", "num_q") and needed != FORMATS[format]:
+            formats = " or ".join(f"-R {other}" for other, judged in FORMATS.items() if judged == needed)
+            raise TrecEvalError(
+                f"`{name}` cannot be computed from judgments in the format `{format}`",
+                UNCOMPUTABLE,
+                hint=f"use {formats}",
+            )
+
+
+def _read_judgments(source: Any, format: str) -> list[Judgments]:
+    """The judgments; with groups, those of the first group of each query, of the second one, and so on."""
+    if format == "qrels":
+        return [read_qrels(source)]
+    from cranfield.io.preferences import read_groups, read_preferences
+    from cranfield.preferences import group_layers, preference_judgments
+
+    if format == "qrels_jg":
+        name, lines = read_groups(source)
+        layers = [read_qrels(layer, name=name) for layer in group_layers(lines)]
+    else:
+        name, lines = read_preferences(source, "prefs" if format == "prefs" else "qrels_prefs")
+        layers = [preference_judgments(name, lines)] if lines else []
+    if not layers:
+        raise InputError([f"{name}: there is no judgment in it"])
+    return layers
 
 
 def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views) -> Alignment:
@@ -238,7 +264,7 @@ class _Report:
 
     def __init__(
         self,
-        alignment: Alignment,
+        alignments: Sequence[Alignment],
         printed: Sequence[Line],
         options: Options,
         views: Views,
@@ -246,9 +272,10 @@ class _Report:
         tag: str,
         zscores: dict[str, Scales] | None,
     ) -> None:
-        self.alignment, self.printed, self.options, self.views = alignment, printed, options, views
+        self.alignment, self.layers = alignments[0], alignments
+        self.printed, self.options, self.views = printed, options, views
         self.run, self.tag, self.zscores = run, tag, zscores
-        ids = alignment.aligner.judgments.queries
+        ids = self.alignment.aligner.judgments.queries
         data = ids.data.tobytes()
         self.ids = [data[start:end] for start, end in pairwise(ids.offsets.tolist())]
         # Bytewise, as strcmp has it: q10 before q2.
@@ -286,22 +313,16 @@ class _Report:
 
     def _table(self) -> Floats:
         """The value of each line for each judged query, including those that are not in the run."""
-        key = AlignmentKey(content=False, key=self.views.key)
-        scores = RunScores(self.run, {key: self.alignment})
         judged = len(self.alignment.length)
-
-        def values_of(measure: Measure) -> Floats:
-            return scores[Column(measure, alignment=key)].value[:judged]
-
         table = np.zeros((len(self.printed), judged))
-        for line, values in zip(self.printed, table, strict=True):
-            if line.exact is not None:
-                exact = exact_values(line.exact, self.alignment, line.measures[0], line.number, judged)
-                values[:] = line.finished(exact, values_of)
-            elif line.measures:
-                values[:] = line.values(values_of)
+        count = np.zeros(judged)
+        # The mean over groups; most judgments have one layer.
+        for rows, alignment in zip(layer_rows([a.aligner.judgments for a in self.layers]), self.layers, strict=True):
+            table[:, rows] += self._layer(alignment)
+            count[rows] += 1
+        table /= count
         if self.options.judged_docs_only:
-            self._divide_by_no_document(table, values_of)
+            self._divide_by_no_document(table)
         absent = self.alignment.length < 0
         for line, values in zip(self.printed, table, strict=True):
             if not line.measures:
@@ -314,9 +335,30 @@ class _Report:
                 values[:] = self._zscores(values, self.zscores.get(line.name, {}))
         return table
 
-    def _divide_by_no_document(self, table: Floats, values_of: Callable[[Measure], Floats]) -> None:
+    def _layer(self, alignment: Alignment) -> Floats:
+        """The value of each line for each query of one layer."""
+        values_of = self._values_of(alignment)
+        table = np.zeros((len(self.printed), len(alignment.length)))
+        for line, values in zip(self.printed, table, strict=True):
+            if line.exact is not None:
+                exact = exact_values(line.exact, alignment, line.measures[0], line.number, len(alignment.length))
+                values[:] = line.finished(exact, values_of)
+            elif line.measures:
+                values[:] = line.values(values_of)
+        return table
+
+    def _values_of(self, alignment: Alignment) -> Callable[[Measure], Floats]:
+        """The values of a measure of the catalogue, for all judged queries."""
+        key = AlignmentKey(content=False, key=self.views.key)
+        scores = RunScores(self.run, {key: alignment})
+        return lambda measure: scores[Column(measure, alignment=key)].value[: len(alignment.length)]
+
+    def _divide_by_no_document(self, table: Floats) -> None:
         """Set interpolated precision to NaN where -J left no document: trec_eval divides by their number there."""
         options = MeasureOptions(self.options.generation, self.options.level, views=self.views)
+        if not any(line.levels for line in self.printed):
+            return
+        values_of = self._values_of(self.alignment)
         empty = values_of(options.measure("NumRet")) == 0
         R = values_of(options.measure(f"NumRel(rel={options.level})"))
         for line, values in zip(self.printed, table, strict=True):

@@ -24,6 +24,14 @@ Generation = Literal[9, 10]
 Shape = Literal["none", "cuts", "shares", "numbers", "pairs", "text"]
 # How a value is printed: four decimals, a whole number that is summed, a geometric mean, or not over queries at all.
 Style = Literal["value", "count", "geometric", "text"]
+# The judgments that a measure reads: grades, grades by group, or preferences.
+Judged = Literal["grades", "groups", "preferences"]
+FORMATS: dict[str, Judged] = {
+    "qrels": "grades",
+    "qrels_jg": "groups",
+    "prefs": "preferences",
+    "qrels_prefs": "preferences",
+}
 
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = tuple(i / 10 for i in range(11))
@@ -42,6 +50,7 @@ class Kind:
     relevant: bool = False  # 0 if no document reaches the level, whatever the gains
     silent: bool = False  # version 10 scores a query that is not in the run 0, whatever an empty ranking scores
     exact: Arithmetic | None = None  # trec_eval's arithmetic, where the last digit of our measure can differ
+    judged: Judged = "grades"
 
 
 # In the order in which trec_eval prints them.
@@ -87,6 +96,27 @@ KINDS: dict[str, Kind] = {
     "set_map": Kind("SetAP(rel={level})", exact=arithmetic.set_average_precision),
     "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,), exact=arithmetic.set_f),
     "num_nonrel_judged_ret": Kind("NumNonRelRet(rel={level})", style="count"),
+    **{
+        f"prefs_num_prefs_{part}": Kind(ours, style="count", judged="preferences")
+        for part, ours in (
+            ("poss", "NumPrefs"), ("ful", "NumPrefsMet"), ("ful_ret", "NumPrefsMet(count='retrieved')"),
+        )
+    },
+    **{
+        f"prefs_{name}{part}": Kind(
+            f"{ours}count='{count}')", judged="preferences",
+            exact=arithmetic.preference_pairs if name == "pair" else None,
+        )
+        for part, count in (("", "all"), ("_ret", "retrieved"), ("_imp", "implied"))
+        for name, ours in (
+            ("simp", "Prefs("), ("pair", "Prefs(by='pair', "), ("avgjg", "Prefs(by='group', "),
+            ("avgjg_Rnonrel", "PrefsR("),
+        )
+        if (name, part) != ("avgjg_Rnonrel", "_imp")
+    },
+    "map_avgjg": Kind("AP(rel={level})", exact=arithmetic.average_precision, judged="groups"),
+    "P_avgjg": Kind("P(rel={level})@{x}", "cuts", CUTS, judged="groups"),
+    "Rprec_mult_avgjg": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES, judged="groups"),
     "yaap": Kind("yaAP(rel={level})"),
     "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10, exact=arithmetic.rank_biased_precision),
     "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True, exact=arithmetic.rank_biased_residual),
@@ -94,19 +124,21 @@ KINDS: dict[str, Kind] = {
 }  # fmt: skip
 
 COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
-NICKNAMES = {
+NICKNAMES: dict[str, tuple[str, ...]] = {
     "official": (*COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
     "set": (*COUNTS, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
 }
+# The same for judgments that are not grades.
+NICKNAMES_OF_GROUPS: dict[str, tuple[str, ...]] = {
+    "all_prefs": ("runid", "num_q", *(name for name, kind in KINDS.items() if kind.judged == "preferences")),
+    "prefs": (
+        *("runid", "num_q", "prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret"),
+        *("prefs_simp", "prefs_pair", "prefs_avgjg"),
+    ),
+    "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+}
 # Measures that no nickname includes.
 BY_NAME_ONLY = ("yaap", "dcg", "ideal_dcg")
-
-# Measures of preferences, or of several assessors.
-PREFERENCES = (
-    *(f"prefs_num_prefs_{part}" for part in ("poss", "ful", "ful_ret")),
-    *(f"prefs_{kind}{part}" for kind in ("simp", "pair", "avgjg", "avgjg_Rnonrel") for part in ("", "_ret", "_imp")),
-    *("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
-)
 
 
 def measures_of_version(generation: Generation) -> dict[str, Kind]:
@@ -117,8 +149,9 @@ def measures_of_version(generation: Generation) -> dict[str, Kind]:
 def nickname(name: str, generation: Generation) -> Sequence[str]:
     """The measures that a nickname stands for; empty if it is not a nickname."""
     if name == "all_trec":
-        return [name for name in measures_of_version(generation) if name not in BY_NAME_ONLY]
-    return NICKNAMES.get(name, ())
+        measures = measures_of_version(generation).items()
+        return [name for name, kind in measures if kind.judged == "grades" and name not in BY_NAME_ONLY]
+    return NICKNAMES.get(name) or NICKNAMES_OF_GROUPS.get(name, ())
 
 
 class ParameterError(CranfieldError):
