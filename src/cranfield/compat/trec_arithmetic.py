@@ -187,7 +187,9 @@ def preference_pairs(b: Batch, measure: Measure, _: float) -> Floats:
     met = np.bincount(number, (ranks[0] < ranks[1])[order] & (found[order] > 0))
     share = met / np.maximum(np.bincount(number), 1)
     owner = pair[new, 0]
-    return _share(np.bincount(owner, share, len(b.length)), np.bincount(owner, minlength=len(b.length)))
+    return _share(
+        np.bincount(owner, share, len(b.length)).astype(np.float64), np.bincount(owner, minlength=len(b.length))
+    )
 
 
 def _powers(p: float, count: int) -> Floats:

@@ -76,6 +76,8 @@ def without_groups(column: Column) -> Column:
 
 def layer_rows(layers: Sequence[Judgments]) -> list[Integers]:
     """The queries of each layer, counted in the first one."""
+    if len(layers) == 1:
+        return [np.arange(len(layers[0].queries))]
     number = {query: row for row, query in enumerate(layers[0].queries)}
     return [np.array([number[query] for query in layer.queries], np.int64) for layer in layers]
 
