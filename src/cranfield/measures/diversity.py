@@ -55,7 +55,7 @@ def pools(b: Batch) -> Floats:
     assert b.subtopics is not None
     begin = b.subtopics.judgments.begin
     judged = np.where(b.query < 0, 0, np.diff(begin)[b.query])
-    place = np.arange(int(judged.max(initial=0)))
+    place = np.arange(max(int(judged.max(initial=0)), 1))
     return aspects(b).gain[np.where(place < judged[:, None], begin[b.query][:, None] + place, -1)]
 
 

@@ -14,8 +14,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
+from cranfield.statistics.parallel import parallel
 from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey"]
@@ -25,6 +27,7 @@ MIN_PAIRS = 16  # the fewest pairs at a time, so that matrix products are effici
 TOLERANCE = 1e-9  # relative difference below which statistics are equal: the order of summation changes the last digits
 CANCELLATION = 1e-6  # relative remainder of a sum of squares below which it is computed again, exactly
 SINGLE_THREAD = 2**18  # the most multiplications that OpenBLAS does in one thread
+BLOCK = 8192  # resamples whose sums are held at a time
 WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
 PREVIEW = 512  # resamples from which the position of the largest values is estimated
@@ -189,14 +192,17 @@ def randomisation_p_values(scores: npt.ArrayLike, signs: Signs) -> Floats:
     samples, n = signs.values.shape
     x = x - x[0]  # smaller numbers, less cancellation
     size = np.abs(x.sum(axis=1)[:, None] - x.sum(axis=1)) - n * SAME
-    counts = [np.zeros(len(x) - 1 - first, np.int64) for first in range(len(x) - 1)]
-    for begin in range(0, samples, WIDTH):
-        totals = _product(x, np.ascontiguousarray(signs.values[begin : begin + WIDTH].T, np.float64))
-        for first, count in enumerate(counts):
-            difference = np.abs(totals[first + 1 :] - totals[first])
-            count += np.count_nonzero(difference >= size[first + 1 :, first, None], axis=1)
+    first, second = np.triu_indices(len(x), 1)
+    limit = size[second, first]
+
+    def count(begin: int) -> Integers:
+        totals = _product(x, np.ascontiguousarray(signs.values[begin : begin + BLOCK].T, np.float64))
+        return native.differences_at_least(totals, second, first, limit)
+
+    total = sum(parallel(count, range(0, samples, BLOCK)))
     observed = 0 if signs.exact else 1
-    return (np.concatenate(counts) + observed) / (samples + observed)
+    p_values: Floats = (total + observed) / (samples + observed)
+    return p_values
 
 
 def randomised_tukey(
