@@ -34,10 +34,12 @@ def families() -> dict[str, str]:
 
 
 def members(family: str) -> list[Definition]:
+    """The measures of a family."""
     return [d for d in CATALOGUE.values() if d.family == family]
 
 
 def label(d: Definition) -> str:
+    """The target of links to a measure."""
     # Labels do not tell Rprec from RPrec; function names are distinct.
     return f"measure-{d.function.__name__.replace('_', '-')}"
 
@@ -50,6 +52,7 @@ def prose(d: Definition) -> tuple[list[str], str]:
 
 
 def parameters(d: Definition) -> Iterator[str]:
+    """The table of the parameters of a measure."""
     if not d.parameters:
         yield "No parameters."
         return
@@ -62,6 +65,7 @@ def parameters(d: Definition) -> Iterator[str]:
 
 
 def bounds(d: Definition) -> str:
+    """The lowest and the highest score."""
     low, high = d.bounds
     if low == -math.inf:
         return "none"
@@ -83,6 +87,7 @@ def barren(d: Definition) -> bool:
 
 
 def entry(d: Definition) -> str:
+    """The section of one measure."""
     paragraphs, example = prose(d)
     residual = "yes, see {doc}`/concepts/unjudged`." if d.residual else "none."
     lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
@@ -104,11 +109,13 @@ def entry(d: Definition) -> str:
 
 
 def family_page(family: str, about: str) -> str:
+    """The page of one family."""
     title = family.replace("_", " ").capitalize()
     return "\n".join([f"# {title}", "", about, "", *(entry(d) for d in members(family))])
 
 
 def overview() -> str:
+    """The page that lists all measures."""
     lines = ["# Measures", "", "Written from the catalogue that the parser and the command line read.", ""]
     for family, about in families().items():
         lines += [
@@ -125,6 +132,7 @@ def overview() -> str:
 
 
 def command_page() -> str:
+    """The page with the help of every command."""
     lines = ["# Command line", "", "What `--help` prints, for every command.", ""]
     for verb in (None, *Verbs.NAMES):
         command: click.Command | None = cli if verb is None else cli.get_command(click.Context(cli), verb)
@@ -136,6 +144,7 @@ def command_page() -> str:
 
 
 def settings() -> dict[str, list[str]]:
+    """The settings of help that the command line has."""
     return {"help_option_names": ["-h", "--help"]}
 
 
@@ -146,6 +155,7 @@ def pages() -> dict[str, str]:
 
 
 def write(app: Sphinx) -> None:
+    """Write the pages that have changed, and remove those that are gone."""
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
     made = {f"{name}.md": text for name, text in pages().items()}
@@ -159,5 +169,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages before Sphinx reads any."""
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

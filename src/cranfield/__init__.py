@@ -86,7 +86,8 @@ def __getattr__(name: str) -> Any:
     for module, names in LATER.items():
         if name in names:
             return getattr(import_module(f"cranfield.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
 
 
 def __dir__() -> list[str]:

@@ -81,7 +81,8 @@ def check_count(name: str, value: object, least: int = 1) -> int:
     1000
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise UsageError(f"{name} must be a whole number of at least {least}, not {_shown(value)}")
+        message = f"{name} must be a whole number of at least {least}, not {_shown(value)}"
+        raise UsageError(message)
     return int(value)
 
 
@@ -94,7 +95,8 @@ def check_numbers(name: str, values: Sequence[object], low: int, high: int) -> t
     wrong = [n for n in values if isinstance(n, bool) or not isinstance(n, Integral) or not low <= int(n) <= high]
     if wrong or not len(values):
         what = f"not {_shown(wrong[0])}" if wrong else "and there is none"
-        raise UsageError(f"{name} are whole numbers from {low} to {high}, {what}")
+        message = f"{name} are whole numbers from {low} to {high}, {what}"
+        raise UsageError(message)
     return tuple(sorted({int(n) for n in values if isinstance(n, Integral)}))
 
 
@@ -105,14 +107,16 @@ def check_fraction(name: str, value: object) -> float:
     0.05
     """
     if not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise UsageError(f"{name} must be between 0 and 1, not {_shown(value)}")
+        message = f"{name} must be between 0 and 1, not {_shown(value)}"
+        raise UsageError(message)
     return float(value)
 
 
 def check_choice(name: str, value: object, known: Sequence[str | None]) -> None:
     """An error where a name is none of those known; None is known where nothing need be said."""
     if value not in known:
-        raise UsageError(f"{name} must be one of {', '.join(filter(None, known))}; not {value!r}")
+        message = f"{name} must be one of {', '.join(filter(None, known))}; not {value!r}"
+        raise UsageError(message)
 
 
 def _shown(value: object) -> str:

@@ -135,9 +135,8 @@ def check_settings(
     )
     if SIGNIFICANCE_TESTS[test].joint:
         if family == "all":
-            raise UsageError(
-                f"{test} tests the pairs of one measure, not of all measures", hint="use family=measure or another test"
-            )
+            message = f"{test} tests the pairs of one measure, not of all measures"
+            raise UsageError(message, hint="use family=measure or another test")
         correction = "none"
     return ComparisonSettings(
         test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,25 +72,21 @@ class Options:
     def check(self) -> None:
         """Raise for values that are invalid or not supported."""
         if self.rel_info_format in ("prefs", "qrels_prefs", "qrels_jg"):
-            raise TrecEvalError(
-                f"the format `{self.rel_info_format}` (preferences or several assessors) is not supported",
-                UNREADABLE,
-                hint="use `qrels`",
-            )
+            message = f"the format `{self.rel_info_format}` (preferences or several assessors) is not supported"
+            raise TrecEvalError(message, UNREADABLE, hint="use `qrels`")
         for name, format, only in (
             ("judgments", self.rel_info_format, "qrels"),
             ("runs", self.results_format, "trec_results"),
         ):
             if format != only:
-                raise TrecEvalError(f"unknown format `{format}` of {name}", UNREADABLE, hint=f"use `{only}`")
+                message = f"unknown format `{format}` of {name}"
+                raise TrecEvalError(message, UNREADABLE, hint=f"use `{only}`")
         if self.level < 1:
-            raise TrecEvalError(
-                f"the lowest relevant grade (-l) must be at least 1, not {self.level}",
-                USAGE,
-                hint="grade 0 means not relevant",
-            )
+            message = f"the lowest relevant grade (-l) must be at least 1, not {self.level}"
+            raise TrecEvalError(message, USAGE, hint="grade 0 means not relevant")
         if self.max_retrieved is not None and self.max_retrieved < 1:
-            raise TrecEvalError(f"the number of documents (-M) must be at least 1, not {self.max_retrieved}", USAGE)
+            message = f"the number of documents (-M) must be at least 1, not {self.max_retrieved}"
+            raise TrecEvalError(message, USAGE)
 
 
 def requested_measures(measures: Sequence[str], generation: Generation) -> dict[str, str]:
@@ -98,19 +95,20 @@ def requested_measures(measures: Sequence[str], generation: Generation) -> dict[
     for text in measures or ("official",):
         name, dot, parameters = text.partition(".")
         if dot and not parameters:
-            raise TrecEvalError(f"`{text}`: parameters are missing after the dot", USAGE)
+            message = f"`{text}`: parameters are missing after the dot"
+            raise TrecEvalError(message, USAGE)
         for measure in nickname(name, generation) or [name]:
             if measure in PREFERENCES:
-                raise TrecEvalError(
-                    f"`{measure}` needs preferences or several assessors, which are not supported", USAGE
-                )
+                message = f"`{measure}` needs preferences or several assessors, which are not supported"
+                raise TrecEvalError(message, USAGE)
             if measure not in measures_of_version(generation):
                 hint = (
                     f"use version 10: --compat 10 -m {text}"
                     if measure in measures_of_version(10)
                     else "see `cranfield trec_eval -h`"
                 )
-                raise TrecEvalError(f"trec_eval {VERSIONS[generation]} has no measure `{measure}`", USAGE, hint=hint)
+                message = f"trec_eval {VERSIONS[generation]} has no measure `{measure}`"
+                raise TrecEvalError(message, USAGE, hint=hint)
             # If a measure has several lists of parameters, trec_eval reads the first.
             parameters_of[measure] = parameters_of.get(measure) or (parameters if measure == name else "")
     return {name: parameters_of[name] for name in measures_of_version(generation) if name in parameters_of}
@@ -214,11 +212,8 @@ class _Report:
         options, length = self.options, self.alignment.length[self.queries]
         answered = self.queries[length >= 0]
         if not len(answered):
-            raise TrecEvalError(
-                "the run and the judgments have no query in common",
-                NO_QUERY,
-                hint=f"the judgments have queries such as `{self._name(0)}`",
-            )
+            message = "the run and the judgments have no query in common"
+            raise TrecEvalError(message, NO_QUERY, hint=f"the judgments have queries such as `{self._name(0)}`")
         counted = self.queries if options.complete or options.generation == 10 else answered
         stop = len(counted)
         if options.generation == 10 and not options.complete:
@@ -228,10 +223,9 @@ class _Report:
             yield from self._queries(counted[:stop] if options.generation == 10 else answered, table)
         if stop < len(counted):
             source_name = self.run.source_name or self.run.name
+            message = f"{source_name}: the run has no query `{self._name(counted[stop])}`"
             raise TrecEvalError(
-                f"{source_name}: the run has no query `{self._name(counted[stop])}`",
-                UNCOMPUTABLE,
-                hint="use -c to count such queries as 0, or --compat 9 to leave them out",
+                message, UNCOMPUTABLE, hint="use -c to count such queries as 0, or --compat 9 to leave them out"
             )
         if not options.nosummary:
             yield self._summary(counted, table)
@@ -350,7 +344,7 @@ def _zscores(path: str) -> dict[str, Scales]:
     """Means and standard deviations by measure and query, from lines `query measure mean deviation`."""
     scales: dict[str, Scales] = {}
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
                     query, measure, mean, deviation = line.split()

@@ -174,7 +174,8 @@ def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]
     elif kind.shape == "cuts":
         for x in _distinct(name, _numbers(name, parameters, _whole) if parameters else kind.defaults):
             if x < 1:
-                raise ParameterError(f"{name}: a cutoff must be at least 1, not {x:g}")
+                message = f"{name}: a cutoff must be at least 1, not {x:g}"
+                raise ParameterError(message)
             yield _line(f"{name}_{x:.0f}", kind, options, x=int(x))
     elif kind.shape == "shares":
         for x in _distinct(name, _numbers(name, parameters, float) if parameters else kind.defaults):
@@ -209,13 +210,13 @@ def _line_of_numbers(label: str, name: str, numbers: tuple[float, ...], options:
         return Line(label, kind, tuple(options.measure(text) for text in texts))
     if len(numbers) != len(kind.defaults):
         expected = plural(len(kind.defaults), "number")
-        raise CoefficientError(
-            f"{name} needs {expected}, not {len(numbers)}", hint=f"for example {name}.{_joined(kind.defaults)}"
-        )
+        message = f"{name} needs {expected}, not {len(numbers)}"
+        raise CoefficientError(message, hint=f"for example {name}.{_joined(kind.defaults)}")
     if name == "set_F" and numbers[0] == 0:  # F with no weight on recall is precision
         return Line(label, kind, (options.measure(f"SetP(rel={options.level})"),))
     if name == "set_F" and numbers[0] < 0:
-        raise ParameterError(f"set_F: the weight of recall must not be negative, but is {numbers[0]:g}")
+        message = f"set_F: the weight of recall must not be negative, but is {numbers[0]:g}"
+        raise ParameterError(message)
     root = math.sqrt(max(numbers[0], 0))  # trec_eval's parameter is the square of beta
     return Line(
         label, kind, (options.measure(kind.ours.format(*numbers, root=root, level=options.level, size=options.size)),)
@@ -236,28 +237,32 @@ def _numbers(name: str, parameters: str, read: Callable[[str], float]) -> list[f
         try:
             numbers.append(read(part))
         except (ValueError, OverflowError):
-            raise ParameterError(f"`{name}.{parameters}`: `{part}` is not a number") from None
+            message = f"`{name}.{parameters}`: `{part}` is not a number"
+            raise ParameterError(message) from None
     return numbers
 
 
 def _distinct(name: str, numbers: Sequence[float]) -> list[float]:
     if len(set(numbers)) < len(numbers):
-        raise ParameterError(f"`{name}.{_joined(numbers)}`: a cutoff is given twice")
+        message = f"`{name}.{_joined(numbers)}`: a cutoff is given twice"
+        raise ParameterError(message)
     return sorted(numbers)
 
 
 def _pairs(name: str, parameters: str) -> dict[str, float]:
-    pairs = {}
+    pairs: dict[str, float] = {}
     for part in parameters.split(","):
         level, _, number = part.partition("=")
         level = level.strip()
         try:
-            if not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
-                raise ValueError
-            pairs[level] = float(number)
+            value: float | None = float(number)
         except ValueError:
+            value = None
+        if value is None or not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
             hint = f"for example {name}.{'p=0.8' if name.startswith('rbp') else '1=3,2=9'}"
-            raise ParameterError(f"{name}: `{part}` is not a pair grade=gain", hint=hint) from None
+            message = f"{name}: `{part}` is not a pair grade=gain"
+            raise ParameterError(message, hint=hint)
+        pairs[level] = value
     return pairs
 
 

@@ -95,7 +95,8 @@ def of_family(family: str | None) -> list[Definition]:
     prefix = "" if family is None else family.lower().replace(" ", "_").replace("-", "_")
     definitions = [d for name in families if name.startswith(prefix) for d in CATALOGUE.values() if d.family == name]
     if not definitions:
-        raise UsageError(f"unknown family `{family}`", hint=f"use one of {', '.join(families)}")
+        message = f"unknown family `{family}`"
+        raise UsageError(message, hint=f"use one of {', '.join(families)}")
     return definitions
 
 
@@ -126,7 +127,7 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
     column = max(len(name) for _, name, _ in rows) + 2
     lines = []
     for family, members in groupby(rows, key=lambda row: row[0]):
-        lines.append(_bold(family.replace("_", " "), colour))
+        lines.append(_bold(family.replace("_", " "), colour=colour))
         for _, name, summary in members:
             lines += _hanging(f"  {name:<{column}}", summary, width)
         lines.append("")
@@ -149,7 +150,7 @@ def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
     """The description of one measure."""
     d = entry.definition
     doc = (inspect.getdoc(d.function) or "").split(">>>")[0].split("\n\n")[1:]
-    lines = [f"{_bold(d.symbol, colour)}  {d.title}", ""]
+    lines = [f"{_bold(d.symbol, colour=colour)}  {d.title}", ""]
     for paragraph in [d.summary, *doc]:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
@@ -159,7 +160,7 @@ def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
     facts += [("source", bibliography.reference(key)) for key in d.cite.split()]
     for name, text in facts:
         lines += _hanging(f"{name:<14}", text, width)
-    lines += ["", *_example(entry, width, colour)]
+    lines += ["", *_example(entry, width, colour=colour)]
     return "\n".join(lines) + "\n"
 
 
@@ -197,14 +198,14 @@ def _residual(d: Definition) -> str:
     return "available: --residual shows the effect of unjudged documents" if d.residual else "not available"
 
 
-def _example(entry: CatalogueEntry, width: int, colour: bool) -> Iterator[str]:
+def _example(entry: CatalogueEntry, width: int, *, colour: bool) -> Iterator[str]:
     d = entry.definition
     base = str(entry.measure) if entry.measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
     variants = [base] if base.endswith("]") else [base + variant for variant in VARIANTS]
     scored = [(name, value) for name in variants if (value := _scored(name, d)) is not None]
     if not scored:
         return
-    yield _bold("example", colour)
+    yield _bold("example", colour=colour)
     story = READ_STORY if d.content else DIVERSE_STORY if d.subtopics else STORY
     yield from textwrap.wrap(story, width, initial_indent="  ", subsequent_indent="  ")
     column = max(len(name) for name, _ in scored) + 2
@@ -232,5 +233,5 @@ def _hanging(head: str, text: str, width: int) -> list[str]:
     return textwrap.wrap(text, room, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
 
 
-def _bold(text: str, colour: bool) -> str:
+def _bold(text: str, *, colour: bool) -> str:
     return f"{BOLD}{text}{PLAIN}" if colour else text

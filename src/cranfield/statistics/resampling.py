@@ -120,7 +120,8 @@ def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
-        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
+        message = f"the resamples are for {n} queries, but there are scores for {x.shape[1]}"
+        raise UsageError(message)
     counts = draw_counts(resamples)
     rank = math.ceil(samples * alpha)
     p, required = [], []
@@ -143,7 +144,8 @@ def discriminative_power(scores: npt.ArrayLike, resamples: Integers, alpha: floa
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
-        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
+        message = f"the resamples are for {n} queries, but there are scores for {x.shape[1]}"
+        raise UsageError(message)
     counts = draw_counts(resamples)
     significant = 0
     for z in _differences(x, samples):
@@ -169,7 +171,8 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> P
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = signs.values.shape
     if n != x.shape[1]:
-        raise UsageError(f"the signs are for {n} queries, but there are scores for {x.shape[1]}")
+        message = f"the signs are for {n} queries, but there are scores for {x.shape[1]}"
+        raise UsageError(message)
     columns: npt.NDArray[Any] = signs.values.T
     if columns.size <= MAX_FLOATS:
         columns = np.ascontiguousarray(columns, np.float64)
@@ -232,15 +235,15 @@ def check_scores(scores: npt.ArrayLike) -> Floats:
     """The scores as an array; raise unless they are of at least two systems and two queries, all defined."""
     x = np.asarray(scores, np.float64)
     if x.ndim != 2 or x.shape[0] < 2:
-        raise UsageError("a test needs the scores of at least two systems, as an array of systems by queries")
+        message = "a test needs the scores of at least two systems, as an array of systems by queries"
+        raise UsageError(message)
     if x.shape[1] < 2:
-        raise UsageError(f"a test needs at least two queries, got {x.shape[1]}")
+        message = f"a test needs at least two queries, got {x.shape[1]}"
+        raise UsageError(message)
     missing = int((~np.isfinite(x)).sum())
     if missing:
-        raise UsageError(
-            f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined",
-            hint="leave out these queries, or replace undefined scores by a number",
-        )
+        message = f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined"
+        raise UsageError(message, hint="leave out these queries, or replace undefined scores by a number")
     return x
 
 
@@ -335,7 +338,7 @@ def _observed_squared_t(z: Floats) -> Floats:
 
 
 def _spread(values: Floats) -> Floats:
-    """n Σ (v - mean)², exactly 0 if all values are equal."""
+    """The spread n Σ (v - mean)², exactly 0 if all values are equal."""
     deviation = values - values.mean(axis=1, keepdims=True)
     return np.where(np.ptp(values, axis=1) == 0, 0, values.shape[1] * (deviation**2).sum(axis=1))
 
