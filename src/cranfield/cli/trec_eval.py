@@ -45,7 +45,8 @@ class TrecEvalCommand(click.Command):
     "measures",
     multiple=True,
     metavar="NAME[.PARAMS]",
-    help="A measure, or one of official, set, all_trec; may be repeated.  [default: official]",
+    help="A measure, or one of official, set, all_trec, prefs, all_prefs, qrels_jg; may be repeated.  "
+    "[default: official]",
 )
 @click.option("-c", "--complete_rel_info_wanted", "complete", is_flag=True, help="Average over all judged queries.")
 @click.option(
@@ -91,7 +92,8 @@ class TrecEvalCommand(click.Command):
     "rel_format",
     default="qrels",
     metavar="NAME",
-    help="Format of QRELS; only qrels is supported.",
+    show_default=True,
+    help="Format of QRELS: qrels, qrels_jg, prefs or qrels_prefs.",
 )
 @click.option(
     "-T",

@@ -55,6 +55,8 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The interval that the unjudged documents of each query leave open."""
     if measure.definition.subtopics:
         raise MeasureError(f"{measure} has no bounds: what documents that nobody judged are about is anybody's guess")
+    if measure.definition.preferences:
+        raise MeasureError(f"{measure} has no bounds: documents without a preference do not count")
     if measure.definition.content:
         raise MeasureError(f"{measure} has no bounds: it reads what nobody judged")
     if (measure, "bounds", seed) not in rankings.memo:

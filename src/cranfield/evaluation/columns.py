@@ -62,7 +62,8 @@ class Column:
     @property
     def new_counts(self) -> bool:
         """Whether a document's gain depends on the documents above it, so that no rule knows a tie's best order."""
-        return self.measure.definition.content or self.measure.definition.subtopics
+        definition = self.measure.definition
+        return definition.content or definition.subtopics or definition.preferences
 
     def varied(self, **views: Any) -> Column:
         """The same measure of the same alignment under other views."""

@@ -156,6 +156,21 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     _check_full_length(run, alignment, measure)
     if measure.definition.content and aligner.reading is None:
         raise MeasureError(f"{measure} reads documents, and there is no corpus here to read them in")
+    if measure.views.groups:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs judgments by group, and these have none"],
+            hint="give groups in place of the judgments: evaluate(None, run, ..., groups=...)",
+        )
+    if measure.definition.preferences and aligner.judgments.preferences is None:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs preferences, and these are judgments by grade"],
+            hint="give preferences in place of the judgments: evaluate(None, run, ..., prefs=...)",
+        )
+    if aligner.judgments.preferences is not None and not measure.definition.preferences:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs judgments by grade, and these are preferences"],
+            hint="measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR",
+        )
     if measure.definition.subtopics and aligner.subtopics is None:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by subtopic, and these have none"],

@@ -72,6 +72,7 @@ class Definition:
     uses_nonrelevant: bool = False  # reads documents that are judged not relevant
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # reads documents, and needs a corpus of them
+    preferences: bool = False  # needs preferences between documents instead of grades
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
 
     # Signatures take long to read, and most measures are not asked for.
@@ -139,6 +140,7 @@ def measure(
     uses_nonrelevant: bool = False,
     subtopics: bool = False,
     content: bool = False,
+    preferences: bool = False,
     unused_when: tuple[tuple[str, str, Any], ...] = (),
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
@@ -168,6 +170,7 @@ def measure(
             uses_nonrelevant,
             subtopics,
             content,
+            preferences,
             unused_when,
         )
         return function
@@ -224,6 +227,11 @@ class Measure:
                     f"{self.symbol}: {name} has no use with {other}={literal(value)}",
                     hint=f"leave {name} out, or choose another {other}",
                 )
+        if self.definition.preferences and self.views.ties in ("best", "worst"):
+            raise MeasureError(
+                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences",
+                hint="ties=expected is the mean over all orders",
+            )
         if self.definition.content and self.views.ties in ("best", "worst"):
             raise MeasureError(
                 f"{self.symbol}: what a document earns depends on all that is read before it, and nobody knows the "
@@ -266,8 +274,8 @@ class Measure:
     def gains(self) -> Gains:
         """How this measure sees grades."""
         chosen, kind = self.chosen, self.definition.gains
-        rel = chosen["rel"]
-        if kind == "grades":  # whatever the measure makes of them
+        rel = chosen.get("rel")
+        if kind == "grades" or kind == "none":  # whatever the measure makes of them
             return Gains("graded", rel)
         elif kind == "ideal":
             kind = "scaled"
@@ -288,7 +296,7 @@ class Measure:
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The score of every ranking, and the sampling error where orders had to be sampled."""
         # A document without gain by its highest grade may have some by another subtopic's.
-        whole = self.definition.uses_nonrelevant or self.definition.subtopics
+        whole = self.definition.uses_nonrelevant or self.definition.subtopics or self.definition.preferences
         return self.scored(self.ordered(rankings, whole=whole), seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
@@ -332,6 +340,11 @@ class Measure:
         >>> round(cf.parse("RR[ties=expected]")([(1, 0, 0)]), 6)
         0.611111
         """
+        if self.definition.preferences:
+            raise MeasureError(
+                f"{self} needs preferences: grades alone do not say which",
+                hint="use evaluate(None, run, ..., prefs=...)",
+            )
         if self.definition.subtopics or self.definition.content:
             raise MeasureError(f"{self} needs to know what documents are about: grades alone do not say")
         return float(self.values(from_ranking(ranking, missed)).value[0])

@@ -131,7 +131,7 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
 def _views(inside: str, where: str) -> Views:
     ties: Any = None
     numbers: dict[str, int | None] = {"depth": None, "full": None}
-    flags = {"condensed": False, "terminal": False}
+    flags = {"condensed": False, "terminal": False, "groups": False}
     said: set[str] = set()
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
@@ -153,10 +153,10 @@ def _views(inside: str, where: str) -> Views:
             hint = (
                 f"did you mean `{close}`?"
                 if close
-                else "the views are ties=RULE, depth=N, condensed, full=N and terminal"
+                else "the views are ties=RULE, depth=N, condensed, full=N, terminal and groups"
             )
             raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
-    return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"])
+    return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"], flags["groups"])
 
 
 def _unknown(text: str) -> MeasureError:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cranfield.errors import MeasureError
 
-GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal"]
+GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +115,7 @@ SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "grades": (GRADED_REL,),  # grades themselves, which the measure maps as it will
     "scaled": (GAIN, GRADED_REL, MAX, MIN),
     "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
+    "none": (),  # the measure does not read grades
     "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True is asked for
 }
 

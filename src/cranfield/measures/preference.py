@@ -45,7 +45,7 @@ def binary_preference(b: Preferences) -> Floats:
     "bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", uses_nonrelevant=True
 )
 def binary_preference_by_relevant(b: Preferences) -> Floats:
-    """bpref with penalties out of R, the number of relevant documents, even where fewer are non-relevant.
+    """Bpref with penalties out of R, the number of relevant documents, even where fewer are non-relevant.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_R")([0, 1, None, 1])
@@ -56,7 +56,7 @@ def binary_preference_by_relevant(b: Preferences) -> Floats:
 
 @measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", uses_nonrelevant=True)
 def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
-    """bpref with every non-relevant document above counted, out of all N that are judged so.
+    """Bpref with every non-relevant document above counted, out of all N that are judged so.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_N")([0, 1, None, 1], missed=[0, 0, 0])
@@ -72,7 +72,7 @@ def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
-    """bpref as trec_eval had it up to version 7: non-relevant documents that were not retrieved do not count.
+    """Bpref as trec_eval had it up to version 7: non-relevant documents that were not retrieved do not count.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_old")([0, 1, None, 1], missed=[0, 0, 0])
@@ -89,7 +89,7 @@ def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference_relative(b: Batch) -> Floats:
-    """bpref with penalties out of all judged documents above; a relevant document on top adds nothing.
+    """Bpref with penalties out of all judged documents above; a relevant document on top adds nothing.
 
     r' is the rank in the condensed list.
 

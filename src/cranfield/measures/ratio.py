@@ -8,6 +8,6 @@ from cranfield.data import Floats
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """part / whole, NaN where there is no whole."""
+    """Part / whole, NaN where there is no whole."""
     quotient: Floats = part / np.where(whole > 0, whole, np.nan)
     return quotient

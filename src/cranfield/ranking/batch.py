@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Preferences as PreferenceJudgments
 from cranfield.ranking.row_math import cells, ordered, picked, running, scattered, summed
 from cranfield.ranking.subtopics import Subtopics, Worth
 
@@ -92,6 +93,7 @@ class Batch:
     ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1. ``top``: the gain of the highest grade.
     ``worth``: how the measure at hand turns grades into gains, for those that have grades by subtopic.
     ``subtopics``: what documents are about; ``reading``: what they say, for measures that read them.
+    ``judged_pairs``: which documents are preferred to which, where the judgments are preferences.
     """
 
     grade: Floats
@@ -113,6 +115,7 @@ class Batch:
     ideal_sums: dict[Any, Floats] = field(default_factory=dict)
     subtopics: Subtopics | None = None
     reading: Reading | None = None
+    judged_pairs: PreferenceJudgments | None = None
 
     def changed(self, **fields: Any) -> Batch:
         """The same with other fields; what was computed from the old ones is forgotten."""
@@ -135,7 +138,7 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether nobody will ask which documents these are."""
-        return self.subtopics is None and self.reading is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None
 
     @cached_property
     def judged(self) -> Booleans:

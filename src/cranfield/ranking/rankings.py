@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Bytes, Floats, Integers
+from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import constant, scattered, summed
 from cranfield.ranking.subtopics import Subtopics, Worth
@@ -35,7 +35,8 @@ class Judged:
     """The judged documents of a collection, and what they gain, for all runs.
 
     ``grade``: one for each row of the judgments. ``top``: the highest grade of the whole collection. ``nil``: the rows
-    that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say.
+    that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say; ``judged_pairs``: which
+    are preferred to which.
     """
 
     grade: Floats
@@ -43,6 +44,7 @@ class Judged:
     nil: Booleans | None = None
     subtopics: Subtopics | None = None
     reading: Reading | None = None
+    judged_pairs: Preferences | None = None
 
     @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
@@ -76,7 +78,7 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs to know which document is which."""
-        return self.subtopics is None and self.reading is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None
 
 
 class PoolGains(NamedTuple):
@@ -262,6 +264,7 @@ class Rankings:
             "tail": np.zeros(len(self.length)),
             "subtopics": judged.subtopics,
             "reading": judged.reading,
+            "judged_pairs": judged.judged_pairs,
         }
         return _Table(document, at, shape, fields)
 

@@ -74,6 +74,7 @@ class Views:
     condensed: bool = False
     terminal: bool = False
     full: int | None = None  # a list of this length was not ended by the system, and gets no terminal document
+    groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.group_scores`
 
     def __str__(self) -> str:
         parts = [
@@ -82,6 +83,7 @@ class Views:
             "condensed" if self.condensed else "",
             f"full={self.full}" if self.full and self.terminal else "",
             "terminal" if self.terminal else "",
+            "groups" if self.groups else "",
         ]
         inside = ", ".join(filter(None, parts))
         return f"[{inside}]" if inside else ""
@@ -94,6 +96,7 @@ class Views:
             self.condensed or other.condensed,
             self.terminal or other.terminal,
             self.full or other.full,
+            self.groups or other.groups,
         )
 
     @cached_property

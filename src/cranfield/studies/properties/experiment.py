@@ -216,6 +216,9 @@ def document_kinds(measure: Measure, grades: Sequence[float] | None) -> tuple[Do
     if measure.definition.content:
         message = f"{measure.symbol} reads document text, and the documents of this study have none"
         raise MeasureError(message, hint="check measures that use judgments only")
+    if measure.definition.preferences:
+        message = f"{measure.symbol} needs preferences, and the documents of this study have grades"
+        raise MeasureError(message, hint="check measures that use judgments only")
     chosen = measure.chosen
     relevant = float(max(1, chosen.get("rel") or 0, chosen.get("max") or 0, (chosen.get("min") or 0) + 1))
     if measure.definition.subtopics:
