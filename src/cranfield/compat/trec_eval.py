@@ -157,8 +157,9 @@ def _check_judged(measures: dict[str, str], format: str) -> None:
         needed = KINDS[name].judged
         if name not in ("runid", "num_q") and needed != FORMATS[format]:
             formats = " or ".join(f"-R {other}" for other, judged in FORMATS.items() if judged == needed)
+            message = f"`{name}` cannot be computed from judgments in the format `{format}`"
             raise TrecEvalError(
-                f"`{name}` cannot be computed from judgments in the format `{format}`",
+                message,
                 UNCOMPUTABLE,
                 hint=f"use {formats}",
             )
