@@ -155,10 +155,11 @@ def _check_judged(measures: dict[str, str], format: str) -> None:
         needed = KINDS[name].judged
         if name not in ("runid", "num_q") and needed != FORMATS[format]:
             formats = " or ".join(f"-R {other}" for other, judged in FORMATS.items() if judged == needed)
+            suited = {"grades": "official", "groups": "qrels_jg", "preferences": "prefs"}[FORMATS[format]]
             raise TrecEvalError(
                 f"`{name}` cannot be computed from judgments in the format `{format}`",
                 UNCOMPUTABLE,
-                hint=f"use {formats}",
+                hint=f"use {formats}, or other measures, for example -m {suited}",
             )
 
 
