@@ -158,10 +158,11 @@ def _check_judged(measures: dict[str, str], format: str) -> None:
         if name not in ("runid", "num_q") and needed != FORMATS[format]:
             formats = " or ".join(f"-R {other}" for other, judged in FORMATS.items() if judged == needed)
             message = f"`{name}` cannot be computed from judgments in the format `{format}`"
+            suited = {"grades": "official", "groups": "qrels_jg", "preferences": "prefs"}[FORMATS[format]]
             raise TrecEvalError(
                 message,
                 UNCOMPUTABLE,
-                hint=f"use {formats}",
+                hint=f"use {formats}, or other measures, for example -m {suited}",
             )
 
 

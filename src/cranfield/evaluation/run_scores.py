@@ -159,12 +159,12 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     if measure.views.groups:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by group, and these have none"],
-            hint="give groups in place of the judgments: evaluate(None, run, ..., groups=...)",
+            hint="in Python, give groups in place of the judgments: evaluate(None, run, measures, groups=...)",
         )
     if measure.definition.preferences and aligner.judgments.preferences is None:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs preferences, and these are judgments by grade"],
-            hint="give preferences in place of the judgments: evaluate(None, run, ..., prefs=...)",
+            hint="in Python, give preferences in place of the judgments: evaluate(None, run, measures, prefs=...)",
         )
     if aligner.judgments.preferences is not None and not measure.definition.preferences:
         raise InputError(
