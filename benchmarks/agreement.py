@@ -24,6 +24,7 @@ class Disagreement(Exception):
 
 
 def by_run(means: Sequence[Mapping[str, float]]) -> Values:
+    """Means by the name of their run."""
     return {f"run {i}": values for i, values in enumerate(means)}
 
 

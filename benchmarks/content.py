@@ -59,7 +59,8 @@ def table(found: Corpus, wanted: set[str]) -> Dense:
     return Dense(counts, [found.documents[i] for i in place], found.frequency, found.total)
 
 
-def main(rounds: int, quick: bool) -> None:
+def main(rounds: int, *, quick: bool) -> None:
+    """Time our measures and the plain formulas; print the result as JSON."""
     runs, queries, pool = (3, 4, 40) if quick else (100, 50, 400)
     rng = np.random.default_rng(SEED)
     read = corpus(rng, queries, pool, 2_000 if quick else 50_000, 60 if quick else 500)
@@ -102,4 +103,4 @@ def main(rounds: int, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2] == "quick")
+    main(int(sys.argv[1]), quick=sys.argv[2] == "quick")

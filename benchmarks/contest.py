@@ -60,6 +60,8 @@ def version(tool: str) -> str | None:
 
 @dataclass(frozen=True)
 class Settings:
+    """How often to repeat, on which sizes, against which peers, and where progress is written."""
+
     repeat: int = 5
     quick: bool = False
     ranx: bool = True
@@ -122,6 +124,7 @@ def require_agreement(
     settings: Settings,
     tolerance: float = agreement.TOLERANCE,
 ) -> None:
+    """Raise if a peer's values differ from ours for no known reason; log known differences."""
     unexplained, explained = agreement.differences(peer, ours, theirs, tolerance)
     if unexplained:
         raise agreement.Disagreement(work, unexplained)
@@ -166,6 +169,7 @@ def over_floor(work: str, settings: Settings) -> Iterator[Row]:
 
 
 def small(settings: Settings) -> Iterator[Row]:
+    """The small collection, for the time that a process needs to start."""
     peers = ("pytrec_eval", "ir_measures", "ranx")
     yield from whole_process("S", "S: file, whole process", peers, 1, settings)
     if floor():
@@ -173,18 +177,21 @@ def small(settings: Settings) -> Iterator[Row]:
 
 
 def medium(settings: Settings) -> Iterator[Row]:
+    """The medium collection: against other tools, and against the floor."""
     peers = ("pytrec_eval", "ir_measures", "ranx")
     yield from whole_process("M", "M: file, whole process", peers, 20, settings)
     yield from over_floor("M", settings)
 
 
 def large(settings: Settings) -> Iterator[Row]:
+    """Many runs of one collection."""
     runs = len(generate.run_files(settings.folder("L")))
     yield from whole_process("L", f"L: {runs} files, whole process", ("pytrec_eval", "ir_measures"), 14, settings)
 
 
 def lines(path: Path) -> int:
-    with open(path, "rb") as file:
+    """The number of lines of a file."""
+    with path.open("rb") as file:
         return sum(piece.count(b"\n") for piece in iter(lambda: file.read(1 << 22), b""))
 
 
@@ -207,6 +214,7 @@ def huge(settings: Settings) -> Iterator[Row]:
 
 
 def dicts(settings: Settings) -> Iterator[Row]:
+    """Rankings in memory, as nested dicts."""
     folder = settings.folder("M")
     tools = ["cranfield", *settings.peers("pytrec_eval", "ir_measures")]
     settings.log(f"M as dicts: {', '.join(tools)}")
@@ -260,6 +268,7 @@ def judged_documents(settings: Settings) -> Iterator[Row]:
 
 
 def trec_eval(settings: Settings) -> Iterator[Row]:
+    """`cranfield trec_eval` on the medium collection."""
     yield from trec_eval_command("M", settings)
 
 
@@ -359,7 +368,8 @@ def power(settings: Settings) -> Iterator[Row]:
     found = rounds.answer([PYTHON, str(HERE / "power.py"), *sizes])
     for name, apart in found["apart"].items():
         if apart > 1e-9:
-            raise agreement.Disagreement("power", [f"{name} has other results than ours, by {apart:.2g}"])
+            work = "power"
+            raise agreement.Disagreement(work, [f"{name} has other results than ours, by {apart:.2g}"])
     what = f"power: bootstrap test of {found['pairs']} pairs, B = {b:,}"
     ours = found["seconds"].pop("cranfield")
     yield Row(what, "cranfield", statistics.median(ours), "")
@@ -385,7 +395,8 @@ def corpus(settings: Settings) -> Iterator[Row]:
     for tool, found in times.items():
         answers[tool] = json.loads(found.printed)["answer"]
     if len({tuple(answer.items()) for answer in answers.values()}) > 1:
-        raise agreement.Disagreement("corpus", [str(answers)])
+        work = "corpus"
+        raise agreement.Disagreement(work, [str(answers)])
     ours = {tool: command for tool, command in commands.items() if tool.startswith("cranfield")}
     for tool, found in rounds.in_turns(ours, settings.repeat - 1).items():
         times[tool].seconds += found.seconds

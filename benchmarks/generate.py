@@ -51,6 +51,7 @@ def words(values: npt.NDArray[np.bytes_]) -> Field:
 
 
 def constant(text: bytes, count: int) -> Field:
+    """The same text in every line."""
     return words(np.full(count, text))
 
 
@@ -269,7 +270,8 @@ def write_track(folder: Path, runs: int, queries: int) -> None:
 
 
 def write_sparse(folder: Path, seed: int, queries: int, **how: Any) -> None:
-    with open(folder / "run", "wb") as run, open(folder / "qrels", "wb") as qrels:
+    """A run and judgments with few judged documents per query."""
+    with (folder / "run").open("wb") as run, (folder / "qrels").open("wb") as qrels:
         for some_run, some_qrels in sparse(seed, queries, **how):
             run.write(some_run)
             qrels.write(some_qrels)
@@ -310,4 +312,5 @@ def workload(name: str, *, quick: bool = False, data: Path = DATA) -> Path:
 
 
 def run_files(folder: Path) -> list[Path]:
+    """The runs of a workload."""
     return sorted(folder.glob("run*"))

@@ -136,6 +136,7 @@ def small_calls(repeat: int, sizes: Sequence[tuple[int, int, int]] = SMALL) -> I
 
 
 def with_target(cell: Cell) -> Cell:
+    """A cell with the target of its size, if there is one."""
     size = (cell.queries, cell.documents)
     if size in MICROSECONDS:
         return replace(cell, target=f"{MICROSECONDS[size]} us", met=cell.ours * 1e6 <= MICROSECONDS[size])

@@ -20,6 +20,8 @@ SEED = 8
 
 @dataclass(frozen=True)
 class Case:
+    """Seconds of both tools by round, for one number of judged documents."""
+
     judged: int
     order: str
     ready: bool

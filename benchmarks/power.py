@@ -61,6 +61,7 @@ LOOPS: dict[str, Callable[[Any, Any], tuple[float, float]]] = {
 
 
 def loop(name: str, x: Any, drawn: Any) -> Iterator[tuple[float, float]]:
+    """The statistics of the first pairs of systems, one pair at a time."""
     for first, second in list(zip(*pairs(len(x)), strict=True))[: SAMPLED[name]]:
         yield LOOPS[name](x[first] - x[second], drawn)
 

@@ -26,6 +26,7 @@ Nested = Mapping[str, Mapping[str, Any]]
 
 
 def cranfield(qrels: str, runs: Sequence[str], **how: Any) -> list[Means]:
+    """Means of runs in files, by cranfield."""
     import cranfield
 
     scores = cranfield.evaluate(qrels=qrels, run=runs, measures=OURS, **how)
@@ -38,6 +39,7 @@ def cranfield_as_trec9(qrels: str, runs: Sequence[str]) -> list[Means]:
 
 
 def pytrec_eval(qrels: str, runs: Sequence[str]) -> list[Means]:
+    """Means of runs in files, by pytrec_eval."""
     import pytrec_eval
 
     with open(qrels) as file:
@@ -58,6 +60,7 @@ def _pytrec_means(per_query: Nested) -> Means:
 
 
 def ir_measures(qrels: str, runs: Sequence[str]) -> list[Means]:
+    """Means of runs in files, by ir_measures."""
     import ir_measures
 
     asked = [ir_measures.parse_measure("Bpref" if name == "bpref" else name) for name in OURS]
@@ -70,6 +73,7 @@ def ir_measures(qrels: str, runs: Sequence[str]) -> list[Means]:
 
 
 def ranx(qrels: str, runs: Sequence[str]) -> list[Means]:
+    """Means of runs in files, by ranx."""
     import ranx
 
     judged = ranx.Qrels.from_file(qrels, kind="trec")
@@ -81,6 +85,7 @@ def ranx(qrels: str, runs: Sequence[str]) -> list[Means]:
 
 
 def cranfield_dicts(qrels: Nested, run: Nested) -> Means:
+    """Means of a run in memory, by cranfield."""
     import cranfield
 
     scores = cranfield.evaluate(qrels=qrels, run=run, measures=OURS)
@@ -88,12 +93,14 @@ def cranfield_dicts(qrels: Nested, run: Nested) -> Means:
 
 
 def pytrec_eval_dicts(qrels: Nested, run: Nested) -> Means:
+    """Means of a run in memory, by pytrec_eval."""
     import pytrec_eval
 
     return _pytrec_means(pytrec_eval.RelevanceEvaluator(qrels, set(PYTREC_NAMES.values())).evaluate(run))
 
 
 def ir_measures_dicts(qrels: Nested, run: Nested) -> Means:
+    """Means of a run in memory, by ir_measures."""
     import ir_measures
 
     asked = [ir_measures.parse_measure("Bpref" if name == "bpref" else name) for name in OURS]
@@ -152,6 +159,7 @@ def in_turns(repeat: int, tools: Sequence[str], qrels: str, run: str) -> dict[st
 
 
 def main(tool: str, *arguments: str) -> None:
+    """Run one tool; print its means, seconds and memory as JSON."""
     began = time.perf_counter()
     result: dict[str, Any] = {}
     if tool == "numpy":

@@ -85,7 +85,8 @@ def run(command: Sequence[str]) -> str:
     """The output of a command; its errors in full if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}\nexit {done.returncode}\n{done.stderr}")
+        message = f"{' '.join(command)}\nexit {done.returncode}\n{done.stderr}"
+        raise RuntimeError(message)
     return done.stdout
 
 

@@ -49,33 +49,40 @@ def about() -> dict[str, Any]:
 
 
 def processor() -> str:
+    """The name of the processor."""
     try:
-        with open("/proc/cpuinfo") as file:
+        with Path("/proc/cpuinfo").open() as file:
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or "unknown processor"
 
 
-def yes_or_no(met: bool | None) -> str:
+def yes_or_no(*, met: bool | None) -> str:
+    """Whether a target was met, for a table."""
     return "" if met is None else "yes" if met else "[bold]NO[/bold]"
 
 
 def microseconds(seconds: float) -> str:
+    """A time in microseconds, for a table."""
     return f"{seconds * 1e6:,.0f}" if seconds > 1e-4 else f"{seconds * 1e6:.1f}"
 
 
 def row_table(rows: Sequence[contest.Row]) -> Table:
+    """The table of whole processes."""
     table = Table(title="Medians of seconds; the contestants of one work took turns", title_justify="left")
     for name in ("work", "contestant", "seconds", "compared", "target", "met"):
         table.add_column(name, justify="right" if name == "seconds" else "left", no_wrap=name != "work")
     for i, row in enumerate(rows):
         seconds = "" if row.seconds is None else f"{row.seconds:.3f}"
         last = i + 1 == len(rows) or rows[i + 1].work != row.work
-        table.add_row(row.work, row.contestant, seconds, row.compared, row.target, yes_or_no(row.met), end_section=last)
+        table.add_row(
+            row.work, row.contestant, seconds, row.compared, row.target, yes_or_no(met=row.met), end_section=last
+        )
     return table
 
 
 def grid_table(cells: Sequence[grid.Cell]) -> Table:
+    """The table of single calls."""
     title = "Microseconds of one call (minimum), judgments ready: per-query scores of both tools, and our means alone"
     table = Table(title=title, title_justify="left")
     for name in ("run", "queries", "documents", "judged", "measures", "ours", "pytrec_eval", "ratio", "means"):
@@ -90,13 +97,14 @@ def grid_table(cells: Sequence[grid.Cell]) -> Table:
             cell.source,
             *(f"{number:,}" for number in size),
             *(ours, theirs, f"{cell.ratio:.3g}x", means),
-            *(cell.target, yes_or_no(cell.met)),
+            *(cell.target, yes_or_no(met=cell.met)),
             end_section=last,
         )
     return table
 
 
 def arguments() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = ", ".join(contest.CONTESTS)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure (default: all but XL): {names}")
@@ -112,6 +120,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
+    """Measure the chosen parts, print tables, and save the results."""
     chosen = arguments()
     chosen.repeat = 1 if chosen.quick else max(chosen.repeat, 1)
     log = Console(stderr=True, highlight=False)

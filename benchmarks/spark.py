@@ -177,6 +177,7 @@ def apart(*arguments: str) -> dict[str, float]:
 
 
 def main() -> None:
+    """Measure every size in a process of its own, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
@@ -202,6 +203,7 @@ def main() -> None:
 
 
 def show(engine: str, one: dict[str, float]) -> None:
+    """Print one line of the table."""
     rows = one["rows"]
     more = ""
     if "shuffled" in one:

@@ -63,7 +63,7 @@ def documents(seed: int, size: int, words: int = VOCABULARY) -> Iterator[bytes]:
 def write(folder: Path, seed: int, megabytes: int, words: int = VOCABULARY) -> None:
     """``corpus.jsonl``, and judgments of some of its documents."""
     lines = 0
-    with open(folder / "corpus.jsonl", "wb") as file:
+    with (folder / "corpus.jsonl").open("wb") as file:
         for piece in documents(seed, megabytes * 1_000_000, words):
             file.write(piece)
             lines += piece.count(b"\n")

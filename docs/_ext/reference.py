@@ -24,6 +24,7 @@ GAINS = {
     "either": "relevant or not; with `graded=True` gains in [0, 1].",
     "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
 }
+PREFERS = "preferences between documents in place of grades; see `prefs` of `evaluate`."
 READS = "what documents say, judged or not; it needs a corpus of them. See {doc}`/concepts/reading`."
 AGGREGATES = {"mean": "mean", "geometric": "geometric mean", "sum": "sum"}
 
@@ -34,10 +35,12 @@ def families() -> dict[str, str]:
 
 
 def members(family: str) -> list[Definition]:
+    """The measures of a family."""
     return [d for d in CATALOGUE.values() if d.family == family]
 
 
 def label(d: Definition) -> str:
+    """The target of links to a measure."""
     # Labels do not tell Rprec from RPrec; function names are distinct.
     return f"measure-{d.function.__name__.replace('_', '-')}"
 
@@ -50,6 +53,7 @@ def prose(d: Definition) -> tuple[list[str], str]:
 
 
 def parameters(d: Definition) -> Iterator[str]:
+    """The table of the parameters of a measure."""
     if not d.parameters:
         yield "No parameters."
         return
@@ -62,6 +66,7 @@ def parameters(d: Definition) -> Iterator[str]:
 
 
 def bounds(d: Definition) -> str:
+    """The lowest and the highest score."""
     low, high = d.bounds
     if low == -math.inf:
         return "none"
@@ -79,16 +84,19 @@ def ties(d: Definition) -> str:
 def barren(d: Definition) -> bool:
     """Whether a measure is undefined for a query without relevant documents, found out by asking it."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
+    if d.preferences:
+        return False
     return d.subtopics or d.content or math.isnan(parse(f"{d.symbol}{at}")([0]))
 
 
 def entry(d: Definition) -> str:
+    """The section of one measure."""
     paragraphs, example = prose(d)
     residual = "yes, see {doc}`/concepts/unjudged`." if d.residual else "none."
     lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
     lines += ["```text", d.usage, "", d.formula, "```", "", *parameters(d), ""]
     lines += [
-        f"- **Looks at:** {READS if d.content else GAINS[d.gains]}",
+        f"- **Looks at:** {READS if d.content else PREFERS if d.preferences else GAINS[d.gains]}",
         f"- **Bounds:** {bounds(d)}.",
         *(["- **Where no document is relevant:** undefined."] if barren(d) else []),
         f"- **Over queries:** {AGGREGATES[d.aggregate]}.",
@@ -104,11 +112,13 @@ def entry(d: Definition) -> str:
 
 
 def family_page(family: str, about: str) -> str:
+    """The page of one family."""
     title = family.replace("_", " ").capitalize()
     return "\n".join([f"# {title}", "", about, "", *(entry(d) for d in members(family))])
 
 
 def overview() -> str:
+    """The page that lists all measures."""
     lines = ["# Measures", "", "Written from the catalogue that the parser and the command line read.", ""]
     for family, about in families().items():
         lines += [
@@ -125,6 +135,7 @@ def overview() -> str:
 
 
 def command_page() -> str:
+    """The page with the help of every command."""
     lines = ["# Command line", "", "What `--help` prints, for every command.", ""]
     for verb in (None, *Verbs.NAMES):
         command: click.Command | None = cli if verb is None else cli.get_command(click.Context(cli), verb)
@@ -136,6 +147,7 @@ def command_page() -> str:
 
 
 def settings() -> dict[str, list[str]]:
+    """The settings of help that the command line has."""
     return {"help_option_names": ["-h", "--help"]}
 
 
@@ -146,6 +158,7 @@ def pages() -> dict[str, str]:
 
 
 def write(app: Sphinx) -> None:
+    """Write the pages that have changed, and remove those that are gone."""
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
     made = {f"{name}.md": text for name, text in pages().items()}
@@ -159,5 +172,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages before Sphinx reads any."""
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -78,7 +78,8 @@ def commands(lines: list[str]) -> list[str]:
         elif found and found[-1].endswith("\\"):
             found[-1] += f"\n{line}"
         elif line.strip():
-            raise ValueError(f"a command begins with '$ ': {line!r}")
+            message = f"a command begins with '$ ': {line!r}"
+            raise ValueError(message)
     return found
 
 
@@ -99,7 +100,8 @@ class Shell(SphinxDirective):
             expected = self.options.get("exit", 0) if i == len(todo) - 1 else 0
             status, output = workshop.run(command, page)
             if status != expected:
-                raise self.error(f"`{command}` ended with {status}, not {expected}:\n{output}")
+                message = f"`{command}` ended with {status}, not {expected}:\n{output}"
+                raise self.error(message)
             shown.append(f"$ {command}\n{output}".rstrip("\n"))
         block = nodes.literal_block(text := "\n\n".join(shown), text, language="text")
         block["classes"].append("shell")
@@ -130,7 +132,8 @@ class Drawing(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         drawn = self.env.app.cranfield_workshop.folder(self.env.docname) / self.arguments[0]  # type: ignore[attr-defined]
         if not drawn.exists():
-            raise self.error(f"no command drew {self.arguments[0]}")
+            message = f"no command drew {self.arguments[0]}"
+            raise self.error(message)
         data = base64.b64encode(drawn.read_bytes()).decode("ascii")
         words = html.escape(" ".join(self.content), quote=True)
         image = f'<img class="drawing" alt="{words}" src="data:image/svg+xml;base64,{data}" style="width: 100%">'
@@ -141,6 +144,7 @@ class Drawing(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives; remove the folders at the end."""
     app.cranfield_workshop = Workshop()  # type: ignore[attr-defined]
     app.add_directive("shell", Shell)
     app.add_directive("file", File)

@@ -26,7 +26,8 @@ class Checker(doctest.OutputChecker):
         return close and super().check_output(NUMBER.sub("#", want), NUMBER.sub("#", got), optionflags)
 
 
-def setup(app: Any) -> dict[str, bool]:
+def setup(_app: Any) -> dict[str, bool]:
+    """Let Sphinx's doctests use the checker."""
     from sphinx.ext import doctest as builder
 
     class Runner(builder.SphinxDocTestRunner):  # type: ignore[misc]

@@ -9,6 +9,7 @@
 
 #include "dict.hpp"
 #include "python.hpp"
+#include "resampling.hpp"
 #include "row_math.hpp"
 #include "scan.hpp"
 #include "table.hpp"
@@ -218,6 +219,49 @@ nb::tuple tabulate(const Integers& row, const Integers& document, const Integers
     return nb::make_tuple(all, array(std::move(cells.at)), shape, starts, grades);
 }
 
+using ContiguousTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using IntegerRows = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+Pairs pairs_of(const ContiguousTable& table, const Integers& first, const Integers& second) {
+    return {{first.data(), first.size()}, {second.data(), second.size()}, table.shape(0)};
+}
+
+nb::object differences_at_least(const ContiguousTable& table, const Integers& first, const Integers& second,
+                                const Doubles& limit) {
+    const Pairs pairs = pairs_of(table, first, second);
+    if (limit.size() != pairs.size()) throw nb::value_error("every pair needs a limit");
+    const NewArray<std::int64_t> counts{nb::int_(pairs.size())};
+    {
+        const nb::gil_scoped_release release;
+        count_large(table.data(), table.shape(1), pairs, span(limit), counts.data());
+    }
+    return counts.object();
+}
+
+nb::object differences_below(const ContiguousTable& table, const Integers& first, const Integers& second,
+                             const ContiguousTable& limits) {
+    const Pairs pairs = pairs_of(table, first, second);
+    if (limits.shape(0) != pairs.size() || limits.shape(1) != 2) throw nb::value_error("every pair needs two limits");
+    const NewArray<std::int64_t> counts(nb::make_tuple(pairs.size(), 2));
+    {
+        const nb::gil_scoped_release release;
+        count_below(table.data(), table.shape(1), pairs, {limits.data(), limits.size()}, counts.data());
+    }
+    return counts.object();
+}
+
+nb::object ranked_differences(const ContiguousTable& table, const Integers& first, const Integers& second,
+                              const IntegerRows& ranks) {
+    const Pairs pairs = pairs_of(table, first, second);
+    if (ranks.shape(0) != pairs.size()) throw nb::value_error("every pair needs ranks");
+    const NewArray<double> values(nb::make_tuple(ranks.shape(0), ranks.shape(1)));
+    {
+        const nb::gil_scoped_release release;
+        order_statistics(table.data(), table.shape(1), pairs, {ranks.data(), ranks.size()}, values.data());
+    }
+    return values.object();
+}
+
 template <std::size_t Width, class Columns>
 void scan_file(const nb::callable& opener, Columns& columns) {
     // One thread: lines are appended in order, and codes are given as queries appear.
@@ -347,6 +391,9 @@ NB_MODULE(_core, m) {
     m.def("row_sums", &sum_rows, "table"_a);
     m.def("weighted_sums", &sum_weighted, "gain"_a, "start"_a, "weights"_a, "k"_a);
     m.def("cumulated_sums", &sum_cumulated, "gain"_a, "start"_a, "weights"_a, "k"_a);
+    m.def("differences_at_least", &differences_at_least, "table"_a, "first"_a, "second"_a, "limit"_a);
+    m.def("differences_below", &differences_below, "table"_a, "first"_a, "second"_a, "limits"_a);
+    m.def("ranked_differences", &ranked_differences, "table"_a, "first"_a, "second"_a, "ranks"_a);
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);
     m.def("scan_nested", &scan_nested, "mapping"_a);

@@ -86,8 +86,8 @@ def __getattr__(name: str) -> Any:
     for module, names in LATER.items():
         if name in names:
             return getattr(import_module(f"cranfield.{module}"), name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
 
 
 def __dir__() -> list[str]:

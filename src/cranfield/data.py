@@ -92,6 +92,30 @@ class Navigational:
 
 
 @dataclass(frozen=True, eq=False)
+class Preferences:
+    """The preferences of all queries; documents are rows of the `Judgments` that have them.
+
+    ``begin`` (q + 1): the pairs of query q are rows ``begin[q]:begin[q + 1]`` of ``better``, ``worse`` and ``group``:
+    in this group the one document is preferred to the other. ``share``: 1 / the number of groups that have a
+    preference, either way, between these two documents. ``groups`` (q + 1): the groups of query q are numbers
+    ``groups[q]`` to ``groups[q + 1] - 1``, bytewise by name.
+    ``member_begin`` (g + 1): the documents of group g are rows of ``member``, bytewise by id; ``relevant``: whether the
+    level is above 0. ``single`` (g,): the group has one subgroup.
+    """
+
+    begin: Integers
+    better: Integers
+    worse: Integers
+    group: Integers
+    share: Floats
+    groups: Integers
+    member_begin: Integers
+    member: Integers
+    relevant: Booleans
+    single: Booleans
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -109,6 +133,7 @@ class Judgments:
     repeated: int = 0  # judgments given twice with the same grade
     intents: Intents | None = None
     navigational: Navigational | None = None
+    preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def printed(
         elif name == "num_q":
             out.append(row(name, "all", count))
         elif name == "num_rel" and complete:
-            out.append(row(name, "all", sum(grade >= level for inner in qrels.values() for grade in inner.values())))
+            out.append(row(name, "all", sum(grade >= 1 for inner in qrels.values() for grade in inner.values())))
         elif name in WHOLE:
             out.append(row(name, "all", sum(values)))
         elif name.startswith("gm_"):
@@ -68,7 +68,9 @@ def printed(
 
 
 def row(name: str, query: str, value: float) -> str:
-    return f"{name:<22}\t{query}\t{value:.0f}\n" if name in WHOLE else f"{name:<22}\t{query}\t{value:6.4f}\n"
+    """A line of output; C prints the sign of NaN, which is negative for 0/0."""
+    number = f"{value:.0f}" if name in WHOLE else "  -nan" if math.isnan(value) else f"{value:6.4f}"
+    return f"{name:<22}\t{query}\t{number}\n"
 
 
 def relstring(grades: dict[str, int], scores: dict[str, float], *, judged: bool = False, length: int = 10) -> str:

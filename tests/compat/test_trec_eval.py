@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import pytrec_eval
 from peer import Trec, caller, printed, values, written
 
+import cranfield as cf
 from awkward import random_input
-from cranfield.compat.trec_eval import Options, evaluate, four_decimals
+from cranfield.compat.trec_eval import Options, _Report, evaluate, four_decimals
+from cranfield.compat.trec_measures import MeasureOptions, lines, nickname
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q10": {"a": 1}, "q2": {"a": 0, "b": 1}}
 RUN = {"q2": {"a": 3.0, "b": 2.0}, "q1": {"c": 3.0, "x": 2.0, "a": 1.0}, "q10": {"b": 2.0, "a": 1.0}}
@@ -44,10 +47,41 @@ def test_output_to_the_byte(part: int, trec: Trec) -> None:
         assert result.output == printed(qrels, run, {name}, level=level, **how)
 
 
-def test_judged_documents_only(trec: Trec) -> None:
-    # Here every query has a judged document: without one trec_eval prints -nan.
-    result = trec("-J", "-q", "-m", "all_trec", qrels=QRELS, run=RUN)
-    assert result.output == printed(QRELS, RUN, {"all_trec"}, judged=True, per_query=True)
+@pytest.mark.parametrize("part", range(4))
+def test_judged_documents_only(part: int, trec: Trec) -> None:
+    rng = random.Random(100 + part)
+    for _ in range(4):
+        run, qrels = random_input(rng)
+        result = trec("-J", "-q", "-m", "all_trec", qrels=qrels, run=run)
+        assert result.output == printed(qrels, run, {"all_trec"}, judged=True, per_query=True)
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_values_to_the_last_digit(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every value is the same double as in trec_eval 9.0.8, so that no rounding to four decimals can differ."""
+    tables: list[Any] = []
+    monkeypatch.setattr(_Report, "_summary", lambda _, __, table: tables.append(table) or "")
+    rng = random.Random(200 + part)
+    for _ in range(4):
+        run, qrels = random_input(rng) if rng.random() < 0.5 else long_input(rng)
+        level, judged = rng.choice([1, 1, 2]), rng.random() < 0.3
+        list(evaluate(qrels, run, Options(("all_trec",), level=level, judged_docs_only=judged)))
+        names = [line.name for name in nickname("all_trec", 9) for line in lines(name, "", MeasureOptions())]
+        expected = pytrec_eval.RelevanceEvaluator(qrels, {"all_trec"}, level, judged).evaluate(run)
+        for query, row in expected.items():
+            column = tables[-1][:, list(qrels).index(query)]
+            found = dict(zip(names, column.tolist(), strict=True))
+            kept = {name: value for name, value in row.items() if name not in ("runid", "num_q", "relstring")}
+            assert {name: repr(found[name]) for name in kept} == {name: repr(value) for name, value in kept.items()}
+
+
+def long_input(rng: random.Random) -> tuple[dict, dict]:
+    """A run and judgments of many documents."""
+    documents = [f"d{i}" for i in range(300)]
+    qrels = {
+        f"q{i}": {d: rng.choice([0, 0, 1, 2, 3]) for d in rng.sample(documents, rng.randint(5, 250))} for i in range(6)
+    }
+    return {q: {d: rng.random() for d in rng.sample(documents, rng.randint(3, 300))} for q in qrels}, qrels
 
 
 def test_what_official_looks_like(trec: Trec) -> None:
@@ -289,8 +323,11 @@ REFUSED = {
     ("-m", "nonsense"): (1, "`nonsense`"),
     ("-m", "P."): (1, "`P.`"),
     ("-m", "unj"): (1, "--compat 10 -m unj"),
-    ("-m", "prefs_simp"): (1, "`prefs_simp`"),
-    ("-m", "qrels_jg"): (1, "`qrels_jg`"),
+    ("-m", "prefs_simp"): (4, "-R prefs or -R qrels_prefs"),
+    ("-m", "qrels_jg"): (4, "-R qrels_jg"),
+    ("-m", "prefs_avgjg_Rnonrel_imp"): (1, "`prefs_avgjg_Rnonrel_imp`"),
+    ("-R", "qrels_prefs"): (4, "-R qrels"),
+    ("-R", "qrels_jg", "-m", "all_prefs"): (4, "-R prefs or -R qrels_prefs"),
     ("-m", "P.0"): (2, "at least 1, not 0"),
     ("-m", "P.5,5"): (2, "5,5"),
     ("-m", "P.x"): (2, "`P.x`"),
@@ -298,7 +335,7 @@ REFUSED = {
     ("-m", "ndcg.1=-3"): (2, "negative"),
     ("-m", "utility.1,2"): (4, "4 numbers, not 2"),
     ("-m", "set_F.-1"): (2, "negative"),
-    ("-R", "prefs"): (2, "`prefs`"),
+    ("-R", "prefs", "-m", "prefs"): (2, "expected 5 columns (query group subgroup document level), found 4"),
     ("-R", "csv"): (2, "`qrels`"),
     ("-T", "csv"): (2, "`trec_results`"),
     ("-Z", "/nowhere"): (2, "/nowhere: no such file or directory"),
@@ -336,6 +373,63 @@ def test_files_that_are_wrong(trec: Trec, tmp_path: Path) -> None:
     assert result.stderr.startswith(f"error: {wrong}:2: expected 4 columns")
 
 
+@pytest.mark.parametrize("compat", ["9", "10"])
+def test_text_after_the_sixth_column(compat: str, trec: Trec, tmp_path: Path) -> None:
+    long = "q1 Q0 z 9 0.5 tag " + "and much text " * 10_000
+    text = f"q1 Q0 a 1 2.0 my run\r\n\n  q1\tQ0 b 2 1.0 my   own run\n{long}\nq2 Q0 b 1 1 last of all"
+    plain = "q1 Q0 a 1 2.0 my\nq1 Q0 b 2 1.0 my\nq1 Q0 z 9 0.5 tag\nq2 Q0 b 1 1 last\n"
+    options = "--compat", compat, "-q", "-c", "-mall_trec"
+    expected = trec(*options, qrels=QRELS, run=plain).output
+    assert "runid                 \tall\tlast\n" in expected
+    assert trec(*options, qrels=QRELS, run=text).output == expected
+    assert trec(*options, qrels=QRELS, run=gzip.compress(text.encode())).output == expected
+    (tmp_path / "judged").write_bytes(written(QRELS, "qrels"))
+    assert trec(*options, tmp_path / "judged", "-", input=text.encode()).output == expected
+
+
+def test_lines_that_are_too_short_beside_lines_with_text(trec: Trec, tmp_path: Path) -> None:
+    result = trec(qrels=QRELS, run="q1 Q0 a 1 2.0 my run\nq1 Q0 b 2 1.0\n")
+    assert result.exit_code == 2
+    assert f"{tmp_path / 'run'}:2: expected 6 columns" in result.stderr
+    assert ":1:" not in result.stderr
+
+
+def test_other_verbs_refuse_text_after_the_sixth_column(tmp_path: Path) -> None:
+    (tmp_path / "judged").write_bytes(written(QRELS, "qrels"))
+    (tmp_path / "run").write_text("q1 Q0 a 1 2.0 my run\n")
+    with pytest.raises(cf.InputError, match="expected 6 columns"):
+        cf.evaluate(tmp_path / "judged", tmp_path / "run", "AP")
+
+
+def test_nothing_judged_was_retrieved(trec: Trec) -> None:
+    """trec_eval divides by the number of documents, which is 0; C prints the quotient in six places."""
+    run = {"q1": {"x": 1.0}, "q2": RUN["q2"]}
+    options = "-J", "-q", "-miprec_at_recall", "-m11pt_avg", "-mmap"
+    found = values(trec(*options, qrels=QRELS, run=run).output)
+    assert found["iprec_at_recall_0.00", "q1"] == found["11pt_avg", "q1"] == "  -nan"
+    assert found["iprec_at_recall_0.00", "all"] == found["11pt_avg", "all"] == "  -nan"
+    assert found["iprec_at_recall_0.10", "q1"] == found["map", "q1"] == "0.0000"
+    assert found["iprec_at_recall_0.10", "all"] == "0.2500"
+    # Version 10 rounds a fifth of two documents to none.
+    found = values(trec("--compat", "10", "-c", *options, qrels=QRELS, run=run).output)
+    assert found["iprec_at_recall_0.20", "q1"] == found["iprec_at_recall_0.40", "q10"] == "  -nan"
+    assert found["iprec_at_recall_0.30", "q1"] == found["iprec_at_recall_0.50", "q10"] == "0.0000"
+
+
+def test_relevant_documents_of_all_queries(trec: Trec) -> None:
+    """With -c, version 9 counts every grade above 0, whatever -l says."""
+    assert values(trec("-c", "-q", "-l2", "-mnum_rel", qrels=QRELS, run=RUN).output) == {
+        ("num_rel", "q1"): "1",
+        ("num_rel", "q10"): "0",
+        ("num_rel", "q2"): "0",
+        ("num_rel", "all"): "4",
+    }
+    assert values(trec("-l2", "-mnum_rel", qrels=QRELS, run=RUN).output) == {("num_rel", "all"): "1"}
+    assert values(trec("--compat", "10", "-c", "-l2", "-mnum_rel", qrels=QRELS, run=RUN).output) == {
+        ("num_rel", "all"): "1"
+    }
+
+
 # Where trec_eval is wrong, or stops, and this does not.
 
 
@@ -355,25 +449,6 @@ def test_a_gain_map_that_falls(trec: Trec) -> None:
     assert found["ndcg_3=0.1", "all"] == f"{expected:6.4f}"
 
 
-def test_nothing_judged_was_retrieved(trec: Trec) -> None:
-    """There these are -nan, and so are their means."""
-    run = {"q1": {"x": 1.0}, "q2": RUN["q2"]}
-    found = values(trec("-J", "-q", "-miprec_at_recall.0.0", "-m11pt_avg", qrels=QRELS, run=run).output)
-    assert found["iprec_at_recall_0.00", "q1"] == found["11pt_avg", "q1"] == "0.0000"
-    assert found["iprec_at_recall_0.00", "all"] == "0.2500"
-
-
-def test_relevant_documents_of_all_queries_are_those_of_the_level(trec: Trec) -> None:
-    """With -c, trec_eval counts every grade above 0, whatever -l says."""
-    assert values(trec("-c", "-l2", "-mnum_rel", qrels=QRELS, run=RUN).output) == {("num_rel", "all"): "1"}
-
-
-def test_a_residual_has_a_tail(trec: Trec) -> None:
-    """trec_eval 10 has 0 where every document is judged, as if the ranking went on with nothing."""
-    found = values(trec("--compat", "10", "-mrbp_resid", qrels={"q": {"a": 1}}, run={"q": {"a": 1.0}}).output)
-    assert found["rbp_resid", "all"] == "0.9000"
-
-
 def test_halves_are_rounded_as_c_does(trec: Trec) -> None:
     """1/32 lies between two numbers of four decimals: the even one is printed."""
     run = {"q": {f"x{i:02}": 100.0 - i for i in range(31)} | {"a": 1.0}}
@@ -387,7 +462,7 @@ def test_numbers_as_c_prints_them() -> None:
     others = np.array([-0.0, -1e-9, -0.5, 1.00004, 1.00006, 12345.6789, 1e300, np.inf, -np.inf, np.nan])
     values = np.concatenate([halves, np.nextafter(halves, 2), np.nextafter(halves, -1), shares, others])
     for part in (values, others):  # a few are printed in another way than many
-        assert four_decimals(part) == [f"{value:6.4f}\n" for value in part.tolist()]
+        assert four_decimals(part) == [f"{value:6.4f}\n".replace("   nan", "  -nan") for value in part.tolist()]
 
 
 def test_names_that_are_no_text(trec: Trec) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from peer import Trec, caller, values
+
+from cranfield.compat.trec_eval import Options, _Report, evaluate
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q10": {"a": 1}, "q2": {"a": 0, "b": 1}}
 RUN = {"q2": {"a": 3.0, "b": 2.0}, "q1": {"c": 3.0, "x": 2.0, "a": 1.0}, "q10": {"b": 2.0, "a": 1.0}}
@@ -84,3 +88,36 @@ def test_comments_and_standard_input(trec: Trec, tmp_path: Path) -> None:
     judged.write_text("# one\n# two in a row\nq 0 a 1\n# at the end")
     run = b"# made by hand\nq Q0 a 1 1.0 tag\n"
     assert trec("--compat", "10", "-mmap", judged, "-", input=run).output == "map                   \tall\t1.0000\n"
+
+
+def sequential(grades: list[int | None], p: float) -> tuple[float, float]:
+    """rbp and rbp_resid as trec_eval 10 computes them, document by document."""
+    total = unjudged = 0.0
+    tail, best = 1.0, max([1, *(grade for grade in grades if grade is not None)])
+    for grade in grades:
+        if grade is None:
+            unjudged += tail
+        elif grade > 0:
+            total += grade / best * tail
+        tail *= p
+    return (1.0 - p) * total, tail + (1 - p) * unjudged if None in grades else 0.0
+
+
+@pytest.mark.parametrize("p", [0.5, 0.8, 0.9])
+def test_rank_biased_precision_to_the_last_digit(p: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[Any] = []
+    monkeypatch.setattr(_Report, "_summary", lambda _, __, table: tables.append(table) or "")
+    rng = random.Random(7)
+    rankings = {f"q{i:02}": rng.choices([0, 1, 2, 3, None], k=rng.randint(1, 60)) for i in range(40)}
+    rankings |= {f"r{i:02}": rng.choices([0, 1, 2], k=rng.randint(1, 9)) for i in range(10)}
+    for grades in rankings.values():
+        grades[0] = 0  # a judged document in every query
+    qrels = {q: {f"d{i}": g for i, g in enumerate(grades) if g is not None} for q, grades in rankings.items()}
+    run = {q: {f"d{i}": -float(i) for i in range(len(grades))} for q, grades in rankings.items()}
+    list(evaluate(qrels, run, Options((f"rbp.p={p}", f"rbp_resid.p={p}"), generation=10)))
+    assert tables[0].T.tolist() == [list(sequential(grades, p)) for grades in rankings.values()]
+
+
+def test_a_residual_is_0_where_every_document_is_judged(trec: Trec) -> None:
+    found = values(trec("--compat", "10", "-mrbp_resid", qrels={"q": {"a": 1}}, run={"q": {"a": 1.0}}).output)
+    assert found["rbp_resid", "all"] == "0.0000"

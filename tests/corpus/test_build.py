@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import cranfield as cf
-from corpus_texts import same, vectors
+from corpus_samples import same, vectors
 from cranfield.cli.main import cli
 from cranfield.corpus import Corpus, Settings, needed_documents, stop_words
 from cranfield.corpus.build import build

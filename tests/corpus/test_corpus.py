@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus_texts import TEXTS, frequencies, vectors
+from corpus_samples import TEXTS, frequencies, vectors
 from cranfield.corpus import Corpus, Settings
 from cranfield.errors import CranfieldError, InputError
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpus_texts import same
+from corpus_samples import same
 from cranfield.corpus import Corpus, Settings
 from cranfield.corpus.corpus_file import KEY
 from cranfield.errors import InputError

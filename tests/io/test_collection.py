@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpus_texts import same, vectors
+from corpus_samples import same, vectors
 from cranfield.corpus import Corpus
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import documents

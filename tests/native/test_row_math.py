@@ -69,3 +69,27 @@ def test_rows_and_documents_that_do_not_exist() -> None:
         core.tabulate(one, np.array([0, 0]), one, None, grade, 1)
     with pytest.raises(ValueError, match="one shape"):
         core.weighted_sums(np.ones((2, 2)), np.ones((2, 3), np.int64), grade, -1)
+
+
+@pytest.mark.parametrize("systems", [2, 5])
+@pytest.mark.parametrize("samples", [1, 7, 600, 1500])
+def test_differences_over_resamples(systems: int, samples: int) -> None:
+    rng = np.random.default_rng(samples)
+    table = np.round(rng.normal(size=(systems, samples)), 2)  # so that some are equal
+    first, second = (np.ascontiguousarray(side) for side in np.triu_indices(systems, 1))
+    limit = np.round(rng.random(len(first)), 2)
+    limits = np.stack([limit - 1, limit], axis=1)
+    ranks = np.sort(rng.integers(0, samples, (len(first), 4)), axis=1)
+    for name, given in (("differences_at_least", limit), ("differences_below", limits), ("ranked_differences", ranks)):
+        native, plain = (getattr(module, name)(table, first, second, given) for module in (core, _plain))
+        np.testing.assert_array_equal(native, plain, err_msg=name)
+        assert getattr(core, name)(table, first[:0], second[:0], given[:0]).shape == given[:0].shape
+
+
+def test_pairs_and_ranks_that_do_not_exist() -> None:
+    table, one = np.zeros((2, 3)), np.array([0])
+    for first, ranks in ((np.array([2]), [[0]]), (np.array([-1]), [[0]]), (one, [[3]]), (one, [[-1]]), (one, [[2, 0]])):
+        with pytest.raises(IndexError):
+            core.ranked_differences(table, first, np.array([1]), np.array(ranks))
+    with pytest.raises(ValueError, match="a limit"):
+        core.differences_at_least(table, one, one, np.zeros(2))

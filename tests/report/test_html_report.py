@@ -189,9 +189,10 @@ def browser() -> Iterator[Any]:
 def opened(browser: Any, tmp_path: Path) -> Any:
     """A function that opens a report with all its charts drawn."""
 
-    def show(runs: Any, qrels: Any, measures: Any, texts: Any = (), **how: Any) -> Any:
+    def show(runs: Any, qrels: Any, measures: Any, texts: Any = (), title: str = "Report", **how: Any) -> Any:
         path = tmp_path / "report.html"
-        path.write_text(report(evaluated(qrels, runs, measures, **how), texts=texts), encoding="utf-8")
+        page = report(evaluated(qrels, runs, measures, **how), texts=texts, title=title)
+        path.write_text(page, encoding="utf-8")
         browser.get(path.as_uri())
         browser.execute_async_script("report.paint().then(() => arguments[0]())")
         return browser

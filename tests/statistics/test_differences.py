@@ -94,7 +94,7 @@ def test_bca_is_scipys_with_the_same_samples(seed, level):
 def test_pairs_do_not_depend_on_how_many_are_taken_at_a_time(monkeypatch):
     x = np.random.default_rng(0).random((6, 20))
     whole = bca(x, every_pair(6), resamples=99)
-    monkeypatch.setattr("cranfield.statistics.intervals.CELLS", 200)
+    monkeypatch.setattr("cranfield.statistics.intervals.PARTS", 1)
     assert (bca(x, every_pair(6), resamples=99) == whole).all()
 
 

@@ -37,7 +37,9 @@ def named(symbol: str) -> str:
     return symbol + {"none": "", "optional": "", "required": "@3", "recall": "@0.5"}[cutoff]
 
 
-EVERY = [named(symbol) + view for symbol, d in CATALOGUE.items() if not d.content for view in VIEWS] + MORE
+EVERY = [
+    named(symbol) + view for symbol, d in CATALOGUE.items() if not (d.content or d.preferences) for view in VIEWS
+] + MORE
 
 
 @st.composite

@@ -204,19 +204,16 @@ def compare(
         seed=seed,
     )
     if isinstance(qrels, (Scores, Evaluation)) and (run is not None or measures is not None or options):
-        raise UsageError(
-            f"compare takes no runs, measures or options together with {type(qrels).__name__}",
-            hint="use baseline= to name the run to compare with",
-        )
+        message = f"compare takes no runs, measures or options together with {type(qrels).__name__}"
+        raise UsageError(message, hint="use baseline= to name the run to compare with")
     if isinstance(qrels, Scores):
         comparison = compare_scores(qrels, settings, baseline, progress)
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
     if isinstance(qrels, Evaluation):
         evaluation = qrels
     elif run is None or measures is None:
-        raise UsageError(
-            "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
-        )
+        message = "compare needs judgments, runs and measures"
+        raise UsageError(message, hint="call compare(qrels, runs, measures), or compare(scores)")
     else:
         inputs = {name: options.pop(name, None) for name in ("intents", "corpus")}
         names = options.pop("names", None)
@@ -258,11 +255,13 @@ def compare_scores(
 def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
     """The runs of every pair, or of each and the baseline, (pair, 2)."""
     if len(runs) < 2:
-        raise UsageError("compare needs at least two runs", hint="only one run was given")
+        message = "compare needs at least two runs"
+        raise UsageError(message, hint="only one run was given")
     if baseline is None:
         return np.array(list(combinations(range(len(runs)), 2)))
     if baseline not in runs:
-        raise UsageError(f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(runs, 10)}")
+        message = f"the baseline `{baseline}` is not one of the runs"
+        raise UsageError(message, hint=f"the runs are {few(runs, 10)}")
     at = runs.index(baseline)
     return np.array([(r, at) for r in range(len(runs)) if r != at])
 
@@ -271,10 +270,8 @@ def check_comparable(columns: Sequence[Column]) -> None:
     """Raise if a measure has no value of its own for a query."""
     for column in columns:
         if column.aggregate == "geometric":
-            raise UsageError(
-                f"{column.label} is a geometric mean over queries and has no per-query values to compare",
-                hint="compare AP instead",
-            )
+            message = f"{column.label} is a geometric mean over queries and has no per-query values to compare"
+            raise UsageError(message, hint="compare AP instead")
 
 
 def check_query_count(measure: str, used: int, of: int) -> None:

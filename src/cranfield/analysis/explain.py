@@ -128,12 +128,11 @@ def explain(
     column = plan.columns[0]
     chosen = column.measure
     if not chosen.definition.content:
-        raise MeasureError(
-            f"{chosen} does not use document text, so there is nothing to explain",
-            hint="use ABSNB, ABSRB, DELTANB or DELTARB",
-        )
+        message = f"{chosen} does not use document text, so there is nothing to explain"
+        raise MeasureError(message, hint="use ABSNB, ABSRB, DELTANB or DELTARB")
     if chosen.views.rule.leaves_ties:
-        raise UsageError("ties=expected averages over many orders; explain needs a rule that fixes one order")
+        message = "ties=expected averages over many orders; explain needs a rule that fixes one order"
+        raise UsageError(message)
     read, judgments = io.read_run(run), io.read_qrels(qrels)
     q = _query_index(judgments, query)
     scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=corpus).scores([read]))
@@ -154,8 +153,10 @@ def _query_index(judgments: Judgments, query: str | None) -> int:
         return 0
     if query not in names:
         if query is None:
-            raise UsageError("explain needs a query", hint=f"choose one of {few(names)}")
-        raise UsageError(f"{judgments.name} has no query `{query}`", hint=f"its queries are {few(names)}")
+            message = "explain needs a query"
+            raise UsageError(message, hint=f"choose one of {few(names)}")
+        message = f"{judgments.name} has no query `{query}`"
+        raise UsageError(message, hint=f"its queries are {few(names)}")
     return names.index(query)
 
 

@@ -88,9 +88,8 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Pe
     check_choice("order", order, (*ORDERS, None))
     order = order or ("difference" if len(scores.runs) == 2 else "hardest")
     if order == "difference" and len(scores.runs) != 2:
-        raise UsageError(
-            f"sorting by difference needs two runs, not {len(scores.runs)}", hint="sort by disagreement or hardest"
-        )
+        message = f"sorting by difference needs two runs, not {len(scores.runs)}"
+        raise UsageError(message, hint="sort by disagreement or hardest")
     keys: dict[Order, Floats] = {
         "hardest": unsorted.mean,
         "disagreement": -unsorted.deviation,
@@ -124,7 +123,8 @@ def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | N
      DocumentRanks(document='a', grade=None, first=1, second=None)]
     """
     if len(evaluation.runs) != 2:
-        raise UsageError(f"comparing documents needs two runs, not {len(evaluation.runs)}")
+        message = f"comparing documents needs two runs, not {len(evaluation.runs)}"
+        raise UsageError(message)
     pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(check_count("page", page), ties)]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])

@@ -17,6 +17,7 @@ from cranfield.statistics.anova import Anova, anova, tukey
 from cranfield.statistics.corrections import CORRECTIONS, Correction
 from cranfield.statistics.intervals import bca, effect_size
 from cranfield.statistics.paired import t_test, wilcoxon
+from cranfield.statistics.parallel import parallel
 from cranfield.statistics.resampling import discriminate, draw_signs, randomisation_p_values
 from cranfield.statistics.rounding import SAME
 
@@ -24,7 +25,7 @@ Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomis
 TESTS: tuple[Test, ...] = get_args(Test)
 Family = Literal["measure", "all"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
-CELLS = 1 << 21  # differences of pairs by query that are held at a time
+CELLS = 1 << 17  # differences of pairs by query that are held at a time: there are parts for all cores
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def each_pair(statistic: Callable[[Floats], Any], x: Floats, pairs: Integers) ->
     """A statistic of the differences (pair, query), for some pairs at a time."""
     step = max(1, CELLS // x.shape[1])
     parts = (pairs[i : i + step].T for i in range(0, len(pairs), step))
-    return np.concatenate([statistic(x[a] - x[b]) for a, b in parts])
+    return np.concatenate(parallel(lambda part: statistic(x[part[0]] - x[part[1]]), parts))
 
 
 class MeasureComparison(NamedTuple):
@@ -134,9 +135,8 @@ def check_settings(
     )
     if SIGNIFICANCE_TESTS[test].joint:
         if family == "all":
-            raise UsageError(
-                f"{test} tests the pairs of one measure, not of all measures", hint="use family=measure or another test"
-            )
+            message = f"{test} tests the pairs of one measure, not of all measures"
+            raise UsageError(message, hint="use family=measure or another test")
         correction = "none"
     return ComparisonSettings(
         test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed

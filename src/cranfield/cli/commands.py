@@ -54,10 +54,10 @@ class LazyGroup(click.Group):
     PACKAGE: ClassVar[str]
     KIND: ClassVar[str]
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(self.NAMES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.NAMES:
             return None
         command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name}").command
@@ -69,5 +69,6 @@ class LazyGroup(click.Group):
         if args[0] not in self.NAMES and not args[0].startswith("-"):
             close = nearest(args[0], self.NAMES)
             hint = f"did you mean `{close}`?" if close else f"use one of {', '.join(self.NAMES)}"
-            raise UsageError(f"unknown {self.KIND} `{args[0]}`", hint=hint)
+            message = f"unknown {self.KIND} `{args[0]}`"
+            raise UsageError(message, hint=hint)
         return super().resolve_command(ctx, args)

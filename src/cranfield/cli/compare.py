@@ -75,7 +75,8 @@ testing = options.several(
 def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
     # No difference is below NaN: the check would let every run pass.
     if math.isnan(value):
-        raise click.BadParameter("must be a number, not nan.", ctx, param)
+        message = "must be a number, not nan."
+        raise click.BadParameter(message, ctx, param)
     return value
 
 
@@ -167,9 +168,8 @@ def command(
     from cranfield.report.pages import write
 
     if not guarded and (junit or by):
-        raise UsageError(
-            f"{'--junit' if junit else '--by'} needs --fail-if-worse", hint="for example: --fail-if-worse nDCG@10"
-        )
+        message = f"{'--junit' if junit else '--by'} needs --fail-if-worse"
+        raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
     spark.check_options(engine, master=master, scores=scores)
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})

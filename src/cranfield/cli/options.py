@@ -61,7 +61,7 @@ def measure_names(texts: Iterable[str]) -> list[str]:
     return [name for text in texts for name in split_measures(text)]
 
 
-def _given_measures(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
+def _given_measures(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
     # An empty -m is usually an unset variable: it must not silently select the defaults.
     return measure_names(value) if value else None
 
@@ -100,7 +100,7 @@ class MeasureName(click.types.StringParamType):
 
     name = "measure"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, _ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from cranfield.measures import CATALOGUE
 
         return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]
@@ -245,9 +245,10 @@ def level(default: float, help: str) -> Decorator:
 def renamed(old: str, new: str) -> Decorator:
     """A hidden option that has a new name: whoever uses the old one is told."""
 
-    def refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    def refuse(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
         if value is not None:
-            raise click.UsageError(f"{old} was renamed: use {new}", ctx)
+            message = f"{old} was renamed: use {new}"
+            raise click.UsageError(message, ctx)
 
     return click.option(old, hidden=True, expose_value=False, callback=refuse, help=f"Renamed: use {new}.")
 

@@ -71,9 +71,11 @@ def command(
 
     results.drawable(figures)
     if query is not None and len(runs) != 2:
-        raise UsageError(f"--query compares two runs, not {len(runs)}")
+        message = f"--query compares two runs, not {len(runs)}"
+        raise UsageError(message)
     if query is not None and figures is not None:
-        raise UsageError("--query and --figures cannot be combined")
+        message = "--query and --figures cannot be combined"
+        raise UsageError(message)
     evaluation, _ = read_evaluation(qrels, runs, [measure], page=0 if query is None else page, **settings)
     scores = evaluation.scores
     if query is not None:

@@ -18,14 +18,14 @@ def check_options(
 ) -> None:
     """Raise if an option does not work with the chosen engine."""
     if engine == "spark" and per_query:
-        raise UsageError("--per-query does not work with --engine spark", hint="use --scores DIR to write them")
+        message = "--per-query does not work with --engine spark"
+        raise UsageError(message, hint="use --scores DIR to write them")
     if engine == "spark" and interval:
-        raise UsageError(
-            "--interval does not work with --engine spark",
-            hint="use --scores DIR to write per-query scores, and compute intervals from these",
-        )
+        message = "--interval does not work with --engine spark"
+        raise UsageError(message, hint="use --scores DIR to write per-query scores, and compute intervals from these")
     if engine == "local" and (master or scores):
-        raise UsageError(f"{'--master' if master else '--scores'} needs --engine spark")
+        message = f"{'--master' if master else '--scores'} needs --engine spark"
+        raise UsageError(message)
 
 
 @contextmanager
@@ -96,6 +96,7 @@ def _session(master: str | None) -> Iterator[Any]:
     try:
         yield spark_session
     except FAILURES as error:
-        raise CranfieldError(f"Spark failed: {reason(error)}") from None
+        message = f"Spark failed: {reason(error)}"
+        raise CranfieldError(message) from None
     finally:
         spark_session.stop()

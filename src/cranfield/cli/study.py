@@ -20,7 +20,7 @@ class Studies(LazyGroup):
     PACKAGE = "cranfield.studies"
     KIND = "study"
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.NAMES:
             return None
         if cmd_name == "show":

@@ -45,7 +45,8 @@ class TrecEvalCommand(click.Command):
     "measures",
     multiple=True,
     metavar="NAME[.PARAMS]",
-    help="A measure, or one of official, set, all_trec; may be repeated.  [default: official]",
+    help="A measure, or one of official, set, all_trec, prefs, all_prefs, qrels_jg; may be repeated.  "
+    "[default: official]",
 )
 @click.option("-c", "--complete_rel_info_wanted", "complete", is_flag=True, help="Average over all judged queries.")
 @click.option(
@@ -91,7 +92,8 @@ class TrecEvalCommand(click.Command):
     "rel_format",
     default="qrels",
     metavar="NAME",
-    help="Format of QRELS; only qrels is supported.",
+    show_default=True,
+    help="Format of QRELS: qrels, qrels_jg, prefs or qrels_prefs.",
 )
 @click.option(
     "-T",
@@ -135,9 +137,8 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given:
         emit(f"{ctx.get_help()}\n{program.explain_measures(measures)}")
         ctx.exit(0)
     if len(files) != 2:
-        raise program.TrecEvalError(
-            f"expected 2 files (judgments and one run), found {len(files)}", 1, hint="see `cranfield trec_eval --help`"
-        )
+        message = f"expected 2 files (judgments and one run), found {len(files)}"
+        raise program.TrecEvalError(message, 1, hint="see `cranfield trec_eval --help`")
     options = program.Options(
         measures=given["measures"],
         generation=generation,

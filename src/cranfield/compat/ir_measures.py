@@ -18,7 +18,8 @@ try:
 except ImportError:
     from cranfield.errors import MissingDependency
 
-    raise MissingDependency("the provider for ir_measures", "ir-measures") from None
+    purpose = "the provider for ir_measures"
+    raise MissingDependency(purpose, "ir-measures") from None
 
 from cranfield.errors import MeasureError
 from cranfield.evaluation.evaluator import evaluate

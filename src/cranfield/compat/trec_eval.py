@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.compat.trec_arithmetic import exact_values
 from cranfield.compat.trec_measures import (
-    PREFERENCES,
+    FORMATS,
+    KINDS,
     Generation,
     Line,
     MeasureOptions,
     ParameterError,
-    line_values,
     lines,
     measures_of_version,
     nickname,
 )
-from cranfield.data import Bytes, Floats, Integers, Opener, Run, Strings
+from cranfield.data import Bytes, Floats, Integers, Judgments, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
+from cranfield.evaluation.group_scores import layer_rows
 from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.scores import SMALLEST
 from cranfield.io import read_qrels, read_run
+from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.views import Gains, Views, condense_and_terminate, ordered
 
@@ -70,26 +77,20 @@ class Options:
 
     def check(self) -> None:
         """Raise for values that are invalid or not supported."""
-        if self.rel_info_format in ("prefs", "qrels_prefs", "qrels_jg"):
-            raise TrecEvalError(
-                f"the format `{self.rel_info_format}` (preferences or several assessors) is not supported",
-                UNREADABLE,
-                hint="use `qrels`",
-            )
-        for name, format, only in (
-            ("judgments", self.rel_info_format, "qrels"),
-            ("runs", self.results_format, "trec_results"),
+        for name, format, known in (
+            ("judgments", self.rel_info_format, [*FORMATS]),
+            ("runs", self.results_format, ["trec_results"]),
         ):
-            if format != only:
-                raise TrecEvalError(f"unknown format `{format}` of {name}", UNREADABLE, hint=f"use `{only}`")
+            if format not in known:
+                hint = f"use {' or '.join(f'`{one}`' for one in known)}"
+                message = f"unknown format `{format}` of {name}"
+                raise TrecEvalError(message, UNREADABLE, hint=hint)
         if self.level < 1:
-            raise TrecEvalError(
-                f"the lowest relevant grade (-l) must be at least 1, not {self.level}",
-                USAGE,
-                hint="grade 0 means not relevant",
-            )
+            message = f"the lowest relevant grade (-l) must be at least 1, not {self.level}"
+            raise TrecEvalError(message, USAGE, hint="grade 0 means not relevant")
         if self.max_retrieved is not None and self.max_retrieved < 1:
-            raise TrecEvalError(f"the number of documents (-M) must be at least 1, not {self.max_retrieved}", USAGE)
+            message = f"the number of documents (-M) must be at least 1, not {self.max_retrieved}"
+            raise TrecEvalError(message, USAGE)
 
 
 def requested_measures(measures: Sequence[str], generation: Generation) -> dict[str, str]:
@@ -98,19 +99,17 @@ def requested_measures(measures: Sequence[str], generation: Generation) -> dict[
     for text in measures or ("official",):
         name, dot, parameters = text.partition(".")
         if dot and not parameters:
-            raise TrecEvalError(f"`{text}`: parameters are missing after the dot", USAGE)
+            message = f"`{text}`: parameters are missing after the dot"
+            raise TrecEvalError(message, USAGE)
         for measure in nickname(name, generation) or [name]:
-            if measure in PREFERENCES:
-                raise TrecEvalError(
-                    f"`{measure}` needs preferences or several assessors, which are not supported", USAGE
-                )
             if measure not in measures_of_version(generation):
                 hint = (
                     f"use version 10: --compat 10 -m {text}"
                     if measure in measures_of_version(10)
                     else "see `cranfield trec_eval -h`"
                 )
-                raise TrecEvalError(f"trec_eval {VERSIONS[generation]} has no measure `{measure}`", USAGE, hint=hint)
+                message = f"trec_eval {VERSIONS[generation]} has no measure `{measure}`"
+                raise TrecEvalError(message, USAGE, hint=hint)
             # If a measure has several lists of parameters, trec_eval reads the first.
             parameters_of[measure] = parameters_of.get(measure) or (parameters if measure == name else "")
     return {name: parameters_of[name] for name in measures_of_version(generation) if name in parameters_of}
@@ -134,20 +133,69 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
     printed_measures = requested_measures(options.measures, options.generation)
     views = Views("trec9" if options.generation == 9 else "trec", options.max_retrieved, options.judged_docs_only)
     shared = MeasureOptions(options.generation, options.level, options.number_docs, views)
+    _check_judged(printed_measures, options.rel_info_format)
     try:
-        judgments = read_qrels(qrels)
+        layers = _read_judgments(qrels, options.rel_info_format)
         source = read_run(run)
         end = _RunEnd(source.source) if callable(source.source) else None
         printed = [line for name, parameters in printed_measures.items() for line in lines(name, parameters, shared)]
-        alignment = Aligner(judgments).align(source if end is None else replace(source, source=end), views.key)
+        alignments = [_aligned(Aligner(layer), source, end, views) for layer in layers]
         zscores = _zscores(options.zscores) if options.zscores else None
     except InputError as error:
         raise TrecEvalError(error.message, _code(error), hint=error.hint) from error
     except MeasureError as error:
         raise TrecEvalError(error.message, ParameterError.exit_code, hint=error.hint) from error
     # A run that is not TREC text has a name, but no lines.
-    tag = source.name if end is None else (end.tag() or bytes(alignment.rows["tag"])).decode("utf-8", "surrogateescape")
-    yield from _Report(alignment, printed, options, views, source, tag, zscores).text()
+    first = bytes(alignments[0].rows.get("tag", b""))
+    tag = source.name if end is None else (end.tag() or first).decode("utf-8", "surrogateescape")
+    yield from _Report(alignments, printed, options, views, source, tag, zscores).text()
+
+
+def _check_judged(measures: dict[str, str], format: str) -> None:
+    """Raise if a measure reads other judgments than those of this format."""
+    for name in measures:
+        needed = KINDS[name].judged
+        if name not in ("runid", "num_q") and needed != FORMATS[format]:
+            formats = " or ".join(f"-R {other}" for other, judged in FORMATS.items() if judged == needed)
+            message = f"`{name}` cannot be computed from judgments in the format `{format}`"
+            suited = {"grades": "official", "groups": "qrels_jg", "preferences": "prefs"}[FORMATS[format]]
+            raise TrecEvalError(
+                message,
+                UNCOMPUTABLE,
+                hint=f"use {formats}, or other measures, for example -m {suited}",
+            )
+
+
+def _read_judgments(source: Any, format: str) -> list[Judgments]:
+    """The judgments; with groups, those of the first group of each query, of the second one, and so on."""
+    if format == "qrels":
+        return [read_qrels(source)]
+    from cranfield.io.preferences import read_groups, read_preferences
+    from cranfield.ranking.preferences import group_layers, preference_judgments
+
+    if format == "qrels_jg":
+        name, lines = read_groups(source)
+        layers = [read_qrels(layer, name=name) for layer in group_layers(lines)]
+    else:
+        name, lines = read_preferences(source, "prefs" if format == "prefs" else "qrels_prefs")
+        layers = [preference_judgments(name, lines)] if lines else []
+    if not layers:
+        raise InputError([f"{name}: there is no judgment in it"])
+    return layers
+
+
+def _aligned(aligner: Aligner, run: Run, end: _RunEnd | None, views: Views) -> Alignment:
+    """The run aligned with the judgments; as in trec_eval, text after the sixth column is ignored."""
+    if end is None:
+        return aligner.align(run, views.key)
+    try:
+        return aligner.align(replace(run, source=end), views.key)
+    except InputError as error:
+        if "columns" not in error.kinds:
+            raise
+    # Few runs have such text: only these are read a second time, through a filter.
+    end.opener = partial(_SixColumns, end.opener)
+    return aligner.align(replace(run, source=end), views.key)
 
 
 def _code(error: InputError) -> int:
@@ -160,12 +208,12 @@ class _RunEnd:
     """Opens a run and keeps its last bytes: trec_eval prints the run id of the last line."""
 
     def __init__(self, opener: Opener) -> None:
-        self._opener = opener
+        self.opener = opener
         self._stream: Any = None
         self._end = b""
 
     def __call__(self) -> Any:
-        source = self._opener()
+        source = self.opener()
         if isinstance(source, int):
             os.lseek(source, max(os.fstat(source).st_size - TAIL, 0), os.SEEK_SET)
             self._end = os.read(source, TAIL)
@@ -185,12 +233,42 @@ class _RunEnd:
         return rows[-1][5] if rows and len(rows[-1]) > 5 else b""
 
 
+class _SixColumns:
+    """The text of a run without what follows the sixth column of a line."""
+
+    PATTERN = re.compile(rb"(?m)^((?:[\x01-\x09\x0b-\x20]*[^\x00-\x20]+){6})[\x01-\x09\x0b-\x20][^\x00\n]*")
+
+    def __init__(self, opener: Opener) -> None:
+        source = opener()
+        self._stream: Any = os.fdopen(source, "rb", buffering=0) if isinstance(source, int) else source
+        self._rest = self._ready = b""
+
+    def __del__(self) -> None:
+        if not self._stream.closed:  # a run with faults is not read to its end
+            self._stream.close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            chunk = bytearray(TAIL)
+            count = self._stream.readinto(chunk) or 0
+            whole, newline, rest = (self._rest + bytes(chunk[:count])).rpartition(b"\n")
+            if not count:
+                whole, newline, rest = whole + newline + rest, b"", b""
+            self._ready, self._rest = self.PATTERN.sub(rb"\1", whole + newline), rest
+            if not count:
+                break
+        view = memoryview(buffer).cast("B")
+        part, self._ready = self._ready[: len(view)], self._ready[len(view) :]
+        view[: len(part)] = part
+        return len(part)
+
+
 class _Report:
     """The output for one run."""
 
     def __init__(
         self,
-        alignment: Alignment,
+        alignments: Sequence[Alignment],
         printed: Sequence[Line],
         options: Options,
         views: Views,
@@ -198,9 +276,10 @@ class _Report:
         tag: str,
         zscores: dict[str, Scales] | None,
     ) -> None:
-        self.alignment, self.printed, self.options, self.views = alignment, printed, options, views
+        self.alignment, self.layers = alignments[0], alignments
+        self.printed, self.options, self.views = printed, options, views
         self.run, self.tag, self.zscores = run, tag, zscores
-        ids = alignment.aligner.judgments.queries
+        ids = self.alignment.aligner.judgments.queries
         data = ids.data.tobytes()
         self.ids = [data[start:end] for start, end in pairwise(ids.offsets.tolist())]
         # Bytewise, as strcmp has it: q10 before q2.
@@ -214,11 +293,8 @@ class _Report:
         options, length = self.options, self.alignment.length[self.queries]
         answered = self.queries[length >= 0]
         if not len(answered):
-            raise TrecEvalError(
-                "the run and the judgments have no query in common",
-                NO_QUERY,
-                hint=f"the judgments have queries such as `{self._name(0)}`",
-            )
+            message = "the run and the judgments have no query in common"
+            raise TrecEvalError(message, NO_QUERY, hint=f"the judgments have queries such as `{self._name(0)}`")
         counted = self.queries if options.complete or options.generation == 10 else answered
         stop = len(counted)
         if options.generation == 10 and not options.complete:
@@ -228,20 +304,25 @@ class _Report:
             yield from self._queries(counted[:stop] if options.generation == 10 else answered, table)
         if stop < len(counted):
             source_name = self.run.source_name or self.run.name
+            message = f"{source_name}: the run has no query `{self._name(counted[stop])}`"
             raise TrecEvalError(
-                f"{source_name}: the run has no query `{self._name(counted[stop])}`",
-                UNCOMPUTABLE,
-                hint="use -c to count such queries as 0, or --compat 9 to leave them out",
+                message, UNCOMPUTABLE, hint="use -c to count such queries as 0, or --compat 9 to leave them out"
             )
         if not options.nosummary:
             yield self._summary(counted, table)
 
     def _table(self) -> Floats:
         """The value of each line for each judged query, including those that are not in the run."""
-        key = AlignmentKey(content=False, key=self.views.key)
-        scores = RunScores(self.run, {key: self.alignment})
         judged = len(self.alignment.length)
-        table = line_values(self.printed, judged, lambda m: scores[Column(m, alignment=key)].value[:judged])
+        table = np.zeros((len(self.printed), judged))
+        count = np.zeros(judged)
+        # The mean over groups; most judgments have one layer.
+        for rows, alignment in zip(layer_rows([a.aligner.judgments for a in self.layers]), self.layers, strict=True):
+            table[:, rows] += self._layer(alignment)
+            count[rows] += 1
+        table /= count
+        if self.options.judged_docs_only:
+            self._divide_by_no_document(table)
         absent = self.alignment.length < 0
         for line, values in zip(self.printed, table, strict=True):
             if not line.measures:
@@ -253,6 +334,39 @@ class _Report:
             if self.zscores is not None:
                 values[:] = self._zscores(values, self.zscores.get(line.name, {}))
         return table
+
+    def _layer(self, alignment: Alignment) -> Floats:
+        """The value of each line for each query of one layer."""
+        values_of = self._values_of(alignment)
+        table = np.zeros((len(self.printed), len(alignment.length)))
+        for line, values in zip(self.printed, table, strict=True):
+            if line.exact is not None:
+                exact = exact_values(line.exact, alignment, line.measures[0], line.number, len(alignment.length))
+                values[:] = line.finished(exact, values_of)
+            elif line.measures:
+                values[:] = line.values(values_of)
+        return table
+
+    def _values_of(self, alignment: Alignment) -> Callable[[Measure], Floats]:
+        """The values of a measure of the catalogue, for all judged queries."""
+        key = AlignmentKey(content=False, key=self.views.key)
+        scores = RunScores(self.run, {key: alignment})
+        return lambda measure: scores[Column(measure, alignment=key)].value[: len(alignment.length)]
+
+    def _divide_by_no_document(self, table: Floats) -> None:
+        """Set interpolated precision to NaN where -J left no document: trec_eval divides by their number there."""
+        options = MeasureOptions(self.options.generation, self.options.level, views=self.views)
+        if not any(line.levels for line in self.printed):
+            return
+        values_of = self._values_of(self.alignment)
+        empty = values_of(options.measure("NumRet")) == 0
+        R = values_of(options.measure(f"NumRel(rel={options.level})"))
+        for line, values in zip(self.printed, table, strict=True):
+            needed = np.array(
+                [np.floor(level * R + (0.9 if options.generation == 9 else 0.5)) for level in line.levels]
+            )
+            if len(needed):
+                values[empty & (needed == 0).any(axis=0)] = np.nan
 
     def _zscores(self, values: Floats, scales: Scales) -> Floats:
         """The z-score of each query."""
@@ -290,12 +404,28 @@ class _Report:
                 out.append(f"{self._label(line)}\tall\t{number}\n")
             elif line.measures:
                 # Added in sequence, as by trec_eval: the order affects the last digit.
-                total = float(np.add.accumulate(values[counted])[-1])
+                total = float(np.add.accumulate(values[self._added(line, counted)])[-1])
                 style = line.kind.style
+                if style == "geometric" and self.options.generation == 9:
+                    total += int((self.alignment.length[counted] < 0).sum()) * math.log(SMALLEST)
+                elif line.name == "num_rel" and self.options.generation == 9 and self.options.complete:
+                    total = self._relevant(counted)
                 mean = total if style == "count" else total / len(counted)
-                value = float(np.exp(mean)) if style == "geometric" else mean
+                value = math.exp(mean) if style == "geometric" else mean
                 out.append(f"{self._label(line)}\tall\t{self._numbers(line, np.array([value]))[0]}")
         return "".join(out)
+
+    def _added(self, line: Line, counted: Integers) -> Integers:
+        """The queries whose values are added; version 9 adds the logarithms of missing queries afterwards."""
+        if line.kind.style == "geometric" and self.options.generation == 9:
+            return counted[self.alignment.length[counted] >= 0]
+        return counted
+
+    def _relevant(self, counted: Integers) -> float:
+        """Documents of grade 1 and above: what version 9 counts with -c, whatever -l says."""
+        begin = self.alignment.aligner.judgments.begin
+        total = np.concatenate([[0], np.cumsum(self.alignment.aligner.grade >= 1)])
+        return float((total[begin[counted + 1]] - total[begin[counted]]).sum())
 
     def _label(self, line: Line) -> str:
         number = line.measures or line.name == "num_q"
@@ -332,15 +462,20 @@ def _signs(grades: Floats) -> Bytes:
 def four_decimals(values: Floats) -> list[str]:
     """Each value in C's format %6.4f, with a newline."""
     if len(values) < FEW:
-        return [f"{value:6.4f}\n" for value in values.tolist()]
+        return [_four_decimals(value) for value in values.tolist()]
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = values * 10_000
         nearest = np.rint(scaled)
         # Near the middle between two texts, the rounding of the product could choose the wrong one.
         safe = (np.abs(scaled - nearest) < 0.499) & (nearest <= 10_000) & ~np.signbit(values)
     texts = _ten_thousandths()[np.where(safe, nearest, 0).astype(np.int64)]
-    texts[~safe] = [f"{value:6.4f}\n" for value in values[~safe].tolist()]
+    texts[~safe] = [_four_decimals(value) for value in values[~safe].tolist()]
     return list(texts)
+
+
+def _four_decimals(value: float) -> str:
+    # C prints the sign of NaN, and that of 0/0 is negative.
+    return f"{value:6.4f}\n" if value == value else "  -nan\n"
 
 
 @cache
@@ -353,7 +488,7 @@ def _zscores(path: str) -> dict[str, Scales]:
     """Means and standard deviations by measure and query, from lines `query measure mean deviation`."""
     scales: dict[str, Scales] = {}
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
                     query, measure, mean, deviation = line.split()

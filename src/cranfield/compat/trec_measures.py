@@ -10,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from cranfield.compat import trec_arithmetic as arithmetic
+from cranfield.compat.trec_arithmetic import Arithmetic
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import SMALLEST
@@ -22,6 +24,14 @@ Generation = Literal[9, 10]
 Shape = Literal["none", "cuts", "shares", "numbers", "pairs", "text"]
 # How a value is printed: four decimals, a whole number that is summed, a geometric mean, or not over queries at all.
 Style = Literal["value", "count", "geometric", "text"]
+# The judgments that a measure reads: grades, grades by group, or preferences.
+Judged = Literal["grades", "groups", "preferences"]
+FORMATS: dict[str, Judged] = {
+    "qrels": "grades",
+    "qrels_jg": "groups",
+    "prefs": "preferences",
+    "qrels_prefs": "preferences",
+}
 
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = tuple(i / 10 for i in range(11))
@@ -39,6 +49,8 @@ class Kind:
     since: Generation = 9
     relevant: bool = False  # 0 if no document reaches the level, whatever the gains
     silent: bool = False  # version 10 scores a query that is not in the run 0, whatever an empty ranking scores
+    exact: Arithmetic | None = None  # trec_eval's arithmetic, where the last digit of our measure can differ
+    judged: Judged = "grades"
 
 
 # In the order in which trec_eval prints them.
@@ -48,60 +60,85 @@ KINDS: dict[str, Kind] = {
     "num_ret": Kind("NumRet", style="count"),
     "num_rel": Kind("NumRel(rel={level})", style="count"),
     "num_rel_ret": Kind("NumRelRet(rel={level})", style="count"),
-    "map": Kind("AP(rel={level})"),
-    "gm_map": Kind("GMAP(rel={level})", style="geometric"),
+    "map": Kind("AP(rel={level})", exact=arithmetic.average_precision),
+    "gm_map": Kind("GMAP(rel={level})", style="geometric", exact=arithmetic.average_precision),
     "Rprec": Kind("Rprec(rel={level})"),
-    "bpref": Kind("bpref(rel={level})"),
+    "bpref": Kind("bpref(rel={level})", exact=arithmetic.binary_preference),
     "recip_rank": Kind("RR(rel={level})"),
     "iprec_at_recall": Kind("IPrec(rule='{rule}', rel={level})@{x}", "shares", RECALLS),
     "P": Kind("P(rel={level})@{x}", "cuts", CUTS),
     "relstring": Kind(style="text", shape="numbers", defaults=(10,)),
     "recall": Kind("R(rel={level})@{x}", "cuts", CUTS),
-    "infAP": Kind("infAP(rel={level})"),
-    "gm_bpref": Kind("GMbpref(rel={level})", style="geometric"),
+    "infAP": Kind("infAP(rel={level})", exact=arithmetic.inferred_average_precision),
+    "gm_bpref": Kind("GMbpref(rel={level})", style="geometric", exact=arithmetic.binary_preference),
     "Rprec_mult": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES),
     "utility": Kind(
         "Utility(hit={0}, noise={1}, miss={2}, rest={3}, size={size}, rel={level})", "numbers", (1, -1, 0, 0),
         silent=True,
     ),
-    "11pt_avg": Kind("IPrec(rule='{rule}', rel={level})@{x}", "numbers", RECALLS),
-    "binG": Kind("binG(rel={level})"),
-    "G": Kind("G(gain={gain})", "pairs"),
-    "dcg": Kind("DCG(gain={gain})", "pairs", since=10),
-    "ideal_dcg": Kind("IDCG(gain={gain})", "pairs", since=10),
-    "ndcg": Kind("nDCG(gain={gain})", "pairs"),
-    "ndcg_rel": Kind("nDCG_rel(gain={gain})", "pairs"),
-    "Rndcg": Kind("R_nDCG(gain={gain})", "pairs", relevant=True),
-    "ndcg_cut": Kind("nDCG@{x}", "cuts", CUTS),
-    "map_cut": Kind("AP(rel={level})@{x}", "cuts", CUTS),
+    "11pt_avg": Kind(
+        "IPrec(rule='{rule}', rel={level})@{x}", "numbers", RECALLS, exact=arithmetic.eleven_point_average,
+    ),
+    "binG": Kind("binG(rel={level})", exact=arithmetic.binary_gain),
+    "G": Kind("G(gain={gain})", "pairs", exact=arithmetic.gain_by_cost),
+    "dcg": Kind("DCG(gain={gain})", "pairs", since=10, exact=arithmetic.cumulated_gain),
+    "ideal_dcg": Kind("IDCG(gain={gain})", "pairs", since=10, exact=arithmetic.ideal_cumulated_gain),
+    "ndcg": Kind("nDCG(gain={gain})", "pairs", exact=arithmetic.normalised_cumulated_gain),
+    "ndcg_rel": Kind("nDCG_rel(gain={gain})", "pairs", exact=arithmetic.normalised_gain_at_relevant),
+    "Rndcg": Kind("R_nDCG(gain={gain})", "pairs", relevant=True, exact=arithmetic.normalised_gain_at_levels),
+    "ndcg_cut": Kind("nDCG@{x}", "cuts", CUTS, exact=arithmetic.normalised_cumulated_gain),
+    "map_cut": Kind("AP(rel={level})@{x}", "cuts", CUTS, exact=arithmetic.average_precision),
     "relative_P": Kind("RelP(rel={level})@{x}", "cuts", CUTS),
     "success": Kind("Success(rel={level})@{x}", "cuts", (1, 5, 10)),
     "set_P": Kind("SetP(rel={level})"),
     "set_relative_P": Kind("SetRelP(rel={level})"),
     "set_recall": Kind("SetR(rel={level})"),
-    "set_map": Kind("SetAP(rel={level})"),
-    "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,)),
+    "set_map": Kind("SetAP(rel={level})", exact=arithmetic.set_average_precision),
+    "set_F": Kind("SetF(beta={root}, rel={level})", "numbers", (1,), exact=arithmetic.set_f),
     "num_nonrel_judged_ret": Kind("NumNonRelRet(rel={level})", style="count"),
+    **{
+        f"prefs_num_prefs_{part}": Kind(ours, style="count", judged="preferences")
+        for part, ours in (
+            ("poss", "NumPrefs"), ("ful", "NumPrefsMet"), ("ful_ret", "NumPrefsMet(count='retrieved')"),
+        )
+    },
+    **{
+        f"prefs_{name}{part}": Kind(
+            f"{ours}count='{count}')", judged="preferences",
+            exact=arithmetic.preference_pairs if name == "pair" else None,
+        )
+        for part, count in (("", "all"), ("_ret", "retrieved"), ("_imp", "implied"))
+        for name, ours in (
+            ("simp", "Prefs("), ("pair", "Prefs(by='pair', "), ("avgjg", "Prefs(by='group', "),
+            ("avgjg_Rnonrel", "PrefsR("),
+        )
+        if (name, part) != ("avgjg_Rnonrel", "_imp")
+    },
+    "map_avgjg": Kind("AP(rel={level})", exact=arithmetic.average_precision, judged="groups"),
+    "P_avgjg": Kind("P(rel={level})@{x}", "cuts", CUTS, judged="groups"),
+    "Rprec_mult_avgjg": Kind("RprecAt(times={x}, rel={level})", "shares", MULTIPLES, judged="groups"),
     "yaap": Kind("yaAP(rel={level})"),
-    "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10),
-    "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True),
+    "rbp": Kind("RBPq(p={p}, gain={gain})", "pairs", since=10, exact=arithmetic.rank_biased_precision),
+    "rbp_resid": Kind("RBPres(p={p})", "pairs", since=10, silent=True, exact=arithmetic.rank_biased_residual),
     "unj": Kind("Unjudged@{x}", "cuts", (5, 10, 20), since=10),
 }  # fmt: skip
 
 COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
-NICKNAMES = {
+NICKNAMES: dict[str, tuple[str, ...]] = {
     "official": (*COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
     "set": (*COUNTS, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
 }
+# The same for judgments that are not grades.
+NICKNAMES_OF_GROUPS: dict[str, tuple[str, ...]] = {
+    "all_prefs": ("runid", "num_q", *(name for name, kind in KINDS.items() if kind.judged == "preferences")),
+    "prefs": (
+        *("runid", "num_q", "prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret"),
+        *("prefs_simp", "prefs_pair", "prefs_avgjg"),
+    ),
+    "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+}
 # Measures that no nickname includes.
 BY_NAME_ONLY = ("yaap", "dcg", "ideal_dcg")
-
-# Measures of preferences, or of several assessors.
-PREFERENCES = (
-    *(f"prefs_num_prefs_{part}" for part in ("poss", "ful", "ful_ret")),
-    *(f"prefs_{kind}{part}" for kind in ("simp", "pair", "avgjg", "avgjg_Rnonrel") for part in ("", "_ret", "_imp")),
-    *("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
-)
 
 
 def measures_of_version(generation: Generation) -> dict[str, Kind]:
@@ -112,8 +149,9 @@ def measures_of_version(generation: Generation) -> dict[str, Kind]:
 def nickname(name: str, generation: Generation) -> Sequence[str]:
     """The measures that a nickname stands for; empty if it is not a nickname."""
     if name == "all_trec":
-        return [name for name in measures_of_version(generation) if name not in BY_NAME_ONLY]
-    return NICKNAMES.get(name, ())
+        measures = measures_of_version(generation).items()
+        return [name for name, kind in measures if kind.judged == "grades" and name not in BY_NAME_ONLY]
+    return NICKNAMES.get(name) or NICKNAMES_OF_GROUPS.get(name, ())
 
 
 class ParameterError(CranfieldError):
@@ -155,14 +193,28 @@ class Line:
     measures: tuple[Measure, ...] = ()
     unless: Measure | None = None  # if this is 0, so is the line
     numbers: tuple[float, ...] = ()
+    number: float = 0  # the parameter of a measure with one number
+    levels: tuple[float, ...] = ()  # the levels of recall that its interpolated precision has
+
+    @property
+    def exact(self) -> Arithmetic | None:
+        """trec_eval's arithmetic for the one measure of this line."""
+        return self.kind.exact if len(self.measures) == 1 else None
 
     def values(self, values_of: Callable[[Measure], Floats]) -> Floats:
         """A value for each query; undefined values are 0, as in trec_eval."""
-        value = reduce(np.add, (np.nan_to_num(values_of(m)) for m in self.measures)) / len(self.measures)
+        # From the last to the first, as trec_eval adds the levels of 11pt_avg.
+        value = reduce(np.add, (np.nan_to_num(values_of(m)) for m in self.measures[::-1])) / len(self.measures)
+        return self.finished(value, values_of)
+
+    def finished(self, value: Floats, values_of: Callable[[Measure], Floats]) -> Floats:
+        """The values of the measure as trec_eval keeps them."""
         if self.unless is not None:
             value = np.where(values_of(self.unless) == 0, 0, value)
         # For a geometric mean trec_eval stores the logarithm for each query.
-        return np.log(np.maximum(value, SMALLEST)) if self.kind.style == "geometric" else value
+        if self.kind.style == "geometric":
+            return np.array([math.log(max(x, SMALLEST)) for x in value.tolist()])
+        return value
 
 
 def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]:
@@ -174,7 +226,8 @@ def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]
     elif kind.shape == "cuts":
         for x in _distinct(name, _numbers(name, parameters, _whole) if parameters else kind.defaults):
             if x < 1:
-                raise ParameterError(f"{name}: a cutoff must be at least 1, not {x:g}")
+                message = f"{name}: a cutoff must be at least 1, not {x:g}"
+                raise ParameterError(message)
             yield _line(f"{name}_{x:.0f}", kind, options, x=int(x))
     elif kind.shape == "shares":
         for x in _distinct(name, _numbers(name, parameters, float) if parameters else kind.defaults):
@@ -195,7 +248,8 @@ def _line(
     p = given.pop("p", 0.9)
     text = kind.ours.format(x=x, p=p, level=options.level, rule=options.rule, gain=_gain(given))
     unless = options.measure(f"NumRel(rel={options.level})") if kind.relevant else None
-    return Line(label, kind, (options.measure(text),), unless)
+    levels = (x,) if kind.ours.startswith("IPrec") else ()
+    return Line(label, kind, (options.measure(text),), unless, levels=levels)
 
 
 def _line_of_numbers(label: str, name: str, numbers: tuple[float, ...], options: MeasureOptions) -> Line:
@@ -206,20 +260,19 @@ def _line_of_numbers(label: str, name: str, numbers: tuple[float, ...], options:
         texts = [kind.ours.format(x=x, level=options.level, rule=options.rule) for x in numbers]
         if numbers == RECALLS:
             texts = [f"IPrecAvg(rule='{options.rule}', rel={options.level})"]
-        return Line(label, kind, tuple(options.measure(text) for text in texts))
+        return Line(label, kind, tuple(options.measure(text) for text in texts), levels=numbers)
     if len(numbers) != len(kind.defaults):
         expected = plural(len(kind.defaults), "number")
-        raise CoefficientError(
-            f"{name} needs {expected}, not {len(numbers)}", hint=f"for example {name}.{_joined(kind.defaults)}"
-        )
+        message = f"{name} needs {expected}, not {len(numbers)}"
+        raise CoefficientError(message, hint=f"for example {name}.{_joined(kind.defaults)}")
     if name == "set_F" and numbers[0] == 0:  # F with no weight on recall is precision
         return Line(label, kind, (options.measure(f"SetP(rel={options.level})"),))
     if name == "set_F" and numbers[0] < 0:
-        raise ParameterError(f"set_F: the weight of recall must not be negative, but is {numbers[0]:g}")
+        message = f"set_F: the weight of recall must not be negative, but is {numbers[0]:g}"
+        raise ParameterError(message)
     root = math.sqrt(max(numbers[0], 0))  # trec_eval's parameter is the square of beta
-    return Line(
-        label, kind, (options.measure(kind.ours.format(*numbers, root=root, level=options.level, size=options.size)),)
-    )
+    measure = options.measure(kind.ours.format(*numbers, root=root, level=options.level, size=options.size))
+    return Line(label, kind, (measure,), number=numbers[0])
 
 
 def _joined(numbers: Iterable[float]) -> str:
@@ -236,28 +289,32 @@ def _numbers(name: str, parameters: str, read: Callable[[str], float]) -> list[f
         try:
             numbers.append(read(part))
         except (ValueError, OverflowError):
-            raise ParameterError(f"`{name}.{parameters}`: `{part}` is not a number") from None
+            message = f"`{name}.{parameters}`: `{part}` is not a number"
+            raise ParameterError(message) from None
     return numbers
 
 
 def _distinct(name: str, numbers: Sequence[float]) -> list[float]:
     if len(set(numbers)) < len(numbers):
-        raise ParameterError(f"`{name}.{_joined(numbers)}`: a cutoff is given twice")
+        message = f"`{name}.{_joined(numbers)}`: a cutoff is given twice"
+        raise ParameterError(message)
     return sorted(numbers)
 
 
 def _pairs(name: str, parameters: str) -> dict[str, float]:
-    pairs = {}
+    pairs: dict[str, float] = {}
     for part in parameters.split(","):
         level, _, number = part.partition("=")
         level = level.strip()
         try:
-            if not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
-                raise ValueError
-            pairs[level] = float(number)
+            value: float | None = float(number)
         except ValueError:
+            value = None
+        if value is None or not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
             hint = f"for example {name}.{'p=0.8' if name.startswith('rbp') else '1=3,2=9'}"
-            raise ParameterError(f"{name}: `{part}` is not a pair grade=gain", hint=hint) from None
+            message = f"{name}: `{part}` is not a pair grade=gain"
+            raise ParameterError(message, hint=hint)
+        pairs[level] = value
     return pairs
 
 

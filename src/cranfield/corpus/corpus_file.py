@@ -143,7 +143,8 @@ def _columns(path: str) -> dict[str, Any]:
         texts = {name: strings_of(lists[name].cast(pyarrow.large_binary())) for name in TEXT_COLUMNS}
         numbers = {name: np.asarray(lists[name].cast(pyarrow.int64()).to_numpy()) for name in NUMBER_COLUMNS}
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError("the columns cannot be read") from error
+        message = "the columns cannot be read"
+        raise ValueError(message) from error
     return texts | numbers
 
 
@@ -164,4 +165,5 @@ def _check_consistency(columns: dict[str, Any]) -> None:
         and len(set(columns["documents"])) == len(begin) - 1 <= columns["size"] - columns["repeated"]
     )
     if not consistent:
-        raise ValueError("the columns contradict each other")
+        message = "the columns contradict each other"
+        raise ValueError(message)

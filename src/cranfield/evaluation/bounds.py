@@ -53,11 +53,14 @@ class Bounds:
 def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The lowest and highest score of each query over the possible grades of its unjudged documents."""
     if measure.definition.subtopics:
-        msg = f"{measure} has no bounds: the subtopics of unjudged documents are unknown"
-        raise MeasureError(msg)
+        message = f"{measure} has no bounds: the subtopics of unjudged documents are unknown"
+        raise MeasureError(message)
+    if measure.definition.preferences:
+        message = f"{measure} has no bounds: documents without a preference do not count"
+        raise MeasureError(message)
     if measure.definition.content:
-        msg = f"{measure} has no bounds: it uses the text of unjudged documents"
-        raise MeasureError(msg)
+        message = f"{measure} has no bounds: it uses the text of unjudged documents"
+        raise MeasureError(message)
     if (measure, "bounds", seed) not in rankings.memo:
         rankings.memo[measure, "bounds", seed] = _bounds(measure, rankings, seed)
     result: Bounds = rankings.memo[measure, "bounds", seed]

@@ -62,7 +62,8 @@ class Column:
     @property
     def depends_on_above(self) -> bool:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
-        return self.measure.definition.content or self.measure.definition.subtopics
+        definition = self.measure.definition
+        return definition.content or definition.subtopics or definition.preferences
 
     def varied(self, **views: Any) -> Column:
         """The same measure and alignment with other views."""
@@ -83,8 +84,8 @@ class Plan:
     def __post_init__(self) -> None:
         if self.policy.nil is not None and self.content_columns:
             measure = self.content_columns[0].measure
-            msg = f"nil cannot be combined with {measure}, which needs document text"
-            raise UsageError(msg, hint="omit one of the two")
+            message = f"nil cannot be combined with {measure}, which needs document text"
+            raise UsageError(message, hint="omit one of the two")
 
     @property
     def content_columns(self) -> list[Column]:
@@ -140,6 +141,6 @@ def _listed(measures: Any) -> list[Any]:
     )
     listed = [measures] if single else list(measures)
     if not listed:
-        msg = "no measures given"
-        raise MeasureError(msg, hint="for example: AP, nDCG@10, RR")
+        message = "no measures given"
+        raise MeasureError(message, hint="for example: AP, nDCG@10, RR")
     return listed

@@ -130,8 +130,8 @@ class Evaluation:
     def first_pages(self, depth: int, ties: Ties | None = None) -> list[dict[str, FirstPage]]:
         """For each run, the first documents of every query in the order of a tie rule."""
         if depth > self.page:
-            msg = f"the evaluation keeps {self.page} top documents, not {depth}"
-            raise UsageError(msg)
+            message = f"the evaluation keeps {self.page} top documents, not {depth}"
+            raise UsageError(message)
         rule = tie_rule(ties)
         judged = list(self.queries)
         return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, islice, repeat
@@ -15,7 +15,8 @@ from cranfield.data import Floats, Integers, Judgments, Run, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
-from cranfield.evaluation.notes import Note
+from cranfield.evaluation.group_scores import GroupScores, check_columns, layer_rows, without_groups
+from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
@@ -48,6 +49,8 @@ def evaluate(
     intents: Any = None,
     types: Mapping[str, Mapping[str, str]] | None = None,
     corpus: Any = None,
+    prefs: Any = None,
+    groups: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
@@ -71,6 +74,10 @@ def evaluate(
     by default, all subtopics with a relevant document have equal weights.
     ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}``; the default is informational. A file of
     intents may have the types in a fourth column.
+    ``prefs``, with None for ``qrels``: preferences between documents, for measures such as `Prefs`:
+    ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns.
+    ``groups``, with None for ``qrels``: judgments of several assessors, ``{query: {group: {document: grade}}}``, or a
+    file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
     ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
@@ -98,6 +105,8 @@ def evaluate(
         intents=intents,
         types=types,
         corpus=corpus,
+        prefs=prefs,
+        groups=groups,
     )
     return evaluator(run, names=names, progress=progress)
 
@@ -135,9 +144,12 @@ class Evaluator:
         intents: Any = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
         corpus: Any = None,
+        prefs: Any = None,
+        groups: Any = None,
     ) -> None:
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        self._prepare(qrels, make_plan(measures, policy, residuals=residuals, bounds=bounds), intents, corpus, types)
+        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
+        self._prepare(qrels, plan, intents, corpus, types, prefs, groups)
 
     @classmethod
     def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
@@ -146,9 +158,26 @@ class Evaluator:
         evaluator._prepare(qrels, plan, intents, corpus)
         return evaluator
 
-    def _prepare(self, qrels: Any, plan: Plan, intents: Any, corpus: Any, types: Any = None) -> None:
+    def _prepare(
+        self,
+        qrels: Any,
+        plan: Plan,
+        intents: Any,
+        corpus: Any,
+        types: Any = None,
+        prefs: Any = None,
+        groups: Any = None,
+    ) -> None:
         self.plan, self.corpus = plan, corpus
-        judgments = io.read_qrels(qrels)
+        layers = _read_judgments(qrels, prefs, groups)
+        judgments = layers[0]
+        self._layers: list[Judgments] = []
+        if groups is not None:
+            check_columns(plan.columns, judgments.name)
+            if plan.policy.nil is not None or intents is not None or corpus is not None:
+                message = "groups cannot be combined with nil, intents or corpus"
+                raise UsageError(message)
+            self._layers = layers
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: no judgments"])
         self._notes = subtopic_notes(judgments, plan.columns)
@@ -191,14 +220,43 @@ class Evaluator:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
         notes = list(self._notes)
         scored = []
-        for scores in self._reader.scores(self._runs(run, names), progress):
+        for scores in self._scores(self._runs(run, names), progress):
             self._check(scores)
             values = np.array([scores[column].value for column in self.columns])
             counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-            notes += run_notes(scores, self.plan, counted)
+            if isinstance(scores, GroupScores):
+                notes += self._group_notes(scores)
+            else:
+                notes += run_notes(scores, self.plan, counted)
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
+
+    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores | GroupScores]:
+        if not self._layers:
+            yield from self._reader.scores(runs, progress)
+            return
+        rows, readers = layer_rows(self._layers), self._layer_readers
+        for number, run in enumerate(runs, 1):
+            of_layers = [next(reader.scores([run])) for reader in readers]
+            yield GroupScores(list(zip(rows, of_layers, strict=True)))
+            if progress is not None:
+                progress(number, len(runs))
+
+    @cached_property
+    def _layer_readers(self) -> list[RunReader]:
+        """A reader for each layer of groups; the highest grade is that of all groups."""
+        top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
+        columns = [without_groups(column) for column in self.columns]
+        return [RunReader(layer, columns, self.policy, top_grade=top) for layer in self._layers]
+
+    def _group_notes(self, scores: GroupScores) -> Iterator[Note]:
+        for column in self.columns:
+            undefined = scores.undefined_groups(column)
+            if column.part == "value" and undefined.any():
+                queries = QueryNames.of([self._queries[q] for q in np.flatnonzero(undefined).tolist()])
+                values = {"groups": int(undefined.sum()), "queries": queries}
+                yield Note("undefined_groups", scores.run.name, column.label, values)
 
     def evaluation(
         self,
@@ -212,6 +270,9 @@ class Evaluator:
 
         ``page``: the number of top documents to keep of each ranking, so that rankings can be shown.
         """
+        if self._layers:
+            message = "an evaluation cannot be kept for judgments by group"
+            raise UsageError(message, hint="call the evaluator itself")
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
@@ -252,10 +313,10 @@ class Evaluator:
         scores = self._single(run)
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
-    def _single(self, run: Any) -> RunScores:
+    def _single(self, run: Any) -> RunScores | GroupScores:
         read = io.read_run(run)
         self._check_order([read])
-        scores = next(self._reader.scores([read]))
+        scores = next(self._scores([read]))
         self._check(scores)
         return scores
 
@@ -266,15 +327,33 @@ class Evaluator:
 
     def _check_order(self, runs: Sequence[Run]) -> None:
         if self._looks_like_run and all(looks_like_grades(run) for run in runs):
-            msg = "the judgments look like a run, and the run looks like judgments"
+            message = "the judgments look like a run, and the run looks like judgments"
             raise UsageError(
-                msg,
+                message,
                 hint="judgments come first: evaluate(qrels, run, measures)",
             )
 
-    def _check(self, scores: RunScores) -> None:
+    def _check(self, scores: RunScores | GroupScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
+
+
+def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
+    """The judgments: by grade, or preferences; or a layer for the first group of each query, the second one, ..."""
+    if (qrels is not None) + (prefs is not None) + (groups is not None) > 1:
+        message = "qrels, prefs and groups exclude each other"
+        raise UsageError(message, hint="with prefs or groups, give None for qrels")
+    if prefs is None and groups is None:
+        return [io.read_qrels(qrels)]
+    from cranfield.io.preferences import read_groups, read_preferences
+    from cranfield.ranking.preferences import group_layers, preference_judgments
+
+    if prefs is not None:
+        return [preference_judgments(*read_preferences(prefs))]
+    name, lines = read_groups(groups)
+    if not lines:
+        raise InputError([f"{name}: no judgments"])
+    return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
 
 
 def looks_like_scores(judgments: Judgments) -> bool:
@@ -313,11 +392,11 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
     else:
         given = list(run) if isinstance(run, (list, tuple)) else [run]
     if not given:
-        msg = "no runs given"
-        raise UsageError(msg)
+        message = "no runs given"
+        raise UsageError(message)
     if names is not None and len(names) != len(given):
-        msg = f"expected {len(given)} names, one for each run, not {len(names)}"
-        raise UsageError(msg)
+        message = f"expected {len(given)} names, one for each run, not {len(names)}"
+        raise UsageError(message)
     runs = [io.read_run(item, name=None if names is None else names[i]) for i, item in enumerate(given)]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]

@@ -11,6 +11,7 @@ from cranfield.wording import few, plural
 Kind = Literal[
     "queries_counted",
     "undefined",
+    "undefined_groups",
     "subtopic_grades",
     "corpus_unused",
     "unweighted_queries",
@@ -170,6 +171,12 @@ def _unweighted_subtopics(note: Note) -> str:
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
     "undefined": _undefined,
+    "undefined_groups": _each(
+        lambda note: (
+            f"{note.run}: {note.measure} is undefined in {plural(note.values['groups'], 'group')} of "
+            f"{note.values['queries']}; counted as 0"
+        )
+    ),
     "subtopic_grades": lambda group: [
         f"{group[0].values['judgments']} has judgments by subtopic; {_measures(group)}"
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"

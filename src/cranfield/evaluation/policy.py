@@ -46,11 +46,11 @@ class Policy:
             number = getattr(self, name)
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
             if number is not None and (not integer or not 0 < number < LONGEST):
-                msg = f"{name} must be a whole number of at least 1, not {number!r}"
-                raise UsageError(msg)
+                message = f"{name} must be a whole number of at least 1, not {number!r}"
+                raise UsageError(message)
         if self.nil is not None and not isinstance(self.nil, str):
-            msg = f"nil must be a document id (a string), not {self.nil!r}"
-            raise UsageError(msg)
+            message = f"nil must be a document id (a string), not {self.nil!r}"
+            raise UsageError(message)
         check_count("seed", self.seed, 0)
 
     @classmethod
@@ -61,8 +61,8 @@ class Policy:
             if name not in names:
                 close = nearest(name, names)
                 hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(names)}"
-                msg = f"unknown option `{name}`"
-                raise UsageError(msg, hint=hint)
+                message = f"unknown option `{name}`"
+                raise UsageError(message, hint=hint)
         return cls(**chosen)
 
     @property

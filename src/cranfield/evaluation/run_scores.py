@@ -155,8 +155,23 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     aligner = alignment.aligner
     _check_full_length(run, alignment, measure)
     if measure.definition.content and aligner.reading is None:
-        msg = f"{measure} needs a corpus, because it uses document text"
-        raise MeasureError(msg)
+        message = f"{measure} needs a corpus, because it uses document text"
+        raise MeasureError(message)
+    if measure.views.groups:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs judgments by group"],
+            hint="in Python, give groups in place of the judgments: evaluate(None, run, measures, groups=...)",
+        )
+    if measure.definition.preferences and aligner.judgments.preferences is None:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs preferences, not grades"],
+            hint="in Python, give preferences in place of the judgments: evaluate(None, run, measures, prefs=...)",
+        )
+    if aligner.judgments.preferences is not None and not measure.definition.preferences:
+        raise InputError(
+            [f"{aligner.judgments.name}: {measure} needs grades, not preferences"],
+            hint="measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR",
+        )
     if measure.definition.subtopics and aligner.subtopics is None:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by subtopic"],

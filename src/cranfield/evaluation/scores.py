@@ -130,9 +130,9 @@ class Scores(ScoreTable):
         if self.undefined == "error" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             what = f"{self.columns[measure].label} of {self.runs[run]}"
-            msg = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
+            message = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
             raise CranfieldError(
-                msg,
+                message,
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
         return handle_undefined(values, self.undefined)
@@ -214,8 +214,8 @@ class Scores(ScoreTable):
         if layout == "wide":
             return ids | dict(zip(self.measures, values, strict=True))
         if layout != "long":
-            msg = f"layout must be one of long, wide; not {layout!r}"
-            raise UsageError(msg)
+            message = f"layout must be one of long, wide; not {layout!r}"
+            raise UsageError(message)
         measures = len(self.measures)
         return {
             **{name: [text for text in column for _ in range(measures)] for name, column in ids.items()},

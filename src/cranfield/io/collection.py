@@ -128,10 +128,10 @@ class TextFiles:
 
 
 def read_texts(sources: Sequence[Any], names: Collection[str], choice: FieldChoice | None = None) -> dict[str, str]:
-    """The texts of these documents, as far as the sources have them. Reading stops when all are found.
+    r"""The texts of these documents, as far as the sources have them. Reading stops when all are found.
 
     >>> from io import BytesIO
-    >>> read_texts([BytesIO(b'{"_id": "d1", "text": "a lamp"}\\n{"_id": "d2", "text": "a horn"}\\n')], {"d2", "d9"})
+    >>> read_texts([BytesIO(b'{"_id": "d1", "text": "a lamp"}\n{"_id": "d2", "text": "a horn"}\n')], {"d2", "d9"})
     {'d2': 'a horn'}
     """
     texts: dict[str, str] = {}

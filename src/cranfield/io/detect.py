@@ -141,4 +141,5 @@ def supported_formats(kind: ContentKind) -> str:
 def reject_columns(columns: Columns) -> None:
     """Raise if columns were named for a source that has none."""
     if columns:
-        raise UsageError("columns= is for tables; this source has no named columns")
+        message = "columns= is for tables; this source has no named columns"
+        raise UsageError(message)

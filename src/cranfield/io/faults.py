@@ -83,11 +83,11 @@ def _value(location: Location, fault: Fault) -> str:
     return f'"{quotable(fault.text)}"' if location.unit == "line" else quotable(fault.text)
 
 
-def _nan(location: Location, fault: Fault) -> str:
+def _nan(location: Location, _fault: Fault) -> str:
     return f"the score{_in_column(location)} is NaN"
 
 
-def _id(location: Location, fault: Fault) -> str:
+def _id(_location: Location, fault: Fault) -> str:
     return f"an id must be text, found {quotable(fault.text)}"
 
 
@@ -110,15 +110,15 @@ def _shape(location: Location, fault: Fault) -> str:
     return f"expected {expected}, found {quotable(fault.text)}"
 
 
-def _fields(location: Location, fault: Fault) -> str:
+def _fields(_location: Location, fault: Fault) -> str:
     return f"expected {quotable(fault.text)} fields as in the first line, found {fault.other}"
 
 
-def _binary(location: Location, fault: Fault) -> str:
+def _binary(_location: Location, _fault: Fault) -> str:
     return "the line contains a NUL byte; this is not a text file"
 
 
-def _long(location: Location, fault: Fault) -> str:
+def _long(_location: Location, _fault: Fault) -> str:
     return "the line is longer than 1 MiB; this is probably not a text file"
 
 

@@ -46,10 +46,8 @@ def _frame(source: Any, kind: TableKind) -> Any:
     if tables.is_frame(source):
         return tables.frame_of(source)
     nested = "{query: {document: score}}" if kind == "run" else "{query: {document: grade}}"
-    raise UsageError(
-        f"cannot read {'a run' if kind == 'run' else 'judgments'} from {type(source).__name__}",
-        hint=f"give a path, an open binary file, {nested} or a data frame",
-    )
+    message = f"cannot read {'a run' if kind == 'run' else 'judgments'} from {type(source).__name__}"
+    raise UsageError(message, hint=f"give a path, an open binary file, {nested} or a data frame")
 
 
 def _rankings(source: Mapping[Any, Any], location: Location) -> dict[str, dict[str, float]]:
@@ -148,6 +146,13 @@ def _ids(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault
         return Strings.of([])
 
 
+def _finite(value: Any) -> float:
+    """A finite number; text is not a number, even if it looks like one."""
+    if isinstance(value, str | bytes) or not np.isfinite(number := float(value)):
+        raise TypeError
+    return number
+
+
 def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Floats:
     if set(map(type, values)) <= {int, float}:  # the usual case, in one step
         try:
@@ -159,9 +164,7 @@ def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fa
     grades = np.zeros(len(values))
     for row, value in enumerate(values):
         try:
-            if isinstance(value, str | bytes) or not np.isfinite(float(value)):
-                raise TypeError
-            grades[row] = float(value)
+            grades[row] = _finite(value)
         except (TypeError, ValueError, OverflowError):
             faults.append(Fault(row + 1, "grade", query_at(row), _bytes(repr(value))[:80], 0))
     return grades

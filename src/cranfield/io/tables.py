@@ -118,7 +118,8 @@ def frame_of(source: Any) -> Frame:
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
         return _SeriesFrame(source)
     optional("pyarrow", "reading this table", "arrow")
-    raise UsageError(f"cannot read a table from {type(source).__name__}")
+    message = f"cannot read a table from {type(source).__name__}"
+    raise UsageError(message)
 
 
 def normalise_name(name: str) -> str:
@@ -135,20 +136,23 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
     columns = columns or {}
     for role in columns:
         if role not in roles:
-            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(roles)}")
+            message = f"unknown column role `{quotable(role)}`"
+            raise UsageError(message, hint=f"columns= takes {', '.join(roles)}")
     normalised = {normalise_name(name): name for name in reversed(names)}
     chosen = {}
     for role in roles:
         if role in columns:
             if columns[role] not in names:
-                raise _missing_column(f"no column `{quotable(columns[role])}`", names, source_name, "")
+                message = f"no column `{quotable(columns[role])}`"
+                raise _missing_column(message, names, source_name, "")
             chosen[role] = columns[role]
         elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
             chosen[role] = column
     for role in roles[:3]:
         if role not in chosen and not (role == "score" and "rank" in chosen):
             hint = f'name it {COLUMN_NAMES[role][0]}, or in Python pass columns={{"{role}": ...}}'
-            raise _missing_column(f"no column for the {role}", names, source_name, hint)
+            message = f"no column for the {role}"
+            raise _missing_column(message, names, source_name, hint)
     return chosen
 
 
@@ -335,13 +339,17 @@ def _arrow_numbers(column: Any, kind: str, faults: _Faults | None, pyarrow: Any)
     return np.asarray(numbers, np.float64)
 
 
+def _number(value: Any) -> float:
+    if isinstance(value, str | bytes):  # text is not a number, even if it looks like one
+        raise TypeError
+    return float(value)
+
+
 def _numbers_from_list(values: list[Any], kind: str, faults: _Faults | None) -> Floats:
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values, 1):
         try:
-            if isinstance(value, str | bytes):  # text is not a number, even if it looks like one
-                raise TypeError
-            numbers[row - 1] = float(value)
+            numbers[row - 1] = _number(value)
         except (TypeError, ValueError, OverflowError):
             if faults is not None:
                 faults.add(row, kind, repr(value))

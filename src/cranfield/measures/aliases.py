@@ -80,6 +80,21 @@ NAMES = {
     "rndcg": "R_nDCG",
     "ndcg_rel": "nDCG_rel",
     "rbp_resid": "RBPres",
+    "prefs_num_prefs_poss": "NumPrefs",
+    "prefs_num_prefs_ful": "NumPrefsMet",
+    "prefs_num_prefs_ful_ret": "NumPrefsMet(count='retrieved')",
+    "prefs_simp": "Prefs",
+    "prefs_simp_ret": "Prefs(count='retrieved')",
+    "prefs_simp_imp": "Prefs(count='implied')",
+    "prefs_pair": "Prefs(by='pair')",
+    "prefs_pair_ret": "Prefs(by='pair', count='retrieved')",
+    "prefs_pair_imp": "Prefs(by='pair', count='implied')",
+    "prefs_avgjg": "Prefs(by='group')",
+    "prefs_avgjg_ret": "Prefs(by='group', count='retrieved')",
+    "prefs_avgjg_imp": "Prefs(by='group', count='implied')",
+    "prefs_avgjg_rnonrel": "PrefsR",
+    "prefs_avgjg_rnonrel_ret": "PrefsR(count='retrieved')",
+    "map_avgjg": "AP[groups]",
     # Names in Sakai (2007); the last is average precision on the judged part of a collection.
     "avep": "AP",
     "q_measure": "Q",
@@ -118,6 +133,8 @@ def translate(text: str) -> str | None:
     """Our name for a measure of another tool; None if the name is unknown."""
     if cut := re.fullmatch(r"([a-z_]+?)[._](\d+(?:\.\d+)?)(\[.*\])?", text, re.IGNORECASE):
         name, at, views = cut.groups(default="")
+        if name.casefold() in ("p_avgjg", "rprec_mult_avgjg") and not views:
+            return f"P@{at}[groups]" if name.casefold() == "p_avgjg" else f"RprecAt(times={at})[groups]"
         if name.casefold() in CUT:
             return f"{CUT[name.casefold()]}@{at}{views}"
         if name.casefold() == "set_f":  # trec_eval's parameter is the square of beta

@@ -72,6 +72,7 @@ class Definition:
     uses_nonrelevant: bool = False  # depends on judged nonrelevant documents
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
+    preferences: bool = False  # needs preferences between documents instead of grades
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
 
     # Lazy, because reading signatures is slow, and most measures are not used.
@@ -139,6 +140,7 @@ def measure(
     uses_nonrelevant: bool = False,
     subtopics: bool = False,
     content: bool = False,
+    preferences: bool = False,
     unused_when: tuple[tuple[str, str, Any], ...] = (),
 ) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
@@ -146,11 +148,11 @@ def measure(
     def add(function: Kernel) -> Kernel:
         for name in _keywords(function):
             if name not in function.__annotations__:
-                msg = f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
-                raise ValueError(msg)
+                message = f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
+                raise ValueError(message)
         if symbol in CATALOGUE:
-            msg = f"{symbol} is in the catalogue already"
-            raise ValueError(msg)
+            message = f"{symbol} is in the catalogue already"
+            raise ValueError(message)
         CATALOGUE[symbol] = Definition(
             symbol,
             function.__module__.rpartition(".")[2],
@@ -168,6 +170,7 @@ def measure(
             uses_nonrelevant,
             subtopics,
             content,
+            preferences,
             unused_when,
         )
         return function
@@ -209,38 +212,44 @@ class Measure:
     def __post_init__(self) -> None:
         given = dict(self.parameters)
         if self.definition.gains == "either" and not given.get("graded") and given.keys() & {"gain", "max"}:
-            msg = f"{self.symbol} is binary and does not use gains"
+            message = f"{self.symbol} is binary and does not use gains"
             raise MeasureError(
-                msg,
+                message,
                 hint=f"write {self.symbol}(graded=True, ...) to use gains",
             )
         if "rel" in given and given.get("gain", "binary") != "binary":
-            msg = f"{self.symbol}: rel makes relevance binary, so that gain has no effect"
+            message = f"{self.symbol}: rel makes relevance binary, so that gain has no effect"
             raise MeasureError(
-                msg,
+                message,
                 hint="give either rel or gain",
             )
         for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:
-                msg = f"{self.symbol}: {name} has no effect with {other}={literal(value)}"
+                message = f"{self.symbol}: {name} has no effect with {other}={literal(value)}"
                 raise MeasureError(
-                    msg,
+                    message,
                     hint=f"omit {name}, or choose another {other}",
                 )
+        if self.definition.preferences and self.views.ties in ("best", "worst"):
+            message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences"
+            raise MeasureError(
+                message,
+                hint="ties=expected is the mean over all orders",
+            )
         if self.definition.content and self.views.ties in ("best", "worst"):
-            msg = (
+            message = (
                 f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
                 f"{self.views.ties} order is unknown"
             )
             raise MeasureError(
-                msg,
+                message,
                 hint="ties=expected gives the mean over all orders",
             )
         if self.views.terminal and self.definition.terminal:
             symbols = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
-            msg = f"{self.symbol} has no terminal form: {self.definition.terminal}"
+            message = f"{self.symbol} has no terminal form: {self.definition.terminal}"
             raise MeasureError(
-                msg,
+                message,
                 hint=f"measures with a terminal form: {symbols}",
             )
 
@@ -274,8 +283,8 @@ class Measure:
     def gains(self) -> Gains:
         """How this measure maps grades to gains."""
         chosen, kind = self.chosen, self.definition.gains
-        rel = chosen["rel"]
-        if kind == "grades":  # the measure maps grades itself
+        rel = chosen.get("rel")
+        if kind == "grades" or kind == "none":  # the measure maps grades itself, or does not use them
             return Gains("graded", rel)
         elif kind == "ideal":
             kind = "scaled"
@@ -296,7 +305,8 @@ class Measure:
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The score of each ranking, and its standard error if orders of tied documents were sampled."""
         # With subtopics, a document without gain for its highest grade may have a gain for another subtopic.
-        all_documents = self.definition.uses_nonrelevant or self.definition.subtopics
+        definition = self.definition
+        all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
         return self.scored(self.ordered(rankings, all_documents=all_documents), seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
@@ -304,11 +314,11 @@ class Measure:
         kernel, strategy = self.definition.residual, self.definition.ties.for_residual
         if kernel is None:
             symbols = ", ".join(with_residual())
-            msg = f"{self.symbol} has no residual"
-            raise MeasureError(msg, hint=f"measures with a residual: {symbols}")
+            message = f"{self.symbol} has no residual"
+            raise MeasureError(message, hint=f"measures with a residual: {symbols}")
         if self.views.terminal:
-            msg = f"{self} has no residual: a terminated ranking has no unknown ranks below its end"
-            raise MeasureError(msg)
+            message = f"{self} has no residual: a terminated ranking has no unknown ranks below its end"
+            raise MeasureError(message)
         return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, all_documents=True), seed)
 
     def ordered(self, rankings: Rankings, *, all_documents: bool = True) -> Batch:
@@ -343,9 +353,15 @@ class Measure:
         >>> round(cf.parse("RR[ties=expected]")([(1, 0, 0)]), 6)
         0.611111
         """
+        if self.definition.preferences:
+            message = f"{self} needs preferences: grades alone do not say which"
+            raise MeasureError(
+                message,
+                hint="use evaluate(None, run, ..., prefs=...)",
+            )
         if self.definition.subtopics or self.definition.content:
-            msg = f"{self} cannot be computed from grades alone: it needs documents or subtopics"
-            raise MeasureError(msg)
+            message = f"{self} cannot be computed from grades alone: it needs documents or subtopics"
+            raise MeasureError(message)
         return float(self.values(from_ranking(ranking, missed)).value[0])
 
 

@@ -48,8 +48,8 @@ def ranked_rows(b: Batch, k: int | None) -> Integers:
 def gains(b: Batch, model: TextModel) -> Floats:
     """g(i,j) by (query, rank, subtopic): how well the first j documents cover subtopic i."""
     if b.reading is None:
-        msg = "measures of document text need a corpus"
-        raise MeasureError(msg)
+        message = "measures of document text need a corpus"
+        raise MeasureError(message)
     if model not in b.memo:
         view = model.rel, model.one_subtopic
         b.memo[model] = b.reading.gains(b.query, ranked_rows(b, model.k), view, model.mu)

@@ -55,7 +55,7 @@ def pool_gains(b: Batch) -> Floats:
     assert b.subtopics is not None
     begin = b.subtopics.judgments.begin
     judged = np.where(b.query < 0, 0, np.diff(begin)[b.query])
-    column = np.arange(int(judged.max(initial=0)))
+    column = np.arange(max(int(judged.max(initial=0)), 1))
     return aspects(b).gain[np.where(column < judged[:, None], begin[b.query][:, None] + column, -1)]
 
 

@@ -34,8 +34,8 @@ def parse(text: Any) -> Measure:
     if hasattr(text, "NAME") and hasattr(text, "params"):
         text = str(text)  # a measure of ir_measures
     if not isinstance(text, str):
-        msg = f"a measure must be a name such as 'nDCG@10', not {text!r}"
-        raise MeasureError(msg)
+        message = f"a measure must be a name such as 'nDCG@10', not {text!r}"
+        raise MeasureError(message)
     measure = respell(text.strip())
     parts = _shape(measure)
     if parts is None or parts["name"] not in CATALOGUE or (parts["name"] == "RPrec" and not parts["at"]):
@@ -63,19 +63,19 @@ def _arguments(inside: str, where: str) -> dict[str, Any]:
     try:
         return _keyword_arguments(ast.parse(f"f({inside})", mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        msg = f"cannot parse the parameters of `{where}`"
-        raise MeasureError(msg, hint="write them as name=value, for example RBP(p=0.8)") from None
+        message = f"cannot parse the parameters of `{where}`"
+        raise MeasureError(message, hint="write them as name=value, for example RBP(p=0.8)") from None
 
 
 def _keyword_arguments(call: ast.expr) -> dict[str, Any]:
     # The function of a call such as f(...)(...) is not a name.
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-        msg = "not a list of keyword arguments"
-        raise ValueError(msg)
+        message = "not a list of keyword arguments"
+        raise ValueError(message)
     names = [keyword.arg for keyword in call.keywords]
     if None in names or len(set(names)) < len(names):
-        msg = "a keyword without a name, or given twice"
-        raise ValueError(msg)
+        message = "a keyword without a name, or given twice"
+        raise ValueError(message)
     return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
 
 
@@ -85,8 +85,8 @@ def _value(node: ast.expr) -> Any:
         return node.id
     value = ast.literal_eval(node)
     if isinstance(node, ast.Dict) and len(value) < len(node.keys):
-        msg = "a grade with two gains"
-        raise ValueError(msg)
+        message = "a grade with two gains"
+        raise ValueError(message)
     return value
 
 
@@ -107,8 +107,8 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
             names = ", ".join(definition.parameters)
             others = f"its parameters are {names}" if names else "it has no parameters"
             hint = f"did you mean `{close}`?" if close else others
-            msg = f"`{where}`: {definition.symbol} has no parameter `{name}`"
-            raise MeasureError(msg, hint=hint)
+            message = f"`{where}`: {definition.symbol} has no parameter `{name}`"
+            raise MeasureError(message, hint=hint)
         parameter = definition.parameters[ours[0]]
         checked = parameter.check(ours[1], f"`{where}`")
         if checked != parameter.default:
@@ -120,20 +120,20 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
     if at is None:
         if definition.cutoff in ("required", "recall"):
             example = "0.1" if definition.cutoff == "recall" else "10"
-            msg = f"`{where}` needs a cutoff"
-            raise MeasureError(msg, hint=f"for example `{definition.symbol}@{example}`")
+            message = f"`{where}` needs a cutoff"
+            raise MeasureError(message, hint=f"for example `{definition.symbol}@{example}`")
         return None
     if definition.cutoff == "none":
-        msg = f"`{where}`: {definition.symbol} has no cutoff"
+        message = f"`{where}`: {definition.symbol} has no cutoff"
         raise MeasureError(
-            msg,
+            message,
             hint=f"to truncate the ranking, write `{definition.symbol}[depth={at}]`",
         )
     try:
         value = float(at)
     except ValueError:
-        msg = f"`{where}`: the cutoff must be a number, not `{at}`"
-        raise MeasureError(msg) from None
+        message = f"`{where}`: the cutoff must be a number, not `{at}`"
+        raise MeasureError(message) from None
     checked = CUTOFFS.get(definition.cutoff, RANK).check(value, f"`{where}`")
     return float(checked) if definition.cutoff == "recall" else int(checked)
 
@@ -141,24 +141,24 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
 def _views(inside: str, where: str) -> Views:
     ties: Any = None
     numbers: dict[str, int | None] = {"depth": None, "full": None}
-    flags = {"condensed": False, "terminal": False}
+    flags = {"condensed": False, "terminal": False, "groups": False}
     given: set[str] = set()
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
         if name in given:
-            msg = f"`{where}`: {name} is given twice"
-            raise MeasureError(msg)
+            message = f"`{where}`: {name} is given twice"
+            raise MeasureError(message)
         given.add(name)
         if name == "ties" and value in TIES:
             ties = value
         elif name == "ties":
-            msg = f"`{where}`: unknown tie rule `{value}`"
-            raise MeasureError(msg, hint=f"use one of {', '.join(TIES)}")
+            message = f"`{where}`: unknown tie rule `{value}`"
+            raise MeasureError(message, hint=f"use one of {', '.join(TIES)}")
         elif name in numbers and value.isdecimal() and 0 < int(value) < 10**9:
             numbers[name] = int(value)
         elif name in numbers:
-            msg = f"`{where}`: {name} must be a whole number of at least 1, not `{value}`"
-            raise MeasureError(msg)
+            message = f"`{where}`: {name} must be a whole number of at least 1, not `{value}`"
+            raise MeasureError(message)
         elif name in flags and not value:
             flags[name] = True
         else:
@@ -166,11 +166,11 @@ def _views(inside: str, where: str) -> Views:
             hint = (
                 f"did you mean `{close}`?"
                 if close
-                else "the views are ties=RULE, depth=N, condensed, full=N and terminal"
+                else "the views are ties=RULE, depth=N, condensed, full=N, terminal and groups"
             )
-            msg = f"`{where}`: unknown view `{part}`"
-            raise MeasureError(msg, hint=hint)
-    return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"])
+            message = f"`{where}`: unknown view `{part}`"
+            raise MeasureError(message, hint=hint)
+    return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"], flags["groups"])
 
 
 def _unknown(text: str) -> MeasureError:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cranfield.errors import MeasureError
 
-GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal"]
+GainKind = Literal["binary", "graded", "grades", "scaled", "either", "ideal", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,8 @@ class Parameter:
             expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
         else:
             return self.kind(value)
-        msg = f"{where}: {self.name} must be {expected}, not {literal(value)}"
-        raise MeasureError(msg)
+        message = f"{where}: {self.name} must be {expected}, not {literal(value)}"
+        raise MeasureError(message)
 
 
 class GainParameter(Parameter):
@@ -92,18 +92,18 @@ class GainParameter(Parameter):
             flat = [number for pair in value for number in pair]
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
-                msg = f"{where}: a gain must not be negative"
-                raise MeasureError(msg)
+                message = f"{where}: a gain must not be negative"
+                raise MeasureError(message)
             if numbers and max(gain for _, gain in value) > LARGEST:
-                msg = f"{where}: a gain must be at most {LARGEST:g}"
-                raise MeasureError(msg)
+                message = f"{where}: a gain must be at most {LARGEST:g}"
+                raise MeasureError(message)
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif value in self.choices:
             return value
         names = ", ".join(map(repr, self.choices))
-        msg = f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}"
-        raise MeasureError(msg)
+        message = f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}"
+        raise MeasureError(message)
 
 
 # Parameters that all measures of a kind share. They determine the gains of a batch, which is all that kernels see.
@@ -119,6 +119,7 @@ SHARED: dict[GainKind, tuple[Parameter, ...]] = {
     "grades": (GRADED_REL,),  # the measure maps grades to gains itself
     "scaled": (GAIN, GRADED_REL, MAX, MIN),
     "ideal": (GAIN, GRADED_REL, MAX, IDEAL),  # scaled, and compared with a perfect ranking
+    "none": (),  # the measure does not use grades
     "either": (REL, Parameter("graded", bool, False), GAIN, MAX),  # binary, unless graded=True
 }
 

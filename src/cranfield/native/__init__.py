@@ -52,6 +52,14 @@
 ``cumulated_sums(gain, start, weights, k) -> float64``
     The same with each gain times the cumulated gain at the document. Both raise IndexError beyond the weights.
 
+``differences_at_least(table, first, second, limit) -> int64``
+    For pairs of rows of a table (system, resample): how many differences are at least as large as the pair's limit,
+    whatever their sign.
+``differences_below(table, first, second, limits) -> int64``
+    (pair, 2): how many differences are below each of two limits.
+``ranked_differences(table, first, second, ranks) -> float64``
+    (pair, rank): the differences at some ranks from the lowest, from 0 on, which ascend.
+
 ``Words(kinds, lower)``
     Words of texts, counted. ``kinds``: uint8 for each code point, 0 where it separates words, 1 where it may begin
     one, 2 where it can only continue one; code points beyond its end separate words, and so do bytes that are not
@@ -118,6 +126,9 @@ tabulate = implementation.tabulate
 row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums
 cumulated_sums = implementation.cumulated_sums
+differences_at_least = implementation.differences_at_least
+differences_below = implementation.differences_below
+ranked_differences = implementation.ranked_differences
 # A core that was built before `Words` existed can still read runs.
 Words = getattr(implementation, "Words", words.Words)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -485,3 +485,29 @@ def _weights(start: Integers, weights: Floats, k: int) -> Floats:
         return weights[start + 1]
     seen = start < k
     return np.where(seen, weights[np.where(seen, start + 1, 0)], 0)
+
+
+def differences_at_least(table: Floats, first: Integers, second: Integers, limit: Floats) -> Integers:
+    return _of_pairs(lambda x, some: np.count_nonzero(np.abs(x) >= limit[some, None], axis=1), table, first, second)
+
+
+def differences_below(table: Floats, first: Integers, second: Integers, limits: Floats) -> Integers:
+    def count(x: Floats, some: slice) -> Integers:
+        return np.stack([np.count_nonzero(x < limits[some, end, None], axis=1) for end in (0, 1)], axis=1)
+
+    return _of_pairs(count, table, first, second).reshape(-1, 2)
+
+
+def ranked_differences(table: Floats, first: Integers, second: Integers, ranks: Integers) -> Floats:
+    def rank(x: Floats, some: slice) -> Floats:
+        return np.take_along_axis(np.sort(x, axis=1), ranks[some], axis=1)
+
+    return _of_pairs(rank, table, first, second).reshape(-1, ranks.shape[1])
+
+
+def _of_pairs(statistic: Callable[[Floats, slice], Any], table: Floats, first: Integers, second: Integers) -> Any:
+    """A statistic of differences, of some pairs at a time."""
+    step = max(1, (1 << 18) // max(table.shape[1], 1))
+    parts = [slice(i, i + step) for i in range(0, len(first), step)]
+    some = [statistic(table[first[part]] - table[second[part]], part) for part in parts]
+    return np.concatenate(some) if some else np.zeros(0, np.int64)

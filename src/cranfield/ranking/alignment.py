@@ -46,7 +46,7 @@ class Aligner:
         if nil is not None:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
-        self.judged = Judged(grade, top, rows, subtopics, reading)
+        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences)
 
     @property
     def grade(self) -> Floats:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Preferences as PreferenceJudgments
 from cranfield.ranking.row_math import cells, reorder, running, scatter, summed, take_rows
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
@@ -91,7 +92,8 @@ class Batch:
     ``R``, ``N`` (q,): the numbers of relevant and of judged nonrelevant documents, retrieved or not.
     ``mass`` (q,): the sum of the gains of all judged documents; R, if gains are 0 and 1. ``top``: the gain of the
     highest grade. ``gain_of_grade``: the mapping from grades to gains of the current measure, for grades by subtopic.
-    ``subtopics``: the judgments by subtopic; ``reading``: the text of documents.
+    ``subtopics``: the judgments by subtopic; ``reading``: the text of documents; ``judged_pairs``: the preferences
+    between documents, if the judgments are preferences.
     """
 
     grade: Floats
@@ -113,6 +115,7 @@ class Batch:
     ideal_sums: dict[Any, Floats] = field(default_factory=dict)
     subtopics: Subtopics | None = None
     reading: Reading | None = None
+    judged_pairs: PreferenceJudgments | None = None
 
     def changed(self, **fields: Any) -> Batch:
         """A copy with some fields replaced, and nothing cached."""
@@ -135,7 +138,7 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None
 
     @cached_property
     def judged(self) -> Booleans:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Bytes, Floats, Integers
+from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import constant, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
@@ -42,7 +42,8 @@ class Judged:
     """The judged documents of a collection and their gains, which all runs share.
 
     ``grade``: the grade of each row of the judgments. ``top``: the highest grade of the collection. ``nil``: the rows
-    that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents.
+    that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents;
+    ``judged_pairs``: the preferences between documents.
     """
 
     grade: Floats
@@ -50,6 +51,7 @@ class Judged:
     nil: Booleans | None = None
     subtopics: Subtopics | None = None
     reading: Reading | None = None
+    judged_pairs: Preferences | None = None
 
     @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
@@ -83,7 +85,7 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None
 
 
 class PoolGains(NamedTuple):
@@ -269,6 +271,7 @@ class Rankings:
             "tail": np.zeros(len(self.length)),
             "subtopics": judged.subtopics,
             "reading": judged.reading,
+            "judged_pairs": judged.judged_pairs,
         }
         return _Table(document, at, shape, fields)
 

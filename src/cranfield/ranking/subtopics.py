@@ -167,9 +167,9 @@ def _exact(about: Floats, weight: Floats, alpha: float, discount: Floats) -> flo
     """
     n = len(about)
     if n > EXACT:
-        msg = f"ideal='exact' supports up to {EXACT} relevant documents per query; a query has {n}"
+        message = f"ideal='exact' supports up to {EXACT} relevant documents per query; a query has {n}"
         raise MeasureError(
-            msg,
+            message,
             hint="use ideal='greedy', the default",
         )
     sets = np.arange(1 << n)

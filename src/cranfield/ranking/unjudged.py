@@ -82,9 +82,9 @@ def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subto
                 hint=f"`{one_subtopic}` takes each query as one subtopic",
             )
     if corpus is None:
-        msg = f"{measures[0]} needs a corpus, because it uses document text"
+        message = f"{measures[0]} needs a corpus, because it uses document text"
         raise MeasureError(
-            msg,
+            message,
             hint="corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}",
         )
 

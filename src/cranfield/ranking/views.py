@@ -61,8 +61,8 @@ class Gains:
             # A grade that is not in the map is its own gain, as in trec_eval and ir_measures.
             return np.select([grade == g for g, _ in self.gain], [np.full_like(grade, v) for _, v in self.gain], grade)
         if self.gain == "exp" and grade.max(initial=0) > 1000:
-            msg = f"gain='exp' overflows for a grade of {grade.max():g}"
-            raise MeasureError(msg)
+            message = f"gain='exp' overflows for a grade of {grade.max():g}"
+            raise MeasureError(message)
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
 
@@ -75,6 +75,7 @@ class Views:
     condensed: bool = False
     terminal: bool = False
     full: int | None = None  # lists of this length were cut by the system's limit and get no terminal document
+    groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.group_scores`
 
     def __str__(self) -> str:
         parts = [
@@ -83,6 +84,7 @@ class Views:
             "condensed" if self.condensed else "",
             f"full={self.full}" if self.full and self.terminal else "",
             "terminal" if self.terminal else "",
+            "groups" if self.groups else "",
         ]
         inside = ", ".join(filter(None, parts))
         return f"[{inside}]" if inside else ""
@@ -95,6 +97,7 @@ class Views:
             self.condensed or other.condensed,
             self.terminal or other.terminal,
             self.full or other.full,
+            self.groups or other.groups,
         )
 
     @cached_property

@@ -99,14 +99,15 @@ def write(
         return json.dumps(audit.to_dict(), allow_nan=False) + "\n"
     layout = Layout(digits=digits)
     if format == "markdown":
-        return "\n".join(_markdown(audit, layout, all_pairs)) + "\n"
-    return "\n".join(_screen(audit, layout, width, colour, all_pairs)) + "\n"
+        return "\n".join(_markdown(audit, layout, all_pairs=all_pairs)) + "\n"
+    return "\n".join(_screen(audit, layout, width, colour=colour, all_pairs=all_pairs)) + "\n"
 
 
 def accept(format: str) -> None:
     """Raise if a format is unknown; called before the work starts."""
     if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
+        message = f"unknown format `{format}`"
+        raise UsageError(message, hint=f"use one of {', '.join(FORMATS)}")
 
 
 def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:
@@ -164,26 +165,26 @@ def lists(audit: Audit, run: int) -> str:
     return "; ".join(parts)
 
 
-def _screen(audit: Audit, layout: Layout, width: int, colour: bool, all_pairs: bool) -> Iterator[str]:
+def _screen(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:
     for r, run in enumerate(audit.runs):
-        yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour)
+        yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour=colour)
         for part, groups in _fitted(sheet(audit, r, layout), width):
-            yield _titles(part, groups, colour)
+            yield _titles(part, groups, colour=colour)
             yield draw(part, colour=colour)
-    yield _styled(HEADING, BOLD, colour) + "\n"
+    yield _styled(HEADING, BOLD, colour=colour) + "\n"
     if len(audit.runs) > 1:
         yield _wrapped(COUNTED, width)
         yield ""
         yield draw(counts(audit), colour=colour)
     for line in verdict(audit):
         yield _wrapped(line, width) + "\n"
-    for cause, sentences in swap_sentences(audit, layout, all_pairs):
-        yield _wrapped(f"{cause}: {_meaning(audit, cause)}", width, cause, colour)
+    for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
+        yield _wrapped(f"{cause}: {_meaning(audit, cause)}", width, cause, colour=colour)
         yield from (_wrapped(f"  {line}", width) for line in sentences)
         yield ""
 
 
-def _wrapped(text: str, width: int, bold: str = "", colour: bool = False) -> str:
+def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> str:
     """Text in lines that break neither a name at a hyphen nor an interval at its comma."""
     joined = INTERVAL.sub(lambda match: match[0].replace(" ", "\xa0"), text)
     indent = " " * (len(text) - len(text.lstrip())) + "  "
@@ -191,10 +192,10 @@ def _wrapped(text: str, width: int, bold: str = "", colour: bool = False) -> str
         joined, min(width, PROSE_WIDTH), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     shown = "\n".join(lines).replace("\xa0", " ")
-    return _styled(bold, BOLD, colour) + shown.removeprefix(bold)
+    return _styled(bold, BOLD, colour=colour) + shown.removeprefix(bold)
 
 
-def _styled(text: str, style: str, colour: bool) -> str:
+def _styled(text: str, style: str, *, colour: bool) -> str:
     return f"{style}{text}{PLAIN}" if colour else text
 
 
@@ -215,7 +216,7 @@ def _fitted(sheet: Sheet, width: int) -> Iterator[tuple[Sheet, list[Group]]]:
     yield sheet.part(slice(begin, end)), part
 
 
-def _titles(part: Sheet, groups: Sequence[Group], colour: bool) -> str:
+def _titles(part: Sheet, groups: Sequence[Group], *, colour: bool) -> str:
     """The titles of groups, each over a line as wide as its columns."""
     needed = widths(part)
     line, at = " " * needed[0], 1
@@ -225,7 +226,7 @@ def _titles(part: Sheet, groups: Sequence[Group], colour: bool) -> str:
         drawn = title.center(wide, "┄") if len(title) + 1 < wide else group.title.rjust(wide)
         line += (drawn if title else " " * wide) + " " * GAP
         at += len(group.columns)
-    return _styled(line.rstrip(), DIM, colour)
+    return _styled(line.rstrip(), DIM, colour=colour)
 
 
 def counts(audit: Audit) -> Sheet:
@@ -270,7 +271,7 @@ def _meaning(audit: Audit, cause: Cause) -> str:
     return CAUSE_TEXTS[cause].meaning.format(interval=INTERVALS[audit.interval])
 
 
-def swap_sentences(audit: Audit, layout: Layout, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:
+def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[tuple[Cause, list[str]]]:
     """Each cause with a sentence for each pair that it could reverse, or for a few of them."""
     for cause in CAUSES:
         swaps = [swap for swap in audit.swaps if swap.cause == cause]
@@ -316,7 +317,7 @@ def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:
     return f"{swap.measure}: `{swap.higher}` and `{swap.lower}` {CAUSE_TEXTS[swap.cause].effect} ({numbers})"
 
 
-def _markdown(audit: Audit, layout: Layout, all_pairs: bool) -> Iterator[str]:
+def _markdown(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]:
     for r, run in enumerate(audit.runs):
         yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, layout))}"
     yield f"### {HEADING}\n"
@@ -324,7 +325,7 @@ def _markdown(audit: Audit, layout: Layout, all_pairs: bool) -> Iterator[str]:
         yield f"{COUNTED}\n"
         yield markdown(counts(audit))
     yield from (f"{line}\n" for line in verdict(audit))
-    for cause, sentences in swap_sentences(audit, layout, all_pairs):
+    for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
         yield f"**{cause}**: {_meaning(audit, cause)}\n"
         if sentences:
             yield "".join(f"- {line}\n" for line in sentences)

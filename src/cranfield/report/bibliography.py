@@ -33,7 +33,8 @@ def _closing(text: str, opening: int) -> int:
         depth += {"{": 1, "}": -1}.get(text[i], 0)
         if depth == 0:
             return i
-    raise CranfieldError(f"an entry of {SOURCE.name} has no closing brace: {text[opening : opening + 40]!r}")
+    message = f"an entry of {SOURCE.name} has no closing brace: {text[opening : opening + 40]!r}"
+    raise CranfieldError(message)
 
 
 def bibtex(keys: Iterable[str]) -> str:
@@ -42,7 +43,8 @@ def bibtex(keys: Iterable[str]) -> str:
     available = entries(SOURCE)
     missing = [key for key in unique if key not in available]
     if missing:
-        raise CranfieldError(f"{SOURCE.name} has no entry for {', '.join(missing)}")
+        message = f"{SOURCE.name} has no entry for {', '.join(missing)}"
+        raise CranfieldError(message)
     return "\n\n".join(available[key] for key in unique) + "\n"
 
 

@@ -43,6 +43,9 @@ MEANING = {
     "mu": "the smoothing parameter of language models",
     "theta": "the probability of going on to the next document",
     "whole": "treat each query as one subtopic",
+    "by": "what has equal weight: preferences (all), groups of them, or pairs of documents",
+    "count": "which pairs count: all, with at least one document retrieved (implied), or with both (retrieved)",
+    "fixed": "count preferences only, unlike trec_eval",
     "rule": "how a fraction of the relevant documents is rounded to a number",
 }
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
@@ -56,6 +59,14 @@ VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]",
 DIVERSE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
 DIVERSE_QRELS = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "d": {"3": 1}}}
 DIVERSE_STORY = "a document on subtopic 1, then one on 1 and 2 tied with an unjudged one, then one on 3"
+# The same for measures of preferences.
+PREFERENCE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
+PREFERENCES = {
+    "q": [["1", "1", "b", 2], ["1", "1", "a", 1], ["1", "1", "d", 0], ["2", "1", "b", 1], ["2", "1", "c", 0]]
+}
+PREFERENCE_STORY = (
+    "the ranking a, then b and c tied, then d; one judge prefers b to a and both to d, another prefers b to c"
+)
 # The same for measures of document text.
 READ_TEXTS = {"a": "lamp oil lamp", "b": "oil lamp wick", "c": "sea gull", "d": "wick trimmed at dusk", "e": "dusk sea"}
 READ_RUN = {"q": {"b": 3.0, "c": 2.0, "d": 2.0, "a": 1.0}}
@@ -95,7 +106,8 @@ def of_family(family: str | None) -> list[Definition]:
     prefix = "" if family is None else family.lower().replace(" ", "_").replace("-", "_")
     definitions = [d for name in families if name.startswith(prefix) for d in CATALOGUE.values() if d.family == name]
     if not definitions:
-        raise UsageError(f"unknown family `{family}`", hint=f"use one of {', '.join(families)}")
+        message = f"unknown family `{family}`"
+        raise UsageError(message, hint=f"use one of {', '.join(families)}")
     return definitions
 
 
@@ -126,7 +138,7 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
     column = max(len(name) for _, name, _ in rows) + 2
     lines = []
     for family, members in groupby(rows, key=lambda row: row[0]):
-        lines.append(_bold(family.replace("_", " "), colour))
+        lines.append(_bold(family.replace("_", " "), colour=colour))
         for _, name, summary in members:
             lines += _hanging(f"  {name:<{column}}", summary, width)
         lines.append("")
@@ -149,7 +161,7 @@ def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
     """The description of one measure."""
     d = entry.definition
     doc = (inspect.getdoc(d.function) or "").split(">>>")[0].split("\n\n")[1:]
-    lines = [f"{_bold(d.symbol, colour)}  {d.title}", ""]
+    lines = [f"{_bold(d.symbol, colour=colour)}  {d.title}", ""]
     for paragraph in [d.summary, *doc]:
         if paragraph.strip():
             lines += [*textwrap.wrap(" ".join(paragraph.split()), width), ""]
@@ -159,7 +171,7 @@ def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
     facts += [("source", bibliography.reference(key)) for key in d.cite.split()]
     for name, text in facts:
         lines += _hanging(f"{name:<14}", text, width)
-    lines += ["", *_example(entry, width, colour)]
+    lines += ["", *_example(entry, width, colour=colour)]
     return "\n".join(lines) + "\n"
 
 
@@ -197,15 +209,16 @@ def _residual(d: Definition) -> str:
     return "available: --residual shows the effect of unjudged documents" if d.residual else "not available"
 
 
-def _example(entry: CatalogueEntry, width: int, colour: bool) -> Iterator[str]:
+def _example(entry: CatalogueEntry, width: int, *, colour: bool) -> Iterator[str]:
     d = entry.definition
     base = str(entry.measure) if entry.measure else f"{d.symbol}@{0.5 if d.cutoff == 'recall' else 3}"
     variants = [base] if base.endswith("]") else [base + variant for variant in VARIANTS]
     scored = [(name, value) for name in variants if (value := _scored(name, d)) is not None]
     if not scored:
         return
-    yield _bold("example", colour)
+    yield _bold("example", colour=colour)
     story = READ_STORY if d.content else DIVERSE_STORY if d.subtopics else STORY
+    story = PREFERENCE_STORY if d.preferences else story
     yield from textwrap.wrap(story, width, initial_indent="  ", subsequent_indent="  ")
     column = max(len(name) for name, _ in scored) + 2
     for name, value in scored:
@@ -217,6 +230,8 @@ def _scored(name: str, d: Definition) -> float | None:
     try:
         if d.content:
             value = evaluate(READ_QRELS, READ_RUN, name, corpus=READ_TEXTS).summary(0, 0)
+        elif d.preferences:
+            value = evaluate(None, PREFERENCE_RUN, name, prefs=PREFERENCES).summary(0, 0)
         elif d.subtopics:
             value = evaluate(DIVERSE_QRELS, DIVERSE_RUN, name).summary(0, 0)
         else:
@@ -232,5 +247,5 @@ def _hanging(head: str, text: str, width: int) -> list[str]:
     return textwrap.wrap(text, room, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
 
 
-def _bold(text: str, colour: bool) -> str:
+def _bold(text: str, *, colour: bool) -> str:
     return f"{BOLD}{text}{PLAIN}" if colour else text

@@ -17,19 +17,19 @@ SPECIAL = {
 
 
 def piped(text: str) -> str:
-    """Text escaped for Markdown, also inside a table.
+    r"""Text escaped for Markdown, also inside a table.
 
     >>> piped("my_run|2")
-    'my\\\\_run\\\\|2'
+    'my\\_run\\|2'
     """
     return "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in text)
 
 
 def escaped(text: str) -> str:
-    """Text escaped for LaTeX.
+    r"""Text escaped for LaTeX.
 
     >>> escaped("50% of my_run")
-    '50\\\\% of my\\\\_run'
+    '50\\% of my\\_run'
     """
     return "".join(SPECIAL.get(sign, sign) for sign in text)
 

@@ -37,7 +37,8 @@ def write(
     if format == "table":
         return "\n".join(_titled(page, width, colour=colour) for page in pages)
     if format not in WRITERS:
-        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
+        message = f"unknown format `{format}`"
+        raise UsageError(message, hint=f"use one of {', '.join(FORMATS)}")
     return "\n".join(WRITERS[format](page) for page in pages)
 
 

@@ -14,7 +14,7 @@ from cranfield.report.numbers import exact
 from cranfield.report.sheet import ALL, Layout
 
 
-def json(scores: ScoreTable, layout: Layout) -> str:
+def json(scores: ScoreTable, _layout: Layout) -> str:
     """``scores.to_dict()``: means, per-query values and notes."""
     return notation.dumps(scores.to_dict(), allow_nan=False) + "\n"
 

@@ -36,7 +36,7 @@ def save(
     ``runs/*.run``; ``truth.json``.
     """
     target = Path(folder)
-    with _new_folder(target, force) as draft:
+    with _new_folder(target, force=force) as draft:
         write_qrels(replace(simulation.judgments, labels=None), draft / "qrels.txt")
         write_qrels(simulation.judgments, draft / "qrels.diversity.txt")
         write_qrels(simulation.complete, draft / "qrels.complete.txt")
@@ -82,7 +82,7 @@ def _foreign_file(target: Path) -> str | None:
 
 
 @contextmanager
-def _new_folder(target: Path, force: bool) -> Iterator[Path]:
+def _new_folder(target: Path, *, force: bool) -> Iterator[Path]:
     """A temporary folder that replaces the target when all files are written."""
     check(target, force=force)
     target = target.resolve()  # keep symbolic links

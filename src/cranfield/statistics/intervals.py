@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield import native
 from cranfield.data import Floats, Integers
+from cranfield.statistics.parallel import parallel
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME, equalize
 
-CELLS = 1 << 22  # resampled differences held at a time
+PARTS = 32  # in which pairs are distributed over cores
 DRAWN = 1 << 20  # queries drawn at a time
 LARGE_T = 1000  # for larger t the interval depends on the error of the standard deviation only
 
@@ -30,33 +32,40 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
     for i in range(0, resamples, step := max(1, DRAWN // queries)):
         drawn = rng.integers(0, queries, (min(step, resamples - i), queries))
         means[:, i : i + step] = x @ draw_counts(drawn) / queries
-    limits = np.empty((len(pairs), 2))
-    for i in range(0, len(pairs), step := max(1, CELLS // resamples)):
-        a, b = pairs[i : i + step].T
+
+    def limits_of(part: Integers) -> Floats:
+        a, b = np.ascontiguousarray(part.T, np.int64)
         difference = equalize(x[a] - x[b])
         observed = difference.mean(axis=1, keepdims=True)
         deviation = difference - observed
         flat = np.ptp(difference, axis=1) == 0
         spread = np.where(flat, 1, (deviation**2).sum(axis=1))
         acceleration = (deviation**3).sum(axis=1) / (6 * spread**1.5)
-        sample = np.sort(means[a] - means[b], axis=1)
         # Values equal to the observed one, up to rounding, count half.
-        below = sum((sample < observed + tolerance).sum(axis=1) for tolerance in (-SAME, SAME)) / (2 * resamples)
-        bias = ndtri(below)
-        for end, quantile in enumerate((0.5 - level / 2, 0.5 + level / 2)):
-            shifted = bias + ndtri(quantile)
-            limit = _quantile(sample, ndtr(bias + shifted / (1 - acceleration * shifted)))
-            limits[i : i + step, end] = np.where(flat, difference[:, 0], limit)
-    return limits
+        counts = native.differences_below(means, a, b, observed + np.array([-SAME, SAME]))
+        bias = ndtri(counts.sum(axis=1) / (2 * resamples))
+        shifted = bias + ndtri([[0.5 - level / 2], [0.5 + level / 2]])
+        limits = _quantiles(means, a, b, ndtr(bias + shifted / (1 - acceleration * shifted)))
+        return np.where(flat[:, None], difference[:, :1], limits)
+
+    step = max(1, len(pairs) // PARTS)
+    return np.concatenate(parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step))))
 
 
-def _quantile(ordered: Floats, at: Floats) -> Floats:
-    """The quantile ``at`` of each row, which is sorted, with linear interpolation as in NumPy."""
-    position = np.clip(np.nan_to_num(at), 0, 1) * (ordered.shape[1] - 1)
+def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:
+    """Two quantiles of each pair's resampled differences, ``at`` (2, pair), with linear interpolation as in NumPy."""
+    last = means.shape[1] - 1
+    position = np.clip(np.nan_to_num(at), 0, 1).T * last
     low = np.floor(position).astype(np.int64)
-    high = np.minimum(low + 1, ordered.shape[1] - 1)
-    rows = np.arange(len(ordered))
-    return ordered[rows, low] + (position - low) * (ordered[rows, high] - ordered[rows, low])
+    high = np.minimum(low + 1, last)
+    ranks = np.stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]], axis=1)
+    order = np.argsort(ranks, axis=1, kind="stable")  # a strong bias may exchange the two
+    ascending = native.ranked_differences(means, a, b, np.take_along_axis(ranks, order, axis=1))
+    values = np.empty_like(ascending)
+    np.put_along_axis(values, order, ascending, axis=1)
+    below, above = values[:, ::2], values[:, 1::2]
+    quantiles: Floats = below + (position - low) * (above - below)
+    return quantiles
 
 
 def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:

@@ -14,8 +14,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
+from cranfield.statistics.parallel import parallel
 from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey"]
@@ -25,6 +27,7 @@ MIN_PAIRS = 16  # the fewest pairs at a time, so that matrix products are effici
 TOLERANCE = 1e-9  # relative difference below which statistics are equal: the order of summation changes the last digits
 CANCELLATION = 1e-6  # relative remainder of a sum of squares below which it is computed again, exactly
 SINGLE_THREAD = 2**18  # the most multiplications that OpenBLAS does in one thread
+BLOCK = 8192  # resamples whose sums are held at a time
 WIDTH = 1024  # resamples in a block of a product
 MAX_FLOATS = 2**24  # the most signs that are converted to floats at once
 PREVIEW = 512  # resamples from which the position of the largest values is estimated
@@ -117,7 +120,8 @@ def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
-        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
+        message = f"the resamples are for {n} queries, but there are scores for {x.shape[1]}"
+        raise UsageError(message)
     counts = draw_counts(resamples)
     rank = math.ceil(samples * alpha)
     p, required = [], []
@@ -140,7 +144,8 @@ def discriminative_power(scores: npt.ArrayLike, resamples: Integers, alpha: floa
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
-        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
+        message = f"the resamples are for {n} queries, but there are scores for {x.shape[1]}"
+        raise UsageError(message)
     counts = draw_counts(resamples)
     significant = 0
     for z in _differences(x, samples):
@@ -166,7 +171,8 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> P
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = signs.values.shape
     if n != x.shape[1]:
-        raise UsageError(f"the signs are for {n} queries, but there are scores for {x.shape[1]}")
+        message = f"the signs are for {n} queries, but there are scores for {x.shape[1]}"
+        raise UsageError(message)
     columns: npt.NDArray[Any] = signs.values.T
     if columns.size <= MAX_FLOATS:
         columns = np.ascontiguousarray(columns, np.float64)
@@ -189,14 +195,17 @@ def randomisation_p_values(scores: npt.ArrayLike, signs: Signs) -> Floats:
     samples, n = signs.values.shape
     x = x - x[0]  # smaller numbers, less cancellation
     size = np.abs(x.sum(axis=1)[:, None] - x.sum(axis=1)) - n * SAME
-    counts = [np.zeros(len(x) - 1 - first, np.int64) for first in range(len(x) - 1)]
-    for begin in range(0, samples, WIDTH):
-        totals = _product(x, np.ascontiguousarray(signs.values[begin : begin + WIDTH].T, np.float64))
-        for first, count in enumerate(counts):
-            difference = np.abs(totals[first + 1 :] - totals[first])
-            count += np.count_nonzero(difference >= size[first + 1 :, first, None], axis=1)
+    first, second = np.triu_indices(len(x), 1)
+    limit = size[second, first]
+
+    def count(begin: int) -> Integers:
+        totals = _product(x, np.ascontiguousarray(signs.values[begin : begin + BLOCK].T, np.float64))
+        return native.differences_at_least(totals, second, first, limit)
+
+    total = sum(parallel(count, range(0, samples, BLOCK)))
     observed = 0 if signs.exact else 1
-    return (np.concatenate(counts) + observed) / (samples + observed)
+    p_values: Floats = (total + observed) / (samples + observed)
+    return p_values
 
 
 def randomised_tukey(
@@ -226,15 +235,15 @@ def check_scores(scores: npt.ArrayLike) -> Floats:
     """The scores as an array; raise unless they are of at least two systems and two queries, all defined."""
     x = np.asarray(scores, np.float64)
     if x.ndim != 2 or x.shape[0] < 2:
-        raise UsageError("a test needs the scores of at least two systems, as an array of systems by queries")
+        message = "a test needs the scores of at least two systems, as an array of systems by queries"
+        raise UsageError(message)
     if x.shape[1] < 2:
-        raise UsageError(f"a test needs at least two queries, got {x.shape[1]}")
+        message = f"a test needs at least two queries, got {x.shape[1]}"
+        raise UsageError(message)
     missing = int((~np.isfinite(x)).sum())
     if missing:
-        raise UsageError(
-            f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined",
-            hint="leave out these queries, or replace undefined scores by a number",
-        )
+        message = f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined"
+        raise UsageError(message, hint="leave out these queries, or replace undefined scores by a number")
     return x
 
 
@@ -329,7 +338,7 @@ def _observed_squared_t(z: Floats) -> Floats:
 
 
 def _spread(values: Floats) -> Floats:
-    """n Σ (v - mean)², exactly 0 if all values are equal."""
+    """The spread n Σ (v - mean)², exactly 0 if all values are equal."""
     deviation = values - values.mean(axis=1, keepdims=True)
     return np.where(np.ptp(values, axis=1) == 0, 0, values.shape[1] * (deviation**2).sum(axis=1))
 

@@ -43,7 +43,8 @@ class Study:
 
     def __post_init__(self) -> None:
         if self.name not in study_names():
-            raise UsageError(f"unknown study `{self.name}`", hint=f"one of {', '.join(study_names())}")
+            message = f"unknown study `{self.name}`"
+            raise UsageError(message, hint=f"one of {', '.join(study_names())}")
 
     @property
     def _package(self) -> str:
@@ -95,7 +96,8 @@ class Study:
     def require_figures(self) -> None:
         """Raise if the study has no figures."""
         if not self.has_figures:
-            raise UsageError(f"the study `{self.name}` has no figures", hint="leave out --figures")
+            message = f"the study `{self.name}` has no figures"
+            raise UsageError(message, hint="leave out --figures")
 
     def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
         """Draw the figures of a result into a folder; the files written."""

@@ -136,7 +136,8 @@ class EngineContract:
             for word in words:
                 assert word in text, f"`{word}` is not in: {text}"
             return text
-        raise AssertionError("bad input went through")
+        message = "bad input went through"
+        raise AssertionError(message)
 
     def test_the_whole_is_its_parts(self) -> None:
         """However rows are cut into pieces, and wherever the pieces of a query are."""
@@ -192,7 +193,8 @@ class EngineContract:
             except CranfieldError as error:
                 assert words in str(error), error
             else:
-                raise AssertionError(f"this was compared: {words}")
+                message = f"this was compared: {words}"
+                raise AssertionError(message)
 
     def test_subtopics(self) -> None:
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)

@@ -28,9 +28,9 @@ def with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
         corpus = Corpus.of(corpus)
     elif not isinstance(corpus, Corpus):
         if not corpus_file.is_corpus_file(corpus):
+            message = "on Spark a corpus must be a file of `cranfield corpus`, a Corpus, or {document: text}"
             raise UsageError(
-                "on Spark a corpus must be a file of `cranfield corpus`, a Corpus, or {document: text}",
-                hint="build the file first, with cranfield corpus or cranfield.engines.spark.corpus",
+                message, hint="build the file first, with cranfield corpus or cranfield.engines.spark.corpus"
             )
         corpus, path = Corpus.load(corpus), str(corpus)
     return replace(job, corpus=broadcast(spark, corpus), corpus_file=path)
@@ -51,7 +51,8 @@ def check(plan: Plan, coverage: Integers, judgments: Any) -> None:
     for column, (absent, relevant, _, _) in zip(plan.content_columns, coverage.tolist(), strict=True):
         if relevant and absent == relevant:
             rows = judgments.where(sql.col("score") >= column.measure.chosen["rel"])
-            raise no_overlap_error("qrels", relevant, rows.agg(sql.min("document")).first()[0])
+            name = "qrels"
+            raise no_overlap_error(name, relevant, rows.agg(sql.min("document")).first()[0])
 
 
 def notes(coverage: Integers) -> Iterator[Note]:

@@ -120,7 +120,7 @@ def _uncompressed(path: str) -> str:
     """A path without extensions of compression."""
     path = path.removesuffix("/")
     while path.endswith(COMPRESSED):
-        path = os.path.splitext(path)[0]
+        path = path.rpartition(".")[0]
     return path
 
 

@@ -338,17 +338,7 @@ def _checked(scores: Scores, judgments: Any) -> Scores:
     """The scores after all tasks have finished; raise if there are faults."""
     plan = scores.plan
     try:
-        overview = scores._overview
-        if not overview.runs:
-            raise InputError(["runs: the frame has no rows"])
-        if empty := [run for run in scores.order if run not in overview.runs]:
-            raise InputError([f"{run}: the run has no rows" for run in empty])
-        for run, (answered, unjudged, example) in overview.runs.items():
-            if plan.policy.queries != "run" and unjudged and not answered:
-                raise InputError(
-                    [f"{run}: none of its queries is judged (for example `{example}`)"],
-                    hint=f"the judgments are for queries such as `{overview.example}`; do the two belong together?",
-                )
+        _check_runs(scores)
         content.check(plan, scores._coverage, judgments)
         if plan.policy.undefined == "error":
             _check_defined(scores)
@@ -358,14 +348,31 @@ def _checked(scores: Scores, judgments: Any) -> Scores:
     return scores
 
 
+def _check_runs(scores: Scores) -> None:
+    """Raise if there are no runs, if one has no rows, or if one has no judged query."""
+    overview = scores._overview
+    if not overview.runs:
+        raise InputError(["runs: the frame has no rows"])
+    if empty := [run for run in scores.order if run not in overview.runs]:
+        raise InputError([f"{run}: the run has no rows" for run in empty])
+    for run, (answered, unjudged, example) in overview.runs.items():
+        if scores.plan.policy.queries != "run" and unjudged and not answered:
+            raise InputError(
+                [f"{run}: none of its queries is judged (for example `{example}`)"],
+                hint=f"the judgments are for queries such as `{overview.example}`; do the two belong together?",
+            )
+
+
 def _check_defined(scores: Scores) -> None:
     for run, summary in sorted(scores._summaries.items()):
         for column, names in zip(scores.plan.columns, summary.undefined, strict=True):
             if names.count:
                 first = ", ".join(names.first) + (", ..." if names.count > len(names.first) else "")
+                message = (
+                    f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}"
+                )
                 raise CranfieldError(
-                    f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}",
-                    hint="no relevant document is judged for them; use undefined = skip, zero or one",
+                    message, hint="no relevant document is judged for them; use undefined = skip, zero or one"
                 )
 
 

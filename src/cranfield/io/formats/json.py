@@ -31,7 +31,7 @@ from cranfield.io.tables import ListFrame, strings_of
 _BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
 
 
-def is_json(stream: Stream, kind: ContentKind = "run", columns: Columns = None) -> bool:
+def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:
     """Whether the first bytes of a stream are JSON."""
     return _BEGINNING.match(stream.head.removeprefix(BOM)) is not None
 
@@ -186,34 +186,42 @@ def _parse_line(text: bytes) -> Any:
     try:
         return json.loads(text.decode("utf-8", "surrogateescape"))
     except json.JSONDecodeError as error:
-        raise _InvalidLine(f"invalid JSON: {error.msg.lower()} at column {error.colno}") from error
+        message = f"invalid JSON: {error.msg.lower()} at column {error.colno}"
+        raise _InvalidLine(message) from error
     except ValueError as error:  # a number with thousands of digits
-        raise _InvalidLine(f"invalid JSON: {error}") from error
+        message = f"invalid JSON: {error}"
+        raise _InvalidLine(message) from error
     except RecursionError as error:
-        raise _InvalidLine("the JSON is nested too deeply for a document") from error
+        message = "the JSON is nested too deeply for a document"
+        raise _InvalidLine(message) from error
 
 
 def _document(record: Any, fields: Fields) -> tuple[str, str]:
     """The id and the text of a record."""
     if not isinstance(record, dict):
-        raise _InvalidLine(f"expected an object, found {quotable(repr(record))}")
+        message = f"expected an object, found {quotable(repr(record))}"
+        raise _InvalidLine(message)
     if fields.id not in record:
-        raise _InvalidLine(f"there is no field `{quotable(fields.id)}`")
+        message = f"there is no field `{quotable(fields.id)}`"
+        raise _InvalidLine(message)
     name = record[fields.id]
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not isinstance(name, str) or not name:
-        raise _InvalidLine(f"the id must be text, found {quotable(repr(name))}")
+        message = f"the id must be text, found {quotable(repr(name))}"
+        raise _InvalidLine(message)
     present = [field for field in fields.texts if field in record]
     if not present:
-        raise _InvalidLine(f"no field for the text; {field_list(list(record))}")
+        message = f"no field for the text; {field_list(list(record))}"
+        raise _InvalidLine(message)
     return name, "\n".join(_text(record[field], field) for field in present if record[field] is not None)
 
 
 def _text(value: Any, field: str) -> str:
     parts = value if isinstance(value, list) else [value]
     if not all(isinstance(part, str) for part in parts):
-        raise _InvalidLine(f"the field `{quotable(field)}` must be text, found {quotable(repr(value))}")
+        message = f"the field `{quotable(field)}` must be text, found {quotable(repr(value))}"
+        raise _InvalidLine(message)
     return "\n".join(parts)
 
 

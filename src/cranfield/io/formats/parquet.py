@@ -23,7 +23,7 @@ from cranfield.io.streams import Stream
 from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, ArrowFrame, arrow_binary, choose_columns, strings_of
 
 
-def is_parquet(stream: Stream, kind: ContentKind = "run", columns: Columns = None) -> bool:
+def is_parquet(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:
     """Whether the first bytes of a stream are Parquet. A query may be called PAR1, but text has no NUL byte."""
     return stream.head.startswith(b"PAR1") and b"\0" in stream.head
 

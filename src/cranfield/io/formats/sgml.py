@@ -19,7 +19,7 @@ _INVISIBLE = re.compile(rb"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.IGNORECA
 _TAG = re.compile(rb"<[^<>]*>")
 
 
-def is_sgml(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:
+def is_sgml(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
     """Whether a collection has a <DOC> tag in its first bytes; a .tsv file may be about such tags."""
     return kind == "documents" and DOC_TAG.search(stream.head) is not None and delimiter_of(stream.source_name) != "\t"
 

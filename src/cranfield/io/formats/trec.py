@@ -20,7 +20,7 @@ from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 _BLANK = re.compile(r"[\x00-\x20]+")
 
 
-def is_table(stream: Stream, kind: ContentKind, columns: Columns = None) -> bool:
+def is_table(_stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
     """Any run or judgments that no other format recognises."""
     return kind != "documents"
 

@@ -33,7 +33,8 @@ def accept(path: str) -> None:
     """An error where a figure cannot be drawn: better said before the work than after it."""
     if Path(path).suffix.lower()[1:] not in FORMATS:
         *first, last = (f".{kind}" for kind in FORMATS)
-        raise UsageError(f"{path}: a figure is a {', '.join(first)} or {last} file")
+        message = f"{path}: a figure is a {', '.join(first)} or {last} file"
+        raise UsageError(message)
     require()
 
 

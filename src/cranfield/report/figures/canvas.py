@@ -93,9 +93,9 @@ def _plainly(figure: Figure) -> None:
 
 
 def plain(name: str, longest: int = LONGEST) -> str:
-    """A name as it can be drawn.
+    r"""A name as it can be drawn.
 
-    >>> plain("caf\\udcff"), plain("a" * 50)
+    >>> plain("caf\udcff"), plain("a" * 50)
     ('caf�', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
     """
     name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

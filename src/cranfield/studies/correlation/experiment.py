@@ -137,7 +137,8 @@ def correlation(
     alpha = check_fraction("alpha", alpha)
     systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed, progress=progress)
     if len(systems.measures) < 2:
-        raise UsageError("this study compares measures and needs at least two, got one")
+        message = "this study compares measures and needs at least two, got one"
+        raise UsageError(message)
     means = systems.means
     matrix = comparison.compute(means[:, None], means)
     notes = list(tie_notes(systems.measures, means, coefficient))

@@ -204,7 +204,8 @@ def power(
     alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
     for difference in differences:
         if not 0 < difference < math.inf:
-            raise UsageError(f"a difference must be positive and finite, not {difference:g}")
+            message = f"a difference must be positive and finite, not {difference:g}"
+            raise UsageError(message)
     systems = score_systems(qrels, runs, measures, undefined=undefined, corpus=corpus, seed=seed, progress=progress)
     used: Booleans = np.logical_and.reduce(systems.defined, axis=0)
     if used.sum() < 2:

@@ -14,11 +14,12 @@ from cranfield.errors import UsageError
 from cranfield.studies.properties.tables import FORMATS
 
 
-def _grades(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+def _grades(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[float] | None:
     try:
         return None if value is None else [float(part) for part in value.split(",")]
     except ValueError:
-        raise click.BadParameter(f"expected numbers separated by commas, such as 0,1,2; got {value!r}") from None
+        message = f"expected numbers separated by commas, such as 0,1,2; got {value!r}"
+        raise click.BadParameter(message) from None
 
 
 @click.command(cls=Verb, short_help="Check numeric properties of measures.")
@@ -67,7 +68,8 @@ def command(
 
     if table2:
         if measures or file or grades or format == "json":
-            raise UsageError("--table2 cannot be combined with measures, --file, --grades or --format json")
+            message = "--table2 cannot be combined with measures, --file, --grades or --format json"
+            raise UsageError(message)
         emit(tables.table2(documents, format, width=width(), colour=colour(output)), output)
         return
     extra: AbstractContextManager[list[str]] = load_measures(file) if file else nullcontext([])

@@ -137,11 +137,14 @@ def properties(
     """
     given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if not given:
-        raise MeasureError("no measure given", hint="for example: AP, nDCG, bpref")
+        message = "no measure given"
+        raise MeasureError(message, hint="for example: AP, nDCG, bpref")
     if grades is not None and len(set(grades)) < 2:
-        raise UsageError(f"expected at least two different grades, got {list(grades)}")
+        message = f"expected at least two different grades, got {list(grades)}"
+        raise UsageError(message)
     if grades is not None and not (np.isfinite(list(grades)).all() and min(grades) >= 0):
-        raise UsageError(f"grades must be numbers of at least 0, got {list(grades)}")
+        message = f"grades must be numbers of at least 0, got {list(grades)}"
+        raise UsageError(message)
     families = [(str(measure), family(measure)) for measure in given]
     by_label = {label(measure): measure for _, measure in families}
     checked = []
@@ -149,7 +152,7 @@ def properties(
         kinds, ties = document_kinds(measure, grades), measure.views.ties in OPEN_TIES
         size = small_rankings.default_documents(len(kinds), ties=ties) if documents is None else documents
         small_rankings.check_size(len(kinds), size, ties=ties)
-        checks = PropertyChecks(measure, _all_rankings(kinds, size, ties))
+        checks = PropertyChecks(measure, _all_rankings(kinds, size, ties=ties))
         paired = describe_rankings((*filter(DocumentKind.is_judged, kinds), UNJUDGED), checks.pairs.documents)
         domain = describe_rankings(kinds, size, ties=ties)
         checked.append(CheckedMeasure(name, domain, paired, checks.longest, dict(checks.verdicts())))
@@ -160,7 +163,7 @@ def properties(
 
 
 @lru_cache(maxsize=2)
-def _all_rankings(kinds: tuple[DocumentKind, ...], documents: int, ties: bool) -> SmallRankings:
+def _all_rankings(kinds: tuple[DocumentKind, ...], documents: int, *, ties: bool) -> SmallRankings:
     return small_rankings.all_rankings(kinds, documents, ties=ties)
 
 
@@ -211,15 +214,17 @@ def label(measure: Measure) -> str:
 def document_kinds(measure: Measure, grades: Sequence[float] | None) -> tuple[DocumentKind, ...]:
     """The kinds of documents in the rankings for a measure, by increasing relevance, unjudged last."""
     if measure.definition.content:
-        raise MeasureError(
-            f"{measure.symbol} reads document text, and the documents of this study have none",
-            hint="check measures that use judgments only",
-        )
+        message = f"{measure.symbol} reads document text, and the documents of this study have none"
+        raise MeasureError(message, hint="check measures that use judgments only")
+    if measure.definition.preferences:
+        message = f"{measure.symbol} needs preferences, and the documents of this study have grades"
+        raise MeasureError(message, hint="check measures that use judgments only")
     chosen = measure.chosen
     relevant = float(max(1, chosen.get("rel") or 0, chosen.get("max") or 0, (chosen.get("min") or 0) + 1))
     if measure.definition.subtopics:
         if grades is not None:
-            raise UsageError(f"{measure.symbol} uses subtopics and cannot be combined with grades")
+            message = f"{measure.symbol} uses subtopics and cannot be combined with grades"
+            raise UsageError(message)
         kinds = small_rankings.subtopic_kinds(relevant)
     elif grades is None:
         kinds = [DocumentKind("0", 0.0), DocumentKind("1", relevant)]

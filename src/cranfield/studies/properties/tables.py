@@ -68,18 +68,20 @@ def write(result: Properties, format: str = "table", *, digits: int = 4, width: 
     if format == "csv":
         return csv(result)
     if format not in FORMATS:
-        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
+        message = f"unknown format `{format}`"
+        raise UsageError(message, hint=f"one of {', '.join(FORMATS)}")
     page_list = list(_property_tables(result, format, width))
     text = pages.write(page_list, result.to_dict(), format, width=width, colour=colour)
     violations = [(measure.measure, list(violation_sentences(measure, digits))) for measure in result.checked]
     violations = [(measure, sentences) for measure, sentences in violations if sentences]
     if format == "json" or not violations:
         return text
-    writer = {"table": _screen, "markdown": _markdown, "latex": _latex}[format]
-    return f"{text}\n{writer(violations, width, colour)}"
+    if format == "table":
+        return f"{text}\n{_screen(violations, width, colour=colour)}"
+    return f"{text}\n{_markdown(violations) if format == 'markdown' else _latex(violations)}"
 
 
-def tables(result: Properties, digits: int = 4) -> list[Page]:
+def tables(result: Properties, _digits: int = 4) -> list[Page]:
     """The verdicts on all properties, one table per set of rankings; `write` adds the counterexamples."""
     return list(_property_tables(result, "markdown", 0))
 
@@ -98,18 +100,18 @@ def _property_tables(result: Properties, format: str, width: int) -> Iterator[Pa
         by_measure = sheet(
             ("measure",),
             PROPERTIES if format != "table" else [SHORT.get(name, name) for name in PROPERTIES],
-            [((measure.measure,), [_cell(measure.holds[name]) for name in PROPERTIES]) for measure in measures],
+            [((measure.measure,), [_cell(holds=measure.holds[name]) for name in PROPERTIES]) for measure in measures],
         )
         by_property = sheet(
             ("property",),
             [measure.measure for measure in measures],
-            [((name,), [_cell(measure.holds[name]) for measure in measures]) for name in PROPERTIES],
+            [((name,), [_cell(holds=measure.holds[name]) for measure in measures]) for name in PROPERTIES],
         )
         fits = format == "table" and sum(widths(by_property)) <= width
         yield Page(f"Properties on {domain} ({scope})", by_property if fits else by_measure)
 
 
-def _cell(holds: bool | None, mark: str = "") -> Cell:
+def _cell(*, holds: bool | None, mark: str = "") -> Cell:
     tone: Literal["", "good", "bad"] = "" if holds is None else "good" if holds else "bad"
     return Cell(f"{MARKS[holds]}{RAISED.get(mark, '')}", tone=tone)
 
@@ -151,7 +153,7 @@ def sentence(name: str, case: Counterexample, digits: int = 4) -> str:
     return f"{first} scores {scores[0]} at k = {k}, and {other} {relation}"
 
 
-def _screen(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour: bool) -> str:
+def _screen(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, *, colour: bool) -> str:
     def bold(text: str) -> str:
         return f"{BOLD}{text}{PLAIN}" if colour else text
 
@@ -167,7 +169,7 @@ def _screen(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int,
     return "\n".join(lines) + "\n"
 
 
-def _markdown(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour: bool) -> str:
+def _markdown(violations: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
     lines = [f"**{HEADING}**", ""]
     for measure, cases in violations:
         lines += [f"- {piped(measure)}"]
@@ -175,7 +177,7 @@ def _markdown(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: in
     return "\n".join(lines) + "\n"
 
 
-def _latex(violations: Sequence[tuple[str, list[tuple[str, str]]]], width: int, colour: bool) -> str:
+def _latex(violations: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
     lines = [f"% {HEADING}", "\\begin{description}"]
     for measure, cases in violations:
         for name, text in cases:
@@ -207,7 +209,7 @@ def table2(documents: int | None = None, format: str = "table", *, width: int = 
     """Table 2 of *Seven Numeric Properties of Effectiveness Metrics*, computed, with its footnotes."""
     result = properties([f"{ours}@k" for _, ours, *_ in PRINTED], documents=documents)
     rows = [
-        ((f"{theirs}@k",), [_cell(measure.holds[name], marks.get(name, "")) for name in SEVEN])
+        ((f"{theirs}@k",), [_cell(holds=measure.holds[name], mark=marks.get(name, "")) for name in SEVEN])
         for (theirs, _, _, marks), measure in zip(PRINTED, result.checked, strict=True)
     ]
     same = sum(

@@ -202,10 +202,8 @@ def _restrict(run: Run, part: str, inside: Booleans | None) -> Run:
     """The run with the documents of one part only."""
     table = io.load(run)
     if inside is None:
-        raise UsageError(
-            f"{run.name} retrieves no document of the part `{part}`",
-            hint="split the collection in another way, or leave out the run",
-        )
+        message = f"{run.name} retrieves no document of the part `{part}`"
+        raise UsageError(message, hint="split the collection in another way, or leave out the run")
     rows = np.flatnonzero(inside)
     rank = None if table.rank is None else table.rank[rows]
     restricted = replace(

@@ -51,7 +51,8 @@ def transform(answers: Sequence[str], nil: str | None = "NIL", full_length: int 
     """
     given = tuple(answers)
     if full_length is not None and len(given) > full_length:
-        raise UsageError(f"a list has {len(given)} answers, more than the full length of {full_length}")
+        message = f"a list has {len(given)} answers, more than the full length of {full_length}"
+        raise UsageError(message)
     if nil is not None and nil in given:
         return Transformed(given[: given.index(nil)], terminal=True)
     return Transformed(given, terminal=full_length is None or len(given) < full_length)
@@ -66,7 +67,8 @@ def c_at_1(n: int, correct: int, unanswered: int) -> float:
     0.52
     """
     if n < 1 or correct < 0 or unanswered < 0 or correct + unanswered > n:
-        raise UsageError(f"c@1: {correct} correct and {unanswered} unanswered do not fit {n} questions")
+        message = f"c@1: {correct} correct and {unanswered} unanswered do not fit {n} questions"
+        raise UsageError(message)
     return correct / n + correct / n * unanswered / n
 
 
@@ -229,9 +231,11 @@ def truncation(
     """
     if ties not in DEFINITE:
         reason = "does not fix the position of NIL in a list" if ties in TIES else "is not a tie rule"
-        raise UsageError(f"ties={ties} {reason}", hint=f"one of {', '.join(DEFINITE)}")
+        message = f"ties={ties} {reason}"
+        raise UsageError(message, hint=f"one of {', '.join(DEFINITE)}")
     if len(runs) < 2:
-        raise UsageError(f"this study needs at least two runs, got {len(runs)}", hint="give the runs of two systems")
+        message = f"this study needs at least two runs, got {len(runs)}"
+        raise UsageError(message, hint="give the runs of two systems")
     pairs = list(dict.fromkeys(_pair(parse(measure)) for measure in measures or default_measures(full_length)))
     policy = Policy(None if ties == "trec" else ties, undefined="zero", nil=nil, full_length=full_length)
     plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs), "P@1"], policy)
