@@ -59,6 +59,9 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
         raise MeasureError(f"{measure} has no bounds: documents without a preference do not count")
     if measure.definition.content:
         raise MeasureError(f"{measure} has no bounds: it reads what nobody judged")
+    if rankings.judged.costs is not None:
+        message = f"{measure} has no bounds where documents have costs"
+        raise MeasureError(message)
     if (measure, "bounds", seed) not in rankings.memo:
         rankings.memo[measure, "bounds", seed] = _bounds(measure, rankings, seed)
     known: Bounds = rankings.memo[measure, "bounds", seed]
@@ -147,7 +150,7 @@ def _of_assignments(measure: Measure, full: Batch, seed: int) -> tuple[Floats, F
 def _assignments(measure: Measure, full: Batch) -> Iterator[tuple[Integers, Batch]]:
     """Queries with some of their unjudged documents relevant, the topmost or the bottommost; some at a time."""
     definition = measure.definition
-    cutoff = None if measure.cutoff is None or definition.cutoff == "recall" else int(measure.cutoff)
+    cutoff = measure.rank_cutoff
     matters = (full.judged if definition.uses_nonrelevant else full.relevant | full.nil) | (full.grade < 0)
     if definition.retrieved_only and cutoff is not None and not measure.views.terminal:
         matters &= full.start < cutoff

@@ -20,10 +20,11 @@ NO_VIEWS = Views()
 
 
 class AlignmentKey(NamedTuple):
-    """Which alignment of a run a measure reads: with the documents' texts or without, and what ranks documents."""
+    """Which alignment of a run a measure reads: with the documents' texts or costs, and what ranks documents."""
 
     content: bool
     key: Key
+    costs: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,17 @@ class Column:
     @property
     def rank_cutoff(self) -> int | None:
         """The last rank that the measure looks at; None if there is none."""
-        cutoff = self.measure.cutoff
-        return None if cutoff is None or self.measure.definition.cutoff == "recall" else int(cutoff)
+        return self.measure.rank_cutoff
 
     @property
     def new_counts(self) -> bool:
         """Whether a document's gain depends on the documents above it, so that no rule knows a tie's best order."""
         definition = self.measure.definition
-        return definition.content or definition.subtopics or definition.preferences
+        return definition.content or definition.subtopics or definition.preferences or self.alignment.costs
+
+    def with_costs(self) -> Column:
+        """The column of the alignment with costs, if the measure reads them."""
+        return replace(self, alignment=self.alignment._replace(costs=self.measure.definition.costs))
 
     def varied(self, **views: Any) -> Column:
         """The same measure of the same alignment under other views."""

@@ -179,7 +179,7 @@ def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
         return queries
     # Condensed lists are cut after unjudged documents have left them, which moves others up.
     end = min((column.rank_cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
-    reads = column.measure.definition.content
+    reads = column.measure.definition.content or column.alignment.costs
     alignment = run.alignments[column.alignment]
     rows = alignment.rows
     seen = (rows["size"] > 1) & (rows["start"] < end) & (reads | (alignment.aligner.grade[rows["document"]] > 0))

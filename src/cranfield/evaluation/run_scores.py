@@ -156,6 +156,9 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     _check_full_length(run, alignment, measure)
     if measure.definition.content and aligner.reading is None:
         raise MeasureError(f"{measure} reads documents, and there is no corpus here to read them in")
+    if aligner.judged.costs is not None and measure.views.ties in ("best", "worst"):
+        message = f"{measure}: the {measure.views.ties} order of tied documents is not known where documents have costs"
+        raise MeasureError(message, hint="ties=expected is the mean over all orders")
     if measure.views.groups:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by group, and these have none"],

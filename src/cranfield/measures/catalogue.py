@@ -74,6 +74,8 @@ class Definition:
     content: bool = False  # reads documents, and needs a corpus of them
     preferences: bool = False  # needs preferences between documents instead of grades
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
+    costs: bool = False  # reads what documents cost, where that is given
+    cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
 
     # Signatures take long to read, and most measures are not asked for.
     @cached_property
@@ -142,6 +144,8 @@ def measure(
     content: bool = False,
     preferences: bool = False,
     unused_when: tuple[tuple[str, str, Any], ...] = (),
+    costs: bool = False,
+    cutoff_is_cost: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
 
@@ -172,6 +176,8 @@ def measure(
             content,
             preferences,
             unused_when,
+            costs,
+            cutoff_is_cost,
         )
         return function
 
@@ -265,6 +271,13 @@ class Measure:
         # What is cached holds functions, which cannot be pickled. It is computed again where it is needed.
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
+    @property
+    def rank_cutoff(self) -> int | None:
+        """The cutoff, where it is the last rank that the measure looks at."""
+        definition = self.definition
+        is_rank = self.cutoff is not None and definition.cutoff != "recall" and not definition.cutoff_is_cost
+        return int(self.cutoff) if is_rank else None  # type: ignore[arg-type]
+
     @cached_property
     def chosen(self) -> Mapping[str, Any]:
         """Every parameter's value, defaults included."""
@@ -297,6 +310,7 @@ class Measure:
         """The score of every ranking, and the sampling error where orders had to be sampled."""
         # A document without gain by its highest grade may have some by another subtopic's.
         whole = self.definition.uses_nonrelevant or self.definition.subtopics or self.definition.preferences
+        whole = whole or rankings.judged.costs is not None
         return self.scored(self.ordered(rankings, whole=whole), seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:

@@ -94,6 +94,7 @@ class Batch:
     ``worth``: how the measure at hand turns grades into gains, for those that have grades by subtopic.
     ``subtopics``: what documents are about; ``reading``: what they say, for measures that read them.
     ``judged_pairs``: which documents are preferred to which, where the judgments are preferences.
+    ``costs``: the cost of each row of the judgments, NaN where none was given; None if no cost was given at all.
     """
 
     grade: Floats
@@ -116,6 +117,7 @@ class Batch:
     subtopics: Subtopics | None = None
     reading: Reading | None = None
     judged_pairs: PreferenceJudgments | None = None
+    costs: Floats | None = None
 
     def changed(self, **fields: Any) -> Batch:
         """The same with other fields; what was computed from the old ones is forgotten."""
@@ -138,7 +140,7 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether nobody will ask which documents these are."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
 
     @cached_property
     def judged(self) -> Booleans:

@@ -36,7 +36,7 @@ class Judged:
 
     ``grade``: one for each row of the judgments. ``top``: the highest grade of the whole collection. ``nil``: the rows
     that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say; ``judged_pairs``: which
-    are preferred to which.
+    are preferred to which; ``costs``: what each row costs a reader, NaN where that is not given.
     """
 
     grade: Floats
@@ -45,6 +45,7 @@ class Judged:
     subtopics: Subtopics | None = None
     reading: Reading | None = None
     judged_pairs: Preferences | None = None
+    costs: Floats | None = None
 
     @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
@@ -78,7 +79,7 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs to know which document is which."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
 
 
 class PoolGains(NamedTuple):
@@ -265,6 +266,7 @@ class Rankings:
             "subtopics": judged.subtopics,
             "reading": judged.reading,
             "judged_pairs": judged.judged_pairs,
+            "costs": judged.costs,
         }
         return _Table(document, at, shape, fields)
 

@@ -204,13 +204,20 @@ def document_kinds_in_order(batch: Batch) -> Floats:
 
     The order of kinds depends on grades alone: in what order judgments came changes no sum over orders.
     """
+    if batch.costs is not None:
+        cost = np.where(np.isnan(batch.grade), 0, np.nan_to_num(batch.costs[batch.document], nan=-1))
+        return _numbered(np.stack([batch.judged, batch.gain, cost], axis=-1))
     if batch.subtopics is None or batch.worth is None or batch.reading is not None:
         return document_kinds(batch)
     seen = batch.subtopics.seen(batch.worth)
-    facts = np.concatenate([seen.gain, seen.grade], axis=1)[batch.document].reshape(batch.document.size, -1)
-    known = np.where(batch.nil, 2, batch.judged).reshape(-1, 1)
-    _, kind = np.unique(np.concatenate([known, facts], axis=1), axis=0, return_inverse=True)
-    return kind.reshape(batch.document.shape).astype(np.float64)
+    facts = np.concatenate([seen.gain, seen.grade], axis=1)[batch.document].reshape(*batch.document.shape, -1)
+    return _numbered(np.concatenate([np.where(batch.nil, 2, batch.judged)[:, :, None], facts], axis=2))
+
+
+def _numbered(facts: Floats) -> Floats:
+    """A number for each document, the same for those with the same facts; ``facts``: (query, column, fact)."""
+    _, kind = np.unique(facts.reshape(-1, facts.shape[2]), axis=0, return_inverse=True)
+    return kind.reshape(facts.shape[:2]).astype(np.float64)
 
 
 def generator(batch: Batch, seed: int) -> np.random.Generator:

@@ -7,6 +7,7 @@ names its strategy in the catalogue, as in ``@measure("BPM", ties=OverOrders())`
 - `OverCuts`: the kernel is the expectation once it is known which documents are in the first k.
 - `OneOpenClosedForm`, `OneOpenEnumerated`: the kernel is the expectation where a single document is tied.
 - `OverOrders`: the kernel scores rankings without ties.
+- `OverOrdersIfCosts`: so it does where costs are given; else it is the expectation itself.
 - `OverDistinctOrders`: so it does, and no two documents are interchangeable, because the measure reads them.
 
 Other tie rules leave no ties open; then every strategy calls the kernel once.
@@ -131,6 +132,18 @@ class OverOrders(TieStrategy):
     def for_residual(self) -> TieStrategy:
         """A residual is known for rankings without ties only, and every document may change it."""
         return OverOrders()
+
+
+class OverOrdersIfCosts(OverOrders):
+    """`ClosedForm` for documents that all cost the same, `OverOrders` where costs are given.
+
+    Right where the weight of a rank depends on the costs of the documents above it, and on nothing else (TBG, U).
+    """
+
+    summary = "the exact mean over all orders of tied documents; with costs, the mean over these orders"
+
+    def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        return scoring.estimate(batch) if batch.costs is None else super().expectation(scoring, batch, seed)
 
 
 class OneOpenClosedForm(OverOrders):
