@@ -61,6 +61,9 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     if measure.definition.content:
         message = f"{measure} has no bounds: it uses the text of unjudged documents"
         raise MeasureError(message)
+    if rankings.judged.costs is not None:
+        message = f"{measure} has no bounds if documents have costs"
+        raise MeasureError(message)
     if (measure, "bounds", seed) not in rankings.memo:
         rankings.memo[measure, "bounds", seed] = _bounds(measure, rankings, seed)
     result: Bounds = rankings.memo[measure, "bounds", seed]
@@ -151,7 +154,7 @@ def _bounds_from_assignments(measure: Measure, seed: int, full: Batch) -> tuple[
 def _assignments(measure: Measure, full: Batch) -> Iterator[tuple[Integers, Batch]]:
     """Batches of queries in which the topmost or bottommost unjudged documents are relevant."""
     definition = measure.definition
-    cutoff = None if measure.cutoff is None or definition.cutoff == "recall" else int(measure.cutoff)
+    cutoff = measure.rank_cutoff
     affects_score = (full.judged if definition.uses_nonrelevant else full.relevant | full.nil) | (full.grade < 0)
     if definition.retrieved_only and cutoff is not None and not measure.views.terminal:
         affects_score &= full.start < cutoff

@@ -20,10 +20,11 @@ NO_VIEWS = Views()
 
 
 class AlignmentKey(NamedTuple):
-    """Which alignment of a run a measure needs: with document text or without, and the key that ranks documents."""
+    """Which alignment of a run a measure needs: with document text or costs, and the key that ranks documents."""
 
     content: bool
     key: Key
+    costs: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,17 @@ class Column:
     @property
     def rank_cutoff(self) -> int | None:
         """The last rank that affects the measure; None without a cutoff at a rank."""
-        cutoff = self.measure.cutoff
-        return None if cutoff is None or self.measure.definition.cutoff == "recall" else int(cutoff)
+        return self.measure.rank_cutoff
 
     @property
     def depends_on_above(self) -> bool:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
-        return definition.content or definition.subtopics or definition.preferences
+        return definition.content or definition.subtopics or definition.preferences or self.alignment.costs
+
+    def with_costs(self) -> Column:
+        """The column of the alignment with costs, if the measure reads them."""
+        return replace(self, alignment=self.alignment._replace(costs=self.measure.definition.costs))
 
     def varied(self, **views: Any) -> Column:
         """The same measure and alignment with other views."""

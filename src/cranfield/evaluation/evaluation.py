@@ -116,6 +116,8 @@ class Evaluation:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""
         policy = replace(self.policy, **views)
         columns = tuple(make_columns(measures, policy.views))
+        if any(key.costs for run in self.run_scores for key in run.alignments):
+            columns = tuple(column.with_costs() for column in columns)
         self.for_each_run(lambda run: [run[column] for column in columns])
         return self.table(columns)
 

@@ -51,6 +51,7 @@ def evaluate(
     corpus: Any = None,
     prefs: Any = None,
     groups: Any = None,
+    costs: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
@@ -78,6 +79,8 @@ def evaluate(
     ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns.
     ``groups``, with None for ``qrels``: judgments of several assessors, ``{query: {group: {document: grade}}}``, or a
     file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
+    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
+    lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
     ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
@@ -107,6 +110,7 @@ def evaluate(
         corpus=corpus,
         prefs=prefs,
         groups=groups,
+        costs=costs,
     )
     return evaluator(run, names=names, progress=progress)
 
@@ -146,10 +150,11 @@ class Evaluator:
         corpus: Any = None,
         prefs: Any = None,
         groups: Any = None,
+        costs: Any = None,
     ) -> None:
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
         plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
-        self._prepare(qrels, plan, intents, corpus, types, prefs, groups)
+        self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
     def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
@@ -167,7 +172,17 @@ class Evaluator:
         types: Any = None,
         prefs: Any = None,
         groups: Any = None,
+        costs: Any = None,
     ) -> None:
+        self._costs = None
+        if costs is not None:
+            from cranfield.io.costs import read_costs
+
+            if plan.policy.nil is not None or prefs is not None or groups is not None:
+                message = "costs cannot be combined with nil, prefs or groups"
+                raise UsageError(message)
+            self._costs = read_costs(costs)
+            plan = replace(plan, columns=tuple(column.with_costs() for column in plan.columns))
         self.plan, self.corpus = plan, corpus
         layers = _read_judgments(qrels, prefs, groups)
         judgments = layers[0]
@@ -214,7 +229,9 @@ class Evaluator:
         return self._make_reader(self.plan.columns)
 
     def _make_reader(self, columns: Sequence[Column], **options: Any) -> RunReader:
-        return RunReader(self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, **options)
+        return RunReader(
+            self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, costs=self._costs, **options
+        )
 
     def __call__(self, run: Any, *, names: Sequence[str] | None = None, progress: Progress | None = None) -> Scores:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from cranfield.data import Integers, Judgments, Run
@@ -25,7 +26,8 @@ class RunReader:
 
     ``nil``: rows of the judgments that mean "no answer"; ``top_grade``: the highest grade, if these are not all
     judgments; ``page``: the number of top documents of each query to keep, besides those that measures read;
-    ``rules``: further tie rules for which rankings must be available.
+    ``rules``: further tie rules for which rankings must be available; ``costs``:
+    ``{query: {document: cost}}``.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class RunReader:
         nil: Integers | None = None,
         top_grade: float | None = None,
         corpus: Any = None,
+        costs: Mapping[str, Mapping[str, float]] | None = None,
         page: int = 0,
         rules: Sequence[TieRule] = (),
     ) -> None:
@@ -47,16 +50,28 @@ class RunReader:
         every_rule = [*rules, *(column.measure.views.rule for column in columns)]
         self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.depends_on_above for column in columns)
         self.content_measures = [column.measure for column in columns if column.measure.definition.content]
-        self.page = page
+        self.page, self.costs = page, costs
 
     @property
     def top(self) -> int:
         """The number of top documents to keep of each query."""
+        top = self.page
+        if self.costs is not None:
+            top = max([top, *(c.measure.chosen["horizon"] for c in self.columns if c.alignment.costs)])
         if not self.content_measures:
-            return self.page
+            return top
         from cranfield.ranking.unjudged import last_rank_read
 
-        return max(self.page, *map(last_rank_read, self.content_measures))
+        return max(top, *map(last_rank_read, self.content_measures))
+
+    @cached_property
+    def cost_aligner(self) -> Aligner | None:
+        """The aligner for measures that read costs, with the unjudged documents that have one; None without costs."""
+        if self.costs is None or not any(column.alignment.costs for column in self.columns):
+            return None
+        from cranfield.ranking.unjudged import cost_aligner
+
+        return cost_aligner(self.judgments, self.costs, self.policy.negative, self.top_grade)
 
     def read(self, run: Run) -> AlignedRun:
         """Read and align a run."""
@@ -111,6 +126,11 @@ class RunReader:
             from cranfield.ranking.unjudged import align_content
 
             alignments |= {AlignmentKey(True, key): align_content(run, key, content) for key in run.alignments}
+        if self.cost_aligner is not None:
+            from cranfield.ranking.unjudged import align_content
+
+            costs = {key: align_content(run, key, self.cost_aligner) for key in run.alignments}
+            alignments |= {AlignmentKey(False, key, costs=True): alignment for key, alignment in costs.items()}
         return RunScores(run.run, alignments, run.tops, self.policy.seed)
 
     def _aligned(self, runs: Sequence[Run]) -> Iterator[AlignedRun]:

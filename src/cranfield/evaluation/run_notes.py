@@ -179,11 +179,11 @@ def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
         return queries
     # Condensed lists are cut after unjudged documents are removed, which moves the others up.
     end = min((column.rank_cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
-    uses_text = column.measure.definition.content
+    uses_documents = column.measure.definition.content or column.alignment.costs
     alignment = run.alignments[column.alignment]
     rows = alignment.rows
     affected = (
-        (rows["size"] > 1) & (rows["start"] < end) & (uses_text | (alignment.aligner.grade[rows["document"]] > 0))
+        (rows["size"] > 1) & (rows["start"] < end) & (uses_documents | (alignment.aligner.grade[rows["document"]] > 0))
     )
     queries[rows["query"][affected]] = True
     return queries

@@ -157,6 +157,9 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     if measure.definition.content and aligner.reading is None:
         message = f"{measure} needs a corpus, because it uses document text"
         raise MeasureError(message)
+    if aligner.judged.costs is not None and measure.views.ties in ("best", "worst"):
+        message = f"{measure}: the {measure.views.ties} order of tied documents is not known where documents have costs"
+        raise MeasureError(message, hint="ties=expected is the mean over all orders")
     if measure.views.groups:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by group"],

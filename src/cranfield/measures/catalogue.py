@@ -74,6 +74,8 @@ class Definition:
     content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
+    costs: bool = False  # reads what documents cost, where that is given
+    cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
 
     # Lazy, because reading signatures is slow, and most measures are not used.
     @cached_property
@@ -142,6 +144,8 @@ def measure(
     content: bool = False,
     preferences: bool = False,
     unused_when: tuple[tuple[str, str, Any], ...] = (),
+    costs: bool = False,
+    cutoff_is_cost: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
@@ -172,6 +176,8 @@ def measure(
             content,
             preferences,
             unused_when,
+            costs,
+            cutoff_is_cost,
         )
         return function
 
@@ -274,6 +280,13 @@ class Measure:
         # Without cached properties: these hold functions, which cannot be pickled.
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
+    @property
+    def rank_cutoff(self) -> int | None:
+        """The cutoff, where it is the last rank that the measure looks at."""
+        definition = self.definition
+        is_rank = self.cutoff is not None and definition.cutoff != "recall" and not definition.cutoff_is_cost
+        return int(self.cutoff) if is_rank else None  # type: ignore[arg-type]
+
     @cached_property
     def chosen(self) -> Mapping[str, Any]:
         """The values of all parameters, including defaults."""
@@ -307,6 +320,7 @@ class Measure:
         # With subtopics, a document without gain for its highest grade may have a gain for another subtopic.
         definition = self.definition
         all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
+        all_documents = all_documents or rankings.judged.costs is not None
         return self.scored(self.ordered(rankings, all_documents=all_documents), seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:

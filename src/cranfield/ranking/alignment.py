@@ -30,8 +30,12 @@ class Aligner:
         reading: Reading | None = None,
         *,
         top: float | None = None,
+        costs: Floats | None = None,
     ) -> None:
-        """``nil``: the rows that mean "no answer"; ``top``: the highest grade, if these are not all judgments."""
+        """``nil``: the rows that mean "no answer"; ``top``: the highest grade, if these are not all judgments.
+
+        ``costs``: the cost of each row of the judgments, NaN if it is not given.
+        """
         self.judgments = judgments
         grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
         self.index = native.Index(
@@ -46,7 +50,7 @@ class Aligner:
         if nil is not None:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
-        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences)
+        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences, costs)
 
     @property
     def grade(self) -> Floats:

@@ -94,6 +94,7 @@ class Batch:
     highest grade. ``gain_of_grade``: the mapping from grades to gains of the current measure, for grades by subtopic.
     ``subtopics``: the judgments by subtopic; ``reading``: the text of documents; ``judged_pairs``: the preferences
     between documents, if the judgments are preferences.
+    ``costs``: the cost of each row of the judgments, NaN if it has none; None without costs.
     """
 
     grade: Floats
@@ -116,6 +117,7 @@ class Batch:
     subtopics: Subtopics | None = None
     reading: Reading | None = None
     judged_pairs: PreferenceJudgments | None = None
+    costs: Floats | None = None
 
     def changed(self, **fields: Any) -> Batch:
         """A copy with some fields replaced, and nothing cached."""
@@ -138,7 +140,7 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
 
     @cached_property
     def judged(self) -> Booleans:

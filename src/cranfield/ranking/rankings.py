@@ -43,7 +43,7 @@ class Judged:
 
     ``grade``: the grade of each row of the judgments. ``top``: the highest grade of the collection. ``nil``: the rows
     that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents;
-    ``judged_pairs``: the preferences between documents.
+    ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given.
     """
 
     grade: Floats
@@ -52,6 +52,7 @@ class Judged:
     subtopics: Subtopics | None = None
     reading: Reading | None = None
     judged_pairs: Preferences | None = None
+    costs: Floats | None = None
 
     @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
@@ -85,7 +86,7 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None
+        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
 
 
 class PoolGains(NamedTuple):
@@ -272,6 +273,7 @@ class Rankings:
             "subtopics": judged.subtopics,
             "reading": judged.reading,
             "judged_pairs": judged.judged_pairs,
+            "costs": judged.costs,
         }
         return _Table(document, at, shape, fields)
 

@@ -1,4 +1,4 @@
-"""Unjudged documents for measures of document text: which top documents of a run are read, and their positions.
+"""Unjudged documents for measures of document text or costs: which documents of a run are read, and their positions.
 
 These documents are added to the judgments with a negative grade, which means pooled but not judged. Tie rules, depths
 and condensed lists then apply to them as to judged documents.
@@ -58,6 +58,18 @@ def content_aligner(
     """An aligner for the judgments, the unjudged documents that are read, and the text of both."""
     extended = with_unjudged(judgments, read, negative)
     return Aligner(extended, reading=Reading(extended, Corpus.open(corpus, wanted=extended.documents)), top=top_grade)
+
+
+def cost_aligner(
+    judgments: Judgments, costs: Mapping[str, Mapping[str, float]], negative: Negative, top_grade: float | None = None
+) -> Aligner:
+    """The judgments, with the unjudged documents that have a cost, and the costs of all of them."""
+    plain = replace(judgments, labels=None, intents=None, navigational=None)
+    extended = with_unjudged(plain, {query: set(documents) for query, documents in costs.items()}, negative)
+    queries = np.repeat(np.arange(len(extended.queries)), np.diff(extended.begin)).tolist()
+    of_query = [costs.get(query, {}) for query in extended.queries]
+    values = [of_query[q].get(document, np.nan) for q, document in zip(queries, extended.documents, strict=True)]
+    return Aligner(extended, top=top_grade, costs=np.array(values, np.float64))
 
 
 def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:

@@ -206,13 +206,20 @@ def document_kinds_in_order(batch: Batch) -> Floats:
 
     The order of kinds depends on grades only, so that sums do not depend on the input order of judgments.
     """
+    if batch.costs is not None:
+        cost = np.where(np.isnan(batch.grade), 0, np.nan_to_num(batch.costs[batch.document], nan=-1))
+        return _numbered(np.stack([batch.judged, batch.gain, cost], axis=-1))
     if batch.subtopics is None or batch.gain_of_grade is None or batch.reading is not None:
         return document_kinds(batch)
     aspects = batch.subtopics.aspects(batch.gain_of_grade)
-    facts = np.concatenate([aspects.gain, aspects.grade], axis=1)[batch.document].reshape(batch.document.size, -1)
-    status = np.where(batch.nil, 2, batch.judged).reshape(-1, 1)
-    _, kind = np.unique(np.concatenate([status, facts], axis=1), axis=0, return_inverse=True)
-    return kind.reshape(batch.document.shape).astype(np.float64)
+    facts = np.concatenate([aspects.gain, aspects.grade], axis=1)[batch.document].reshape(*batch.document.shape, -1)
+    return _numbered(np.concatenate([np.where(batch.nil, 2, batch.judged)[:, :, None], facts], axis=2))
+
+
+def _numbered(facts: Floats) -> Floats:
+    """A number for each document, the same for those with the same facts; ``facts``: (query, column, fact)."""
+    _, kind = np.unique(facts.reshape(-1, facts.shape[2]), axis=0, return_inverse=True)
+    return kind.reshape(facts.shape[:2]).astype(np.float64)
 
 
 def generator(batch: Batch, seed: int) -> np.random.Generator:

@@ -7,6 +7,7 @@ declares its strategy in the catalogue, as in ``@measure("BPM", ties=OverOrders(
 - `OverCuts`: the kernel is the expectation for a given set of documents in the first k.
 - `OneOpenClosedForm`, `OneOpenEnumerated`: the kernel is the expectation if a single document is tied.
 - `OverOrders`: the kernel scores rankings without ties.
+- `OverOrdersIfCosts`: the same if documents have costs; else the kernel is the expectation.
 - `OverDistinctOrders`: the same, but no two documents are interchangeable, because the measure uses their text.
 
 The other tie rules leave no ties; then every strategy calls the kernel once.
@@ -132,6 +133,18 @@ class OverOrders(TieStrategy):
     def for_residual(self) -> TieStrategy:
         """Residual kernels need rankings without ties, and every document may change the residual."""
         return OverOrders()
+
+
+class OverOrdersIfCosts(OverOrders):
+    """`ClosedForm` for documents that all cost the same, `OverOrders` where costs are given.
+
+    Right where the weight of a rank depends on the costs of the documents above it, and on nothing else (TBG, U).
+    """
+
+    summary = "the exact mean over all orders of tied documents; with costs, the mean over these orders"
+
+    def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        return scoring.estimate(batch) if batch.costs is None else super().expectation(scoring, batch, seed)
 
 
 class OneOpenClosedForm(OverOrders):

@@ -1,0 +1,371 @@
+"""Foraging: readers who weigh what documents give against what they cost, in seconds, characters or money.
+
+These are the measures of cwl_eval that `user_model` lacks. Gains g are scaled into [0, 1] by the top grade. A document
+has the cost that ``costs=`` gives it, and ``cost`` where it has none. V_i is the chance that a reader sees rank i, and
+C_i = V_{i+1}/V_i the chance to go on. The score is the gain per document seen: Σ_i g_i V_i / Σ_i V_i over the ranks up
+to a horizon. y_i is the gain down to rank i, rank i included; t_i is the cost of all documents above rank i, and T_i
+that cost with the document at rank i. No measure is undefined: a ranking without a relevant document scores 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from cranfield.data import Floats, Integers
+from cranfield.measures.average_precision import NotNegative
+from cranfield.measures.catalogue import Positive, Range, Rank, measure
+from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
+from cranfield.measures.user_model import ROUNDING, unjudged_weight
+from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
+from cranfield.ranking.row_math import running, summed
+
+UpToOne = Annotated[float, Range(0, 1, "(]")]
+SeveralRanks = Annotated[int, Range(2, 10_000_000)]  # U has no weight at the horizon itself
+RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (query, rank)
+
+
+@lru_cache(maxsize=64)
+def halving(rate: float, horizon: int) -> Weights:
+    """Rank i has weight 2^(-rate (i-1)), and 0 below the horizon."""
+    step = math.expm1(-rate * math.log(2))
+
+    def total(n: Integers) -> Floats:
+        return np.expm1(-rate * math.log(2) * np.minimum(n, horizon)) / step
+
+    return Weights(total, lambda rank: np.where(rank <= horizon, np.exp2(-rate * (rank - 1.0)), 0))
+
+
+@lru_cache(maxsize=64)
+def falling(step: float, last: int) -> Weights:
+    """Rank i has weight 1 - step (i-1) while that is positive, and 0 below the last rank."""
+    end = min(last, math.ceil(1 / step))
+
+    def total(n: Integers) -> Floats:
+        n = np.minimum(n, end)
+        return np.asarray(n - step * (n * (n - 1.0) / 2))
+
+    return Weights(total, lambda rank: np.where(rank <= end, np.maximum(1 - step * (rank - 1.0), 0), 0))
+
+
+@lru_cache(maxsize=64)
+def diminishing(beta: float, last: int) -> Weights:
+    """Rank i has weight (i+1)^beta - i^beta, and 0 below the last rank."""
+    return Weights(
+        lambda n: np.power(np.minimum(n, last) + 1.0, beta) - 1,
+        lambda rank: np.where(rank <= last, np.power(rank + 1.0, beta) - np.power(rank * 1.0, beta), 0),
+    )
+
+
+def normalised(weights: Weights) -> Weights:
+    """The same weights, scaled so that all of them sum to 1."""
+    whole = float(weights(np.array(np.iinfo(np.int64).max // 2)))
+    return Weights(lambda n: weights(n) / whole, lambda rank: weights.at(rank) / whole)
+
+
+def by_rank(b: Batch, horizon: int, cost: float, score: RankScores) -> Floats:
+    """Scores from the gain and the cost of every rank down to the horizon, for rankings without ties."""
+    queries = len(b.length)
+    step = max(1, CELLS // horizon)
+    if queries > step:
+        parts = [b.rows(np.arange(i, min(i + step, queries))) for i in range(0, queries, step)]
+        return np.concatenate([by_rank(part, horizon, cost, score) for part in parts])
+    gains, costs = np.zeros((queries, horizon)), np.full((queries, horizon), cost)
+    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
+    rank = b.start[row, column]
+    gains[row, rank] = b.gain[row, column]
+    if b.costs is not None:
+        given = b.costs[b.document[row, column]]
+        costs[row, rank] = np.where(np.isnan(given), cost, given)
+    return score(gains, costs)
+
+
+def per_document(gains: Floats, seen: Floats) -> Floats:
+    """The gain per document seen, from the chance that each rank is seen."""
+    return summed(gains * seen) / summed(seen)
+
+
+def after_first(values: Floats, first: float) -> Floats:
+    """Each row moved down by a rank, with its last value dropped."""
+    return np.concatenate([np.full((len(values), 1), first), values[:, :-1]], axis=1)
+
+
+def seen_by(continues: Floats) -> Floats:
+    """The chance that each rank is seen, from the chance to go on at each rank."""
+    return after_first(running(continues, np.multiply), 1.0)
+
+
+def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
+    """1 for each document that may be above the horizon, else 0."""
+    return (b.start < horizon).astype(np.float64)
+
+
+@measure(
+    "TBG",
+    cite="smucker2012 azzopardi2019",
+    formula="TBG = Σ_i g_i V_i / Σ_i V_i,  V_i = 2^{-t_i/half},  i ≤ horizon;  per='list': Σ_i g_i V_i",
+    gains="scaled",
+    bounds=(0, math.inf),
+    ties=OverOrdersIfCosts(above_horizon),
+    retrieved_only=True,
+    costs=True,
+)
+def time_biased_gain(
+    b: Batch,
+    *,
+    half: Positive = 224.0,
+    per: Literal["document", "list"] = "document",
+    cost: Positive = 1.0,
+    horizon: Rank = 1000,
+) -> Floats:
+    """The gain per document of readers half of whom have left after each ``half`` seconds of reading.
+
+    Costs are seconds. ``per='document'`` is the value of cwl_eval; ``per='list'``, the gain of the whole list, is as
+    published, with the times that ``costs=`` gives.
+
+    >>> import cranfield as cf
+    >>> cf.parse("TBG(half=1, per='list')")([1, 0, 1])
+    1.25
+    """
+    if b.costs is None:
+        weights = halving(cost / half, horizon)
+        return b.gained(weights if per == "list" else normalised(weights))
+
+    def score(gains: Floats, costs: Floats) -> Floats:
+        seen = np.exp2(-after_first(running(costs), 0.0) / half)
+        return summed(gains * seen) if per == "list" else per_document(gains, seen)
+
+    return by_rank(b, horizon, cost, score)
+
+
+@measure(
+    "U",
+    cite="sakai2013u azzopardi2019",
+    formula="U = Σ_i g_i V_i / Σ_i V_i,  V_i = max(0, 1 - t_i/L),  i < horizon",
+    gains="scaled",
+    ties=OverOrdersIfCosts(above_horizon),
+    retrieved_only=True,
+    costs=True,
+)
+def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Positive = 1.0, horizon: SeveralRanks = 1000) -> Floats:
+    """The gain per document of readers who stop at a length of text, up to L characters, all lengths equally likely.
+
+    Costs are characters. As in cwl_eval, a document counts by where it begins, and the rank of the horizon has no
+    weight. The paper takes where it ends, L = 132,000, and a constant divisor.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("U(L=4)")([1, 0, 1]), 6)
+    0.6
+    """
+    if b.costs is None:
+        return b.gained(normalised(falling(cost / L, horizon - 1)))
+
+    def score(gains: Floats, costs: Floats) -> Floats:
+        seen = np.maximum(1 - after_first(running(costs), 0.0) / L, 0)
+        seen[:, -1] = 0
+        return per_document(gains, seen)
+
+    return by_rank(b, horizon, cost, score)
+
+
+def goal_not_met(gains: Floats, T: float, b1: float, R1: float) -> Floats:
+    """The chance to go on at each rank of a reader who wants a gain of T."""
+    with np.errstate(over="ignore"):
+        return 1 - 1 / (1 + b1 * np.exp((T - running(gains)) * R1))
+
+
+def rate_met(gains: Floats, costs: Floats, A: float, b2: float, R2: float) -> Floats:
+    """The chance to go on at each rank of a reader who expects a gain of A for each unit of cost."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + b2 * np.exp((A - running(gains) / running(costs)) * R2))
+
+
+@measure(
+    "IFT_C1",
+    cite="azzopardi2018",
+    formula="IFT_C1 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1 - 1/(1 + b1 e^{(T - y_i) R1}),  i ≤ horizon",
+    gains="scaled",
+    ties=OverOrders(above_horizon),
+    retrieved_only=True,
+    rewards_promotion=False,
+)
+def information_foraging_goal(
+    b: Batch, *, T: Positive = 2.0, b1: Positive = 0.9, R1: NotNegative = 10.0, horizon: Rank = 1000
+) -> Floats:
+    """The gain per document of a reader who tends to stop once a gain of T is met.
+
+    R1 says how sharply the reader stops at T: with R1=0 the gain does not matter.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("IFT_C1(T=1.5, R1=100)")([1, 0, 1]), 6)
+    0.666667
+    """
+    return by_rank(b, horizon, 1.0, lambda gains, _: per_document(gains, seen_by(goal_not_met(gains, T, b1, R1))))
+
+
+@measure(
+    "IFT_C2",
+    cite="azzopardi2018",
+    formula="IFT_C2 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1/(1 + b2 e^{(A - y_i/T_i) R2}),  i ≤ horizon",
+    gains="scaled",
+    ties=OverOrders(above_horizon),
+    retrieved_only=True,
+    rewards_promotion=False,
+    costs=True,
+)
+def information_foraging_rate(
+    b: Batch,
+    *,
+    A: NotNegative = 0.2,
+    b2: Positive = 0.9,
+    R2: NotNegative = 10.0,
+    cost: Positive = 1.0,
+    horizon: Rank = 1000,
+) -> Floats:
+    """The gain per document of a reader who tends to stop once the gain per unit of cost falls below A.
+
+    R2 says how sharply the reader stops below A: with R2=0 the rate does not matter.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("IFT_C2(A=0.6, R2=100)")([1, 0, 1]), 6)
+    0.5
+    """
+    return by_rank(
+        b, horizon, cost, lambda gains, costs: per_document(gains, seen_by(rate_met(gains, costs, A, b2, R2)))
+    )
+
+
+@measure(
+    "IFT",
+    cite="azzopardi2018",
+    formula="IFT = Σ_i g_i V_i / Σ_i V_i,  C_i = that of IFT_C1 times that of IFT_C2,  i ≤ horizon",
+    gains="scaled",
+    ties=OverOrders(above_horizon),
+    retrieved_only=True,
+    rewards_promotion=False,
+    costs=True,
+)
+def information_foraging(
+    b: Batch,
+    *,
+    T: Positive = 2.0,
+    b1: Positive = 0.9,
+    R1: NotNegative = 10.0,
+    A: NotNegative = 0.2,
+    b2: Positive = 0.9,
+    R2: NotNegative = 10.0,
+    cost: Positive = 1.0,
+    horizon: Rank = 1000,
+) -> Floats:
+    """The gain per document of a reader who stops once a gain of T is met, or its rate falls below A.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("IFT(T=1.5, R1=100, A=0.3, R2=100)")([1, 0, 1]), 6)
+    0.666667
+    """
+
+    def score(gains: Floats, costs: Floats) -> Floats:
+        return per_document(gains, seen_by(goal_not_met(gains, T, b1, R1) * rate_met(gains, costs, A, b2, R2)))
+
+    return by_rank(b, horizon, cost, score)
+
+
+def discounted(rate: float, horizon: int) -> Weights:
+    """Rank i has weight 1/(1+rate)^(i-1) down to the horizon; all weights sum to 1."""
+    return normalised(halving(math.log1p(rate) / math.log(2), horizon))
+
+
+@measure(
+    "NPV",
+    cite="azzopardi2019",
+    formula="NPV = Σ_i g_i V_i / Σ_i V_i,  V_i = 1/(1 + rate)^{i-1},  i ≤ horizon",
+    gains="scaled",
+    residual=lambda b, *, rate, horizon: unjudged_weight(b, discounted(rate, horizon), None),
+    retrieved_only=True,
+)
+def net_present_value(b: GainSums, *, rate: Positive = 0.1, horizon: Rank = 1000) -> Floats:
+    """The gain per document where gain is discounted as money is, by an interest rate for each rank.
+
+    It is RBP with p = 1/(1 + rate), normalised over ``horizon`` ranks.
+
+    >>> import cranfield as cf
+    >>> cf.parse("NPV(rate=1)")([1, 0, 1])
+    0.625
+    """
+    return b.gained(discounted(rate, horizon))
+
+
+def set_weights(beta: float, last: int) -> Weights:
+    """The weights of SET; all of them sum to 1."""
+    return normalised(diminishing(beta, last))
+
+
+@measure(
+    "SET",
+    cite="azzopardi2014 azzopardi2019",
+    formula="SET@k = Σ_i g_i V_i / Σ_i V_i,  V_i = (i+1)^beta - i^beta,  i ≤ k",
+    gains="scaled",
+    residual=lambda b, *, k, beta, horizon: unjudged_weight(b, set_weights(beta, min(k, horizon)), None),
+    retrieved_only=True,
+)
+def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon: Rank = 1000) -> Floats:
+    """The gain per document where every further document is of less use, down to rank k.
+
+    Economic models of search take the use of i documents to be i^beta. As in cwl_eval, the weights are those of the
+    second to the (k+1)th document.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("SET@3")([1, 0, 1]), 6)
+    0.682163
+    """
+    return b.gained(set_weights(beta, min(k, horizon)))
+
+
+@measure(
+    "BPMD",
+    cite="zhang2017",
+    formula=(
+        "BPMD@k = Σ_{i≤s} g_i / s,  s = the first rank where y_i ≥ T + hb Σ_{j<i} (g_j - med) "
+        "or T_i ≥ k + hc Σ_{j<i} (g_j - med)"
+    ),
+    gains="scaled",
+    ties=OverOrders(above_horizon),
+    retrieved_only=True,
+    rewards_promotion=False,
+    costs=True,
+    cutoff_is_cost=True,
+)
+def bejeweled_player_model_dynamic(
+    b: Batch,
+    *,
+    k: Rank,
+    T: Positive = 1.0,
+    hb: NotNegative = 1.0,
+    hc: NotNegative = 1.0,
+    med: NotNegative = 0.5,
+    cost: Positive = 1.0,
+    horizon: Rank = 1000,
+) -> Floats:
+    """The gain per document of a reader who adjusts the gain wanted and the cost accepted to what was found.
+
+    The reader starts with the goal T and the budget k, which is a cost. A document with more gain than ``med`` raises
+    the goal (by hb) and the budget (by hc), one with less lowers both. In cwl_eval hc has no effect: hc=0 is its value.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("BPMD(T=2, hb=0)@10")([1, 0, 1]), 6)
+    0.666667
+    """
+
+    def score(gains: Floats, costs: Floats) -> Floats:
+        met = running(gains)
+        mood = after_first(met - med * np.arange(1, horizon + 1), 0.0)
+        stops = (met >= T + hb * mood - ROUNDING) | (running(costs) >= k + hc * mood - ROUNDING)
+        stops[:, -1] = True
+        last = stops.argmax(axis=1)
+        return met[np.arange(len(last)), last] / (last + 1)
+
+    return by_rank(b, horizon, cost, score)

@@ -1,0 +1,146 @@
+"""Golden cases of `cranfield.measures.foraging`, and costs of documents."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import UsageError
+from golden_cases import STRUCTURED, cases_of, check
+
+ROWS = [case for case in STRUCTURED if case["id"].startswith("W1-")]
+NAMES = [
+    "TBG(half=3, max=3)",
+    "TBG(half=3, max=3, per='list', cost=2)",
+    "U(L=20, max=3)",
+    "IFT_C2(A=0.2, R2=2, max=3)",
+    "IFT(T=1, R1=2, A=0.1, R2=2, max=3, cost=2)",
+    "BPMD(T=1.5, hb=0.5, max=3)@9",
+]
+
+
+@cases_of("foraging")
+def test_golden(case: dict[str, Any]) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("case", ROWS, ids=lambda case: case["id"])
+def test_gain_of_the_whole_list(case: dict[str, Any]) -> None:
+    """cwl_eval reports the gain per document (EU) and the gain of the whole list (ETU), which is TBG as published."""
+    expected = {case["measure"]: case["expected"]["EU"]}
+    if case["measure"].startswith("TBG"):
+        expected[case["measure"].replace("TBG(", "TBG(per='list', ")] = case["expected"]["ETU"]
+    costs = {"q": case["costs"]} if "costs" in case else None
+    evaluator = cf.Evaluator({"q": case["qrels"]}, list(expected), costs=costs)
+    assert evaluator.per_query({"q": case["run"]})["q"] == pytest.approx(expected, abs=case["tol"])
+
+
+QRELS = {"q": {"a": 3, "b": 1, "c": 0, "d": 1, "missed": 2}}
+RUN = {"q": {"a": 2.0, "b": 2.0, "c": 2.0, "d": 2.0, "x": 2.0, "y": 1.0, "z": 1.0}}
+COSTS = {"q": {"a": 9.0, "b": 0.5, "c": 4.0, "x": 6.0, "missed": 1.0, "nowhere": 1.0}, "other": {"a": 1.0}}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_expectation_over_orders(name: str) -> None:
+    """Documents of one grade differ in what they cost; x is unjudged and has a cost, d and y have none."""
+    tied = list("abcdx")
+    orders = [
+        cf.Evaluator(QRELS, name, costs=COSTS).values({"q": {d: -i for i, d in enumerate([*order, *"yz"])}})
+        for order in itertools.permutations(tied)
+    ]
+    expected = cf.Evaluator(QRELS, f"{name}[ties=expected]", costs=COSTS).values(RUN)
+    assert expected == pytest.approx(np.mean(orders, axis=0), abs=1e-12)
+    assert np.ptp(orders) > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("cost", [1.0, 2.5])
+def test_equal_costs(name: str, cost: float) -> None:
+    """Costs that are all equal are no other than none, with that as the parameter."""
+    equal = {"q": dict.fromkeys([*RUN["q"], "missed"], cost)}
+    bare = name.replace(", cost=2", "")
+    with_cost = bare.replace("max=3", f"max=3, cost={cost}")
+    for views in ("", "[ties=expected]", "[depth=3]", "[ties=expected, depth=3]"):
+        given = cf.Evaluator(QRELS, with_cost + views, costs=equal).values(RUN)
+        assert given == pytest.approx(cf.Evaluator(QRELS, with_cost + views).values(RUN), abs=1e-12)
+
+
+def test_condensed_lists_drop_unjudged_documents_whatever_they_cost() -> None:
+    run = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}}
+    given = cf.Evaluator(QRELS, "TBG(half=3)[condensed]", costs=COSTS).values(run)
+    without = {"q": {"a": 8.0, "b": 6.0}}
+    assert given == pytest.approx(cf.Evaluator(QRELS, "TBG(half=3)", costs=COSTS).values(without), abs=1e-15)
+
+
+def test_other_measures_do_not_see_costs() -> None:
+    """An unjudged document with a cost is not pooled, which infAP would count."""
+    names = ["infAP", "nDCG", "Judged@5", "IFT_C1", "NPV"]
+    given = cf.Evaluator(QRELS, [*names, "TBG"], costs=COSTS).per_query(RUN)["q"]
+    assert {name: given[name] for name in names} == cf.Evaluator(QRELS, names).per_query(RUN)["q"]
+    assert given["TBG"] != cf.Evaluator(QRELS, "TBG").per_query(RUN)["q"]["TBG"]
+
+
+@pytest.mark.parametrize("negative", ["unjudged", "nonrel"])
+def test_kept_evaluation_and_files(tmp_path: Path, negative: Any) -> None:
+    qrels = {"q": QRELS["q"] | {"y": -1}}
+    path = tmp_path / "costs.txt"
+    path.write_text("# seconds\n" + "".join(f"q {d} {c}\n" for d, c in COSTS["q"].items()))
+    as_json = tmp_path / "costs.json"
+    as_json.write_text('{"q": {"a": 9, "b": 0.5, "c": 4, "x": 6}}')
+    names = ["TBG(half=3)", "TBG(half=3)[ties=expected]", "nDCG"]
+    wanted = cf.evaluate(qrels, RUN, names, costs=COSTS, negative=negative).to_dict()["runs"]
+    for source in (path, as_json):
+        assert cf.evaluate(qrels, RUN, names, costs=source, negative=negative).to_dict()["runs"] == wanted
+    kept = cf.Evaluator(qrels, names, costs=path, negative=negative).evaluation(RUN)
+    assert kept.scores.to_dict()["runs"] == wanted
+    again = kept.scores_of("TBG(half=3)").to_dict()["runs"]["run"]["TBG(half=3)"]
+    assert again == wanted["run"]["TBG(half=3)"]
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [{"q": {"a": 0}}, {"q": {"a": -1}}, {"q": {"a": math.nan}}, {"q": {"a": "long"}}, {"q": {"a": True}}, {"q": 1}],
+)
+def test_costs_are_positive_numbers(costs: Any) -> None:
+    with pytest.raises(cf.InputError, match="query `q`"):
+        cf.evaluate(QRELS, RUN, "TBG", costs=costs)
+
+
+def test_faults_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "costs.txt"
+    path.write_text("q a\n")
+    with pytest.raises(cf.InputError, match="3 columns"):
+        cf.evaluate(QRELS, RUN, "TBG", costs=path)
+    path.write_text("q a 1\nq a 2\n")
+    with pytest.raises(cf.InputError, match="already has the cost 1"):
+        cf.evaluate(QRELS, RUN, "TBG", costs=path)
+    with pytest.raises(UsageError, match="cannot read costs"):
+        cf.evaluate(QRELS, RUN, "TBG", costs=1)
+    with pytest.raises(UsageError, match="combined"):
+        cf.evaluate(QRELS, RUN, "TBG", costs=COSTS, nil="none")
+
+
+def test_what_costs_leave_unknown() -> None:
+    for ties in ("best", "worst"):
+        with pytest.raises(cf.MeasureError, match="order of tied documents"):
+            cf.evaluate(QRELS, RUN, f"TBG[ties={ties}]", costs=COSTS)
+    with pytest.raises(cf.MeasureError, match="no bounds"):
+        cf.evaluate(QRELS, RUN, "TBG", costs=COSTS, bounds=True)
+
+
+def test_budget_is_a_cost() -> None:
+    """With k=4 and a cost of 0.5 a reader may look at eight documents, the best orders of whose ties are known."""
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {f"d{i}": 9.0 - i for i in range(5)} | {"a": 1.0, "b": 1.0}}
+    names = ["BPMD(T=2, hb=0, hc=0, cost=0.5)@4[ties=best]", "BPMD(T=2, hb=0, hc=0, cost=0.5)@4[ties=worst]"]
+    best, worst = cf.Evaluator(qrels, names).values(run)[:, 0]
+    assert best == worst == 1 / 8
+    stops = [name.replace("T=2", "T=1") for name in names]
+    assert cf.Evaluator(qrels, stops).values(run)[:, 0].tolist() == [1 / 6, 1 / 7]
+    low, high = cf.evaluate(qrels, run, stops[0].partition("[")[0], bounds=True).values[0, 1:, 0]
+    assert low < 1 / 6 < high
