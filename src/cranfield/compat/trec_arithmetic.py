@@ -31,8 +31,9 @@ def exact_values(arithmetic: Arithmetic, alignment: Alignment, measure: Measure,
     values = np.zeros(queries)
     # nDCG of the catalogue divides gains by the highest one, which makes no difference but for the last digit.
     gains = replace(measure.gains, kind="graded") if measure.gains.kind == "scaled" else measure.gains
+    whole = measure.definition.uses_nonrelevant
     for rankings in alignment.rankings:
-        batch = condense_and_terminate(ordered(rankings, gains, measure.views), measure.views)
+        batch = condense_and_terminate(ordered(rankings, gains, measure.views, all_documents=whole), measure.views)
         with np.errstate(divide="ignore", invalid="ignore"):
             values[rankings.query] = arithmetic(batch, measure, number)
     return values
