@@ -172,7 +172,7 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
         )
     if aligner.judgments.preferences is not None and not measure.definition.preferences:
         raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs grades, not preferences"],
+            [f"{aligner.judgments.name}: {measure} needs judgments by grade, not preferences"],
             hint="measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR",
         )
     if measure.definition.subtopics and aligner.subtopics is None:
