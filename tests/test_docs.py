@@ -17,7 +17,8 @@ from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES
 from cranfield.report import bibliography
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 GENERATED = {DOCS / "reference", DOCS / "_build"}
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not GENERATED & set(p.parents))
 FENCE = re.compile(r"^```\{doctest\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -66,6 +67,31 @@ def test_examples_of_the_documentation_run(page: Path) -> None:
     said: list[str] = []
     doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS).run(test, out=said.append)
     assert not said, "".join(said)
+
+
+PATH = r"`((?:src|tests|docs|benchmarks|fuzz)/[\w./-]*)`"
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_paths_of_the_map_exist(page: str) -> None:
+    """NAME stands for a study, so that any study will do."""
+    paths = re.findall(PATH, (ROOT / page).read_text(encoding="utf-8"))
+    assert len(paths) > 15
+    assert [path for path in paths if not (ROOT / path.replace("NAME", "power")).exists()] == []
+
+
+def test_names_of_the_map_are_where_it_says() -> None:
+    page = " ".join((DOCS / "architecture.md").read_text(encoding="utf-8").split())
+    pairs = re.findall(rf"`(\w+)` in {PATH}", page)
+    assert len(pairs) > 5
+    assert [pair for pair in pairs if pair[0] not in (ROOT / pair[1]).read_text(encoding="utf-8")] == []
+
+
+def test_the_drawing_of_the_map_names_folders() -> None:
+    drawing = (DOCS / "_static" / "architecture.svg").read_text(encoding="utf-8")
+    names = re.findall(r">(\w+)</text>", drawing.partition('font-weight="600"')[2].partition("</g>")[0])
+    assert len(names) > 10
+    assert {name for name in names if not (ROOT / "src" / "cranfield" / name).is_dir()} == {"input"}
 
 
 def test_numbers_may_differ_in_the_last_digit_only() -> None:
@@ -118,6 +144,13 @@ def test_queries_without_relevant_documents_count_zero_elsewhere() -> None:
 
 def test_judged_at_k_of_ir_measures_divides_by_what_was_retrieved() -> None:
     assert ir_measures({"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1}}, "Judged@10") == pytest.approx(0.5)
+
+
+def test_compat_of_ir_measures_ends_with_the_longer_list() -> None:
+    run, qrels = {"q": {"a": 1.0}}, {"q": {"a": 1, "b": 1}}
+    ours = cf.evaluate(qrels, run, ["Compat", "Compat(depth=None)"]).means[0]
+    assert ir_measures(run, qrels, "Compat") == pytest.approx(ours[1])
+    assert ours[0] != pytest.approx(ours[1])
 
 
 def test_set_f_takes_the_square_of_beta_elsewhere() -> None:

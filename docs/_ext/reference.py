@@ -24,6 +24,7 @@ GAINS = {
     "either": "relevant or not; with `graded=True` gains in [0, 1].",
     "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
 }
+PREFERS = "preferences between documents in place of grades; see `prefs` of `evaluate`."
 READS = "what documents say, judged or not; it needs a corpus of them. See {doc}`/concepts/reading`."
 AGGREGATES = {"mean": "mean", "geometric": "geometric mean", "sum": "sum"}
 
@@ -83,6 +84,8 @@ def ties(d: Definition) -> str:
 def barren(d: Definition) -> bool:
     """Whether a measure is undefined for a query without relevant documents, found out by asking it."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
+    if d.preferences:
+        return False
     return d.subtopics or d.content or math.isnan(parse(f"{d.symbol}{at}")([0]))
 
 
@@ -93,7 +96,7 @@ def entry(d: Definition) -> str:
     lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
     lines += ["```text", d.usage, "", d.formula, "```", "", *parameters(d), ""]
     lines += [
-        f"- **Looks at:** {READS if d.content else GAINS[d.gains]}",
+        f"- **Looks at:** {READS if d.content else PREFERS if d.preferences else GAINS[d.gains]}",
         f"- **Bounds:** {bounds(d)}.",
         *(["- **Where no document is relevant:** undefined."] if barren(d) else []),
         f"- **Over queries:** {AGGREGATES[d.aggregate]}.",

@@ -1,4 +1,4 @@
-"""Exceptions, which say what is wrong, where, what was expected and what to do; and checks of arguments."""
+"""Exceptions and checks of arguments. Messages say what is wrong, where, what was expected and what to do."""
 
 from __future__ import annotations
 
@@ -75,49 +75,49 @@ def available(module: str) -> Any:
 
 
 def check_count(name: str, value: object, least: int = 1) -> int:
-    """A whole number of at least so much.
+    """Return an integer that is at least ``least``; raise for any other value.
 
     >>> check_count("b", 1000)
     1000
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        message = f"{name} must be a whole number of at least {least}, not {_shown(value)}"
+        message = f"{name} must be a whole number of at least {least}, not {_format_value(value)}"
         raise UsageError(message)
     return int(value)
 
 
 def check_numbers(name: str, values: Sequence[object], low: int, high: int) -> tuple[int, ...]:
-    """Whole numbers within bounds, at least one, each once, in ascending order.
+    """Return integers within bounds without duplicates, in ascending order; raise if there are none.
 
     >>> check_numbers("rates", [50, 10, 50], 1, 100)
     (10, 50)
     """
     wrong = [n for n in values if isinstance(n, bool) or not isinstance(n, Integral) or not low <= int(n) <= high]
     if wrong or not len(values):
-        what = f"not {_shown(wrong[0])}" if wrong else "and there is none"
-        message = f"{name} are whole numbers from {low} to {high}, {what}"
+        what = f"not {_format_value(wrong[0])}" if wrong else "at least one"
+        message = f"{name} must be whole numbers from {low} to {high}, {what}"
         raise UsageError(message)
     return tuple(sorted({int(n) for n in values if isinstance(n, Integral)}))
 
 
 def check_fraction(name: str, value: object) -> float:
-    """A number between 0 and 1, and neither of them.
+    """Return a number greater than 0 and less than 1; raise for any other value.
 
     >>> check_fraction("alpha", 0.05)
     0.05
     """
     if not isinstance(value, Real) or not 0 < float(value) < 1:
-        message = f"{name} must be between 0 and 1, not {_shown(value)}"
+        message = f"{name} must be between 0 and 1, not {_format_value(value)}"
         raise UsageError(message)
     return float(value)
 
 
-def check_choice(name: str, value: object, known: Sequence[str | None]) -> None:
-    """An error where a name is none of those known; None is known where nothing need be said."""
-    if value not in known:
-        message = f"{name} must be one of {', '.join(filter(None, known))}; not {value!r}"
+def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
+    """Raise if the value is not one of the choices, which may include None."""
+    if value not in choices:
+        message = f"{name} must be one of {', '.join(filter(None, choices))}; not {value!r}"
         raise UsageError(message)
 
 
-def _shown(value: object) -> str:
-    return repr(float(value) if isinstance(value, float) else value)  # NumPy's numbers as numbers
+def _format_value(value: object) -> str:
+    return repr(float(value) if isinstance(value, float) else value)  # NumPy numbers without their type

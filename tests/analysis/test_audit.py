@@ -67,7 +67,7 @@ def test_full_lists_were_not_ended(museum: Audit) -> None:
     expected = cf.evaluate(QRELS, RUNS, "RBP[terminal]", full_length=15).means
     assert found.terminal == pytest.approx(expected)
     assert not np.allclose(found.terminal[:, 0], museum.terminal[:, MEASURES.index("RBP")])
-    with pytest.raises(InputError, match="has 12 documents; a full list has 5"):
+    with pytest.raises(InputError, match="has 12 documents; the full length is 5"):
         cf.audit(QRELS, RUNS, "RBP", full_length=5)
 
 
@@ -295,7 +295,7 @@ def test_json_round_trip(museum: Audit) -> None:
 def test_unknown_choices_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^interval must be one of bca, t; not 'z'$"):
         cf.audit(QRELS, RUNS, interval="z")
-    with pytest.raises(UsageError, match=r"^no run was given"):
+    with pytest.raises(UsageError, match=r"^no runs given"):
         cf.audit(QRELS, [])
     with pytest.raises(UsageError, match=r"^unknown format `html`"):
         report.write(cf.audit(QRELS, RUNS[:1], "RR"), "html")

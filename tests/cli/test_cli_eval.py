@@ -166,8 +166,8 @@ def test_judgments_by_subtopic_are_recognised(call: Call, tmp_path: Path) -> Non
     weights.write_text("q1 nothing 1\n")
     result = call("eval", diversity, BM25, "--intents", weights)
     assert result.exit_code == 1
-    assert f"error: {weights}:1: nobody judged a document for subtopic `nothing` of query `q1`" in result.stderr
-    assert "hint: query `q1`, say, has subtopics " in result.stderr
+    assert f"error: {weights}:1: no document is judged for subtopic `nothing` of query `q1`" in result.stderr
+    assert "hint: query `q1` has subtopics " in result.stderr
 
 
 def test_costs(call: Call, tmp_path: Path) -> None:

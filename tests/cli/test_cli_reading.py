@@ -122,9 +122,9 @@ def test_audit_with_a_corpus(call: Call) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["eval", DIVERSITY, LLM, "-m", "DELTARB@20"], 2, "error: DELTARB@20 reads documents, and needs a corpus of them\n"),
+        (["eval", DIVERSITY, LLM, "-m", "DELTARB@20"], 2, "error: DELTARB@20 needs a corpus, because it uses document text\n"),
         *((
-            [verb, DIVERSITY, LLM, BM25, "-m", "DELTARB@20"], 2, "error: DELTARB@20 reads documents, and needs a corpus of them\n"
+            [verb, DIVERSITY, LLM, BM25, "-m", "DELTARB@20"], 2, "error: DELTARB@20 needs a corpus, because it uses document text\n"
         ) for verb in ("compare", "queries", "audit")),
         (["eval", QRELS, LLM, "-m", "DELTARB@20", "--corpus", DOCUMENTS], 1, "error: qrels: DELTARB@20 needs judgments by subtopic"),
         (["eval", DIVERSITY, LLM, "-m", "DELTARB@20", "--corpus", "none"], 1, "error: none: there is no such file\n"),
@@ -132,7 +132,7 @@ def test_audit_with_a_corpus(call: Call) -> None:
         (["explain", DIVERSITY, LLM, "--corpus", DOCUMENTS], 2, "error: explain needs a query"),
         (["explain", DIVERSITY, LLM, "--corpus", DOCUMENTS, "--query", "q8"], 1, "error: qrels.diversity: DELTARB@20 is undefined for query `q8`"),
         (["explain", DIVERSITY, LLM, "-m", "AP", "--query", "q1"], 2, "error: AP does not use document text"),
-        (["explain", DIVERSITY, LLM, "--query", "q1"], 2, "error: DELTARB@20 reads documents, and needs a corpus"),
+        (["explain", DIVERSITY, LLM, "--query", "q1"], 2, "error: DELTARB@20 needs a corpus"),
     ],
 )  # fmt: skip
 def test_errors(call: Call, args: list[str], code: int, message: str) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cranfield.engines import spark as engine
+from cranfield.evaluation.notes import sentences
 from cranfield.testing.engine_contract import Columns, Evaluated
 
 TYPES = {"score": pa.float64(), "grade": pa.float64(), "rank": pa.int64(), "row": pa.int64()}
@@ -26,7 +27,7 @@ def collected(scores: engine.Scores) -> Evaluated:
     return Evaluated(
         {(run, query, measure): value for run, query, measure, value in values},
         {(run, measure): one["mean"] for run, of in found.items() for measure, one in of.items()},
-        means.notes,
+        sentences(means.notes),
     )
 
 

@@ -21,6 +21,7 @@ from spark_samples import collected, framed
 import cranfield as cf
 from cranfield.analysis.compare import Comparison
 from cranfield.engines import spark as engine
+from cranfield.evaluation.notes import sentences
 from cranfield.testing import engine_contract
 from cranfield.testing.engine_contract import MEASURES, Columns, EngineContract, Evaluated, collection
 
@@ -240,7 +241,7 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
         expected = Evaluated(
             {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
             {(r, m): one["mean"] for r, of in found.items() for m, one in of.items()},
-            local.notes,
+            sentences(local.notes),
         )
         engine_contract.same(collected(scores), expected)
         scores.records.unpersist()

@@ -135,17 +135,19 @@ def test_a_corpus_that_does_not_fit(spark: SparkSession, tmp_path: Path, broadca
         f"hint: build it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
     )
     assert engine.evaluate(qrels, runs, "DELTARB@1", corpus=path, broadcast=broadcast).count() == 1
-    with pytest.raises(cf.InputError, match="qrels: none of its 1 relevant documents is in the corpus, such as `D1`"):
+    with pytest.raises(
+        cf.InputError, match=r"qrels: none of its 1 relevant documents is in the corpus .for example `D1`."
+    ):
         engine.evaluate(qrels, runs, "DELTARB@2", corpus={"D2": "a horn"}, broadcast=broadcast)
 
 
 def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
     runs, qrels = framed(spark, RANKED), framed(spark, JUDGED)
-    with pytest.raises(cf.MeasureError, match="DELTARB@2 reads documents, and needs a corpus of them"):
+    with pytest.raises(cf.MeasureError, match="DELTARB@2 needs a corpus, because it uses document text"):
         engine.evaluate(qrels, runs, "DELTARB@2")
     with pytest.raises(UsageError, match="on Spark a corpus must be a file of `cranfield corpus`"):
         engine.evaluate(qrels, runs, "DELTARB@2", corpus=str(tmp_path))
-    with pytest.raises(cf.InputError, match="DELTARB@2 needs judgments by subtopic, and these have none"):
+    with pytest.raises(cf.InputError, match="DELTARB@2 needs judgments by subtopic"):
         engine.evaluate(qrels.drop("subtopic"), runs, "DELTARB@2", corpus={"D1": "x"})
 
 

@@ -96,7 +96,7 @@ def test_several_runs_keep_their_names_apart(tmp_path) -> None:
     paths = [str(tmp_path / folder / "bm25.run") for folder in "ab"]
     assert cf.evaluate(QRELS, [*paths, RUN, RUN, RUN], "AP").runs == ("bm25", paths[1], "run", "run (2)", "run (3)")
     assert cf.evaluate(QRELS, [RUN, RUN], "AP", names=["x", "y"]).runs == ("x", "y")
-    with pytest.raises(UsageError, match="2 runs were given, but 1 names"):
+    with pytest.raises(UsageError, match="expected 2 names, one for each run, not 1"):
         cf.evaluate(QRELS, [RUN, RUN], "AP", names=["x"])
 
 
@@ -120,11 +120,11 @@ def test_many_runs_come_in_order_and_after_a_fault_no_more_are_read(monkeypatch)
 def test_that_reading_is_slow_is_said_once(monkeypatch) -> None:
     monkeypatch.delenv("CRANFIELD_PLAIN", raising=False)
     monkeypatch.setattr(native, "NATIVE", False)
-    monkeypatch.setattr(native, "_said", [])
+    monkeypatch.setattr(native, "_warnings", [])
     with pytest.warns(RuntimeWarning, match="plain Python"):
         cf.evaluate(QRELS, RUN, "AP")
     cf.evaluate(QRELS, RUN, "AP")  # warnings are errors here
-    monkeypatch.setattr(native, "_said", [])
+    monkeypatch.setattr(native, "_warnings", [])
     heard: list[str] = []
     native.warn_if_slow(heard.append)
     cf.evaluate(QRELS, RUN, "AP")
@@ -136,7 +136,7 @@ def test_nothing_in_common_is_an_error() -> None:
         cf.evaluate({"q301": {"a": 1}}, {"301": {"a": 1.0}}, "AP")
     assert str(caught.value) == (
         "run: none of its queries is judged (for example `301`)\n\n"
-        "hint: the judgments are for queries such as `q301`; do the two belong together?"
+        "hint: the judgments cover queries such as `q301`; check that both belong to the same collection"
     )
 
 
@@ -301,18 +301,18 @@ def test_expected_scores_do_not_depend_on_names_or_order(run: dict, qrels: dict,
 
 
 def test_arguments_that_make_no_sense() -> None:
-    with pytest.raises(UsageError, match="no run was given"):
+    with pytest.raises(UsageError, match="no runs given"):
         cf.evaluate(QRELS, [], "AP")
-    with pytest.raises(UsageError, match="nil must be the text of a document id, not 5"):
+    with pytest.raises(UsageError, match=r"nil must be a document id \(a string\), not 5"):
         cf.evaluate(QRELS, RUN, "AP", nil=5)
     with pytest.raises(cf.MeasureError, match="the cutoff must be a whole number"):
         cf.evaluate(QRELS, RUN, "P@99999999999999999999")
-    with pytest.raises(cf.MeasureError, match="too large a gain"):
+    with pytest.raises(cf.MeasureError, match="gain='exp' overflows for a grade of"):
         cf.evaluate({"q": {"a": 1100}}, {"q": {"a": 1.0}}, "nDCG(gain='exp')")
 
 
 def test_no_judgments_are_no_basis() -> None:
-    with pytest.raises(cf.InputError, match="there is no judgment in it"):
+    with pytest.raises(cf.InputError, match="no judgments"):
         cf.evaluate({}, RUN, "AP")
 
 

@@ -221,13 +221,13 @@ def test_not_a_bit_depends_on_company() -> None:
 
 
 WRONG = {
-    "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 reads documents, and needs a corpus of them\n\nhint: corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}"),
+    "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 needs a corpus, because it uses document text\n\nhint: corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}"),
     "not a corpus": ({"corpus": 7}, "DELTARB@20", QRELS, "cannot read a corpus from int\n\nhint: give a Corpus, a path, an open binary file or {document: text}"),
-    "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic, and these have none\n\nhint: `DELTARB(mu=10, whole=True)@20` takes each query as one subtopic"),
-    "another corpus": ({"corpus": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus, such as `D1`\n\nhint: do the two belong together? A corpus must have been made with the judged documents"),
-    "nil": ({"nil": "NIL"}, "ABSNB", QRELS, "ABSNB reads documents, and nil is none\n\nhint: leave one of the two out"),
-    "best": ({"ties": "best"}, "ABSNB", QRELS, "ABSNB: what a document earns depends on all that is read before it, and nobody knows the best order\n\nhint: ties=expected is the mean over all orders"),
-    "bounds": ({"bounds": True}, "ABSNB", QRELS, "ABSNB has no bounds: it reads what nobody judged"),
+    "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic\n\nhint: `DELTARB(mu=10, whole=True)@20` takes each query as one subtopic"),
+    "another corpus": ({"corpus": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus (for example `D1`)\n\nhint: check that both belong to the same collection; a corpus must be built with the judged documents"),
+    "nil": ({"nil": "NIL"}, "ABSNB", QRELS, "nil cannot be combined with ABSNB, which needs document text\n\nhint: omit one of the two"),
+    "best": ({"ties": "best"}, "ABSNB", QRELS, "ABSNB does not support ties=best: gains depend on the documents above, and the best order is unknown\n\nhint: ties=expected gives the mean over all orders"),
+    "bounds": ({"bounds": True}, "ABSNB", QRELS, "ABSNB has no bounds: it uses the text of unjudged documents"),
 }  # fmt: skip
 
 
@@ -240,13 +240,13 @@ def test_what_is_wrong(case: str) -> None:
 
 
 def test_what_content_measures_cannot_do() -> None:
-    with pytest.raises(cf.MeasureError, match="DELTARB has no terminal form: a terminal document says nothing"):
+    with pytest.raises(cf.MeasureError, match="DELTARB has no terminal form: a terminal document has no text"):
         cf.parse("DELTARB[terminal]")
-    with pytest.raises(cf.MeasureError, match="needs to know what documents are about"):
+    with pytest.raises(cf.MeasureError, match="cannot be computed from grades alone"):
         cf.parse("DELTARB")([1, 0])
     with pytest.raises(cf.MeasureError, match="DELTARB has no residual"):
         cf.parse("DELTARB").residual(None)
-    with pytest.raises(cf.MeasureError, match="ABSRB@2 has no bounds: it reads what nobody judged"):
+    with pytest.raises(cf.MeasureError, match="ABSRB@2 has no bounds: it uses the text of unjudged documents"):
         cf.evaluate(QRELS, RUN, "ABSRB@2", corpus=TEXTS, bounds=True)
 
 
@@ -267,7 +267,7 @@ def test_an_audit_as_far_as_there_can_be_one() -> None:
 
 
 def test_an_audit_without_a_corpus() -> None:
-    with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and needs a corpus of them"):
+    with pytest.raises(cf.MeasureError, match="DELTARB needs a corpus, because it uses document text"):
         cf.audit(QRELS, RUN, "DELTARB")
 
 

@@ -85,6 +85,8 @@ ERRORS = (
     "eval qrels.txt good.run -m bpref[terminal]",
     "eval qrels.txt good.run -m alpha_nDCG@5",
     "eval qrels.txt good.run -m DELTARB",
+    "eval qrels.txt good.run -m Prefs",
+    "eval qrels.txt good.run -m AP[groups]",
     # Options of eval.
     "eval qrels.txt good.run --depth 0",
     "eval qrels.txt good.run --ties luck",
@@ -164,6 +166,7 @@ ERRORS = (
     "trec_eval -l 0 qrels.txt good.run",
     "trec_eval -M 0 qrels.txt good.run",
     "trec_eval -R prefs qrels.txt good.run",
+    "trec_eval -R prefs -m prefs qrels.txt good.run",
     "trec_eval -T xml qrels.txt good.run",
     "trec_eval -Z zscores.txt qrels.txt good.run",
     "trec_eval --compat 10 qrels.txt one.run",
@@ -190,6 +193,7 @@ FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5
 NOTES = (
     *(Note("queries_counted", values={"counted": counted, "queries": 8}) for counted in ("judged", "both", "run")),
     *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
+    Note("undefined_groups", "bm25", "AP[groups]", {"groups": 3, "queries": FEW}),
     *(Note("subtopic_grades", None, measure, {"judgments": "qrels"}) for measure in ("AP", "nDCG@10")),
     Note("corpus_unused"),
     Note("unweighted_queries", values={"name": "weights", "queries": MANY}),

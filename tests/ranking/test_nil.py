@@ -90,7 +90,8 @@ def test_a_judged_nil_is_refused() -> None:
     with pytest.raises(cf.InputError) as caught:
         cf.evaluate({"q": {"a": 1, "NIL": 0}}, {"q": {"a": 1.0}}, "AP", nil="NIL")
     assert str(caught.value) == (
-        "qrels: `NIL` is judged for query `q`\n\nhint: the id that means no answer cannot be a document; choose another one"
+        "qrels: `NIL` is judged for query `q`\n\n"
+        'hint: the id for "no answer" must not be the id of a document; choose another one'
     )
 
 
@@ -99,7 +100,7 @@ def test_a_list_longer_than_full_is_refused() -> None:
     with pytest.raises(cf.InputError) as caught:
         cf.evaluate(qrels, run, "AP", terminal=True, full_length=3)
     assert str(caught.value) == (
-        "run: query `q` has 4 documents; a full list has 3\n\n"
-        "hint: give the length at which the system was made to stop, or cut lists with a depth"
+        "run: query `q` has 4 documents; the full length is 3\n\n"
+        "hint: set the full length to the length limit of the system, or cut rankings with a depth"
     )
     assert cf.evaluate(qrels, run, "AP", terminal=True, full_length=3, depth=3).means[0, 0] == pytest.approx(0.25)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.ranking.row_math import NARROW, cells, ordered, picked, running, scattered, summed
+from cranfield.ranking.row_math import NARROW, cells, reorder, running, scatter, summed, take_rows
 
 WIDTHS = [*range(1, 2 * NARROW + 2), 127, 129, 300]
 
@@ -40,9 +40,9 @@ def test_tables_are_the_same_however_they_are_kept(width: int) -> None:
     values = rng.random(len(row))
     plain = np.full((30, width), -1.0)
     plain[row, column] = values
-    found = scattered(values, cells(row, column, plain.shape), plain.shape, -1)
+    found = scatter(values, cells(row, column, plain.shape), plain.shape, -1)
     np.testing.assert_array_equal(found, plain)
-    np.testing.assert_array_equal(picked(found, np.array([3, 3, 0])), plain[[3, 3, 0]])
+    np.testing.assert_array_equal(take_rows(found, np.array([3, 3, 0])), plain[[3, 3, 0]])
     order = np.argsort(rng.random(plain.shape), axis=1)
-    np.testing.assert_array_equal(ordered(found, order), np.take_along_axis(plain, order, axis=1))
+    np.testing.assert_array_equal(reorder(found, order), np.take_along_axis(plain, order, axis=1))
     np.testing.assert_array_equal(running(found > 0), np.cumsum(plain > 0, axis=1))

@@ -19,4 +19,4 @@ def test_measures_that_read(study: str) -> None:
     assert result.exit_code == 0 and "DELTARB@5" in result.stdout
     without = call(*args)
     assert without.exit_code == 2
-    assert "DELTARB@5 reads documents, and needs a corpus of them" in without.stderr
+    assert "DELTARB@5 needs a corpus, because it uses document text" in without.stderr

@@ -194,5 +194,5 @@ def test_ranks_are_those_of_judged_documents() -> None:
 
 
 def test_documents_cannot_be_read_without_a_corpus() -> None:
-    with pytest.raises(cf.MeasureError, match="DELTARB reads documents, and needs a corpus of them"):
+    with pytest.raises(cf.MeasureError, match="DELTARB needs a corpus, because it uses document text"):
         relabelled([{"q": {"a": 1.0}}], {"q": {"a": {"1": 1, "2": 0}}}, ["DELTARB"])

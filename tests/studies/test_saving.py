@@ -96,7 +96,7 @@ def test_measures_that_read(study: str) -> None:
         "power": ("--samples", "20", "--trials", "2"),
     }
     args = (QRELS, *RUNS, "-m", "AP ABSRB(whole=True)@5", *few.get(study, ()))
-    assert "reads documents, and needs a corpus of them" in call("study", study, *args).stderr
+    assert "needs a corpus, because it uses document text" in call("study", study, *args).stderr
     result = call("study", study, *args, "--corpus", example.path("documents.jsonl"), "--format", "json")
     assert list(json.loads(result.stdout)["measures" if study != "newcomers" else "runs"])
     assert result.exit_code == 0

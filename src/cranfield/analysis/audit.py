@@ -264,7 +264,7 @@ class Auditor:
     def variants(self, column: Column) -> dict[str, Column]:
         """The column with another tie rule or view, by the name of that."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
-        rules: tuple[Ties, ...] = ("expected",) if column.new_counts else ORDERS
+        rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
         variants = {rule: column.tied(rule) for rule in rules} | {"condensed": column.varied(condensed=True)}
         if not column.measure.definition.terminal:
             variants["terminal"] = column.varied(terminal=True, full=views.full or full_length)
@@ -290,9 +290,9 @@ class Auditor:
                 self.scores.means[self.row[run.run.name], m],
                 self.mean(run, m, run[column.tied("expected")].value),
             ]
-            means += [] if column.new_counts else [self.mean(run, m, value) for value in run.tie_limits(column)]
+            means += [] if column.depends_on_above else [self.mean(run, m, value) for value in run.tie_limits(column)]
             ties.append((np.nanmin(means), np.nanmax(means)) if not np.isnan(means).all() else (np.nan, np.nan))
-            unjudged.append((np.nan, np.nan) if column.new_counts else self.bounds(run, m))
+            unjudged.append((np.nan, np.nan) if column.depends_on_above else self.bounds(run, m))
         return {"ties": ties, "unjudged": unjudged}
 
     def bounds(self, run: RunScores, m: int) -> tuple[float, float]:
@@ -317,11 +317,11 @@ class Auditor:
     def audit_measure(self, run: RunScores, m: int) -> dict[str, Any]:
         """All numbers of one run and measure."""
         scores, column, r = self.scores, self.scores.columns[m], self.row[run.run.name]
-        if not column.new_counts:
+        if not column.depends_on_above:
             run.tie_limits(column)
         means = {name: self.mean(run, m, run[variant].value) for name, variant in self.variants(column).items()}
         hold = False
-        if not column.new_counts:
+        if not column.depends_on_above:
             means["lowest"], means["highest"] = self.bounds(run, m)
             defined = scores.counted[r] & ~np.isnan(scores.values[r, m])
             hold = bool(self.in_query_order(run, run[_bounds_of(column)[0]].hold)[defined].all())

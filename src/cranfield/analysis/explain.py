@@ -20,10 +20,10 @@ from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.evaluation.scores import number
 from cranfield.measures import Measure
-from cranfield.measures.content import earned, ranking
+from cranfield.measures.content import rank_contributions, ranked_rows
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.views import settled
+from cranfield.ranking.views import condense_and_terminate
 from cranfield.wording import few
 
 
@@ -141,7 +141,9 @@ def explain(
     if alignment.length[q] < 0:
         raise InputError([f"{read.source_name or read.name}: the run has no query `{name}`"])
     rankings = next(rankings for rankings in alignment.rankings if q in rankings.query)
-    ranked = settled(chosen.ordered(rankings.rankings(np.flatnonzero(rankings.query == q))), chosen.views)
+    ranked = condense_and_terminate(
+        chosen.ordered(rankings.rankings(np.flatnonzero(rankings.query == q))), chosen.views
+    )
     return _explain_query(read, alignment.aligner, chosen, ranked, name)
 
 
@@ -168,11 +170,11 @@ def _explain_query(run: Run, aligner: Aligner, measure: Measure, ranked: Batch, 
             [f"{aligner.judgments.name}: {measure} is undefined for query `{query}`"],
             hint="the corpus has no relevant document for any of its subtopics",
         )
-    rows = ranking(ranked, measure.arguments["k"])
+    rows = ranked_rows(ranked, measure.arguments["k"])
     names = reading.relevant(view).names[int(ranked.query[0])]
     near = reading.nearness(ranked.query, rows, view, mu)[0, :, : len(names)]
     contributions = WordContributions(reading, ranked.query, rows, measure)
-    gains = earned(measure, ranked)[0]
+    gains = rank_contributions(measure, ranked)[0]
     explained = tuple(
         _step(aligner, near, contributions, names, rank, int(row), float(gain))
         for rank, (row, gain) in enumerate(zip(rows[0].tolist(), gains.tolist(), strict=True))

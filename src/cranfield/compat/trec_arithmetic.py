@@ -20,7 +20,7 @@ from cranfield.measures.precision import interpolated
 from cranfield.measures.ties.strategies import NO_CUTOFF
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.views import ordered, settled
+from cranfield.ranking.views import condense_and_terminate, ordered
 
 # The values of a batch, from the measure and, for measures of numbers, the first of these.
 Arithmetic = Callable[[Batch, Measure, float], Floats]
@@ -31,8 +31,9 @@ def exact_values(arithmetic: Arithmetic, alignment: Alignment, measure: Measure,
     values = np.zeros(queries)
     # nDCG of the catalogue divides gains by the highest one, which makes no difference but for the last digit.
     gains = replace(measure.gains, kind="graded") if measure.gains.kind == "scaled" else measure.gains
+    whole = measure.definition.uses_nonrelevant
     for rankings in alignment.rankings:
-        batch = settled(ordered(rankings, gains, measure.views), measure.views)
+        batch = condense_and_terminate(ordered(rankings, gains, measure.views, all_documents=whole), measure.views)
         with np.errstate(divide="ignore", invalid="ignore"):
             values[rankings.query] = arithmetic(batch, measure, number)
     return values

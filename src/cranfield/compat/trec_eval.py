@@ -36,7 +36,7 @@ from cranfield.evaluation.scores import SMALLEST
 from cranfield.io import read_qrels, read_run
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.views import Gains, Views, ordered, settled
+from cranfield.ranking.views import Gains, Views, condense_and_terminate, ordered
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
 USAGE, UNREADABLE, UNCOMPUTABLE, NO_QUERY = 1, 2, 4, 7  # exit codes
@@ -157,10 +157,12 @@ def _check_judged(measures: dict[str, str], format: str) -> None:
         needed = KINDS[name].judged
         if name not in ("runid", "num_q") and needed != FORMATS[format]:
             formats = " or ".join(f"-R {other}" for other, judged in FORMATS.items() if judged == needed)
+            message = f"`{name}` cannot be computed from judgments in the format `{format}`"
+            suited = {"grades": "official", "groups": "qrels_jg", "preferences": "prefs"}[FORMATS[format]]
             raise TrecEvalError(
-                f"`{name}` cannot be computed from judgments in the format `{format}`",
+                message,
                 UNCOMPUTABLE,
-                hint=f"use {formats}",
+                hint=f"use {formats}, or other measures, for example -m {suited}",
             )
 
 
@@ -437,7 +439,10 @@ class _Report:
 
     def _grade_strings(self, line: Line) -> Strings:
         """The grades of the first documents of each query, one character each."""
-        batches = [(r.query, settled(ordered(r, Gains(), self.views), self.views)) for r in self.alignment.rankings]
+        batches = [
+            (r.query, condense_and_terminate(ordered(r, Gains(), self.views), self.views))
+            for r in self.alignment.rankings
+        ]
         length = np.zeros(len(self.ids), np.int64)
         for rows, batch in batches:
             length[rows] = np.clip(line.numbers[0], 0, batch.length)

@@ -1,4 +1,4 @@
-"""The columns of scores: which measure, which part of it, and what it is called."""
+"""The columns of scores: a measure, a part of it, and a label."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_VIEWS = Views()
 
 
 class AlignmentKey(NamedTuple):
-    """Which alignment of a run a measure reads: with the documents' texts or costs, and what ranks documents."""
+    """Which alignment of a run a measure needs: with document text or costs, and the key that ranks documents."""
 
     content: bool
     key: Key
@@ -29,7 +29,7 @@ class AlignmentKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the scores: a measure, or what unjudged documents leave open of it."""
+    """One column of the scores: a measure, its residual, or its lowest or highest value."""
 
     measure: Measure
     part: Part = "value"
@@ -46,22 +46,22 @@ class Column:
 
     @cached_property
     def identity(self) -> tuple[Measure, Part, AlignmentKey]:
-        """What its values depend on: everything but the label."""
+        """What the values depend on: everything except the label."""
         return self.measure, self.part, self.alignment
 
     @property
     def aggregate(self) -> Aggregate:
-        """How the values of queries become one number."""
+        """How the values of queries are aggregated."""
         return "mean" if self.part == "residual" else self.measure.definition.aggregate
 
     @property
     def rank_cutoff(self) -> int | None:
-        """The last rank that the measure looks at; None if there is none."""
+        """The last rank that affects the measure; None without a cutoff at a rank."""
         return self.measure.rank_cutoff
 
     @property
-    def new_counts(self) -> bool:
-        """Whether a document's gain depends on the documents above it, so that no rule knows a tie's best order."""
+    def depends_on_above(self) -> bool:
+        """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
         return definition.content or definition.subtopics or definition.preferences or self.alignment.costs
 
@@ -70,17 +70,17 @@ class Column:
         return replace(self, alignment=self.alignment._replace(costs=self.measure.definition.costs))
 
     def varied(self, **views: Any) -> Column:
-        """The same measure of the same alignment under other views."""
+        """The same measure and alignment with other views."""
         return Column(replace(self.measure, views=replace(self.measure.views, **views)), alignment=self.alignment)
 
     def tied(self, ties: Ties) -> Column:
-        """The same measure of the same tie groups under another tie rule."""
+        """The same measure and tie groups with another tie rule."""
         return self.varied(ties=ties)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compute: the columns, and the policy that they follow."""
+    """What to compute: the columns and the policy."""
 
     columns: tuple[Column, ...]
     policy: Policy
@@ -88,40 +88,44 @@ class Plan:
     def __post_init__(self) -> None:
         if self.policy.nil is not None and self.content_columns:
             measure = self.content_columns[0].measure
-            raise UsageError(f"{measure} reads documents, and nil is none", hint="leave one of the two out")
+            message = f"nil cannot be combined with {measure}, which needs document text"
+            raise UsageError(message, hint="omit one of the two")
 
     @property
     def content_columns(self) -> list[Column]:
-        """The columns of measures that read documents."""
+        """The columns of measures that use document text."""
         return [column for column in self.columns if column.measure.definition.content]
 
 
 def make_plan(measures: Any, policy: Policy, *, residuals: bool = False, bounds: bool = False) -> Plan:
-    """The measures as columns, with a policy."""
+    """A plan for these measures and this policy."""
     return Plan(tuple(make_columns(measures, policy.views, residuals=residuals, bounds=bounds)), policy)
 
 
 def make_columns(
     measures: Any, defaults: Views = NO_VIEWS, *, residuals: bool = False, bounds: bool = False
 ) -> list[Column]:
-    """The measures, each once, with the views that apply, labelled as the user wrote them; columns stay as they are."""
+    """A column for each different measure, with default views added and the label that the user wrote.
+
+    Elements that are columns already stay unchanged.
+    """
     columns: dict[str, Column] = {}
 
     def add(measure: Measure, label: str, part: Part) -> None:
         columns[label] = Column(measure, part, label)
 
-    for written in _listed(measures):
-        if isinstance(written, Column):
-            columns[written.label] = written
+    for given in _listed(measures):
+        if isinstance(given, Column):
+            columns[given.label] = given
             continue
-        measure = parse(written)
+        measure = parse(given)
         views = measure.views.over(defaults)
         if not views.terminal:
             views = replace(views, full=None)
-        measure, own = replace(measure, views=views), measure
+        measure, measure_as_given = replace(measure, views=views), measure
         label = str(measure)
-        if isinstance(written, str):
-            label = written.strip() if measure == own else f"{written.partition('[')[0].strip()}{views}"
+        if isinstance(given, str):
+            label = given.strip() if measure == measure_as_given else f"{given.partition('[')[0].strip()}{views}"
         if label in columns:
             continue
         add(measure, label, "value")
@@ -141,5 +145,6 @@ def _listed(measures: Any) -> list[Any]:
     )
     listed = [measures] if single else list(measures)
     if not listed:
-        raise MeasureError("no measure was asked for", hint="for example: AP, nDCG@10, RR")
+        message = "no measures given"
+        raise MeasureError(message, hint="for example: AP, nDCG@10, RR")
     return listed

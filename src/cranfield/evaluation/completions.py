@@ -1,7 +1,7 @@
-"""Rankings with every document judged: the sums that measures read, for each number of relevant unjudged documents.
+"""The sums that measures depend on, for each number of relevant unjudged documents of a ranking.
 
-Of the unjudged documents of a ranking those above a column are relevant, or those from it on; a column moves down, and
-every sum follows from running sums of what each document adds.
+The unjudged documents above a column are relevant, or those from this column on. As the column moves down, all sums
+follow from running sums of the contributions of documents.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from cranfield.ranking.batch import Batch, Weights, penalty, ragged
 from cranfield.ranking.row_math import running
 
 
-def every_document(batch: Batch) -> Batch:
-    """The batch with a column for every document retrieved, in rank order; those that nobody judged have grade -1.
+def with_every_document(batch: Batch) -> Batch:
+    """The batch with a column for every document retrieved, in rank order; unjudged documents have grade -1.
 
-    A document is in the column of its rank. Of a tie that holds judged documents, these come first.
+    A document is in the column of its rank. In a tie, judged documents come first.
     """
     row, column = np.nonzero(~np.isnan(batch.grade))
     first, size = batch.start[row, column], batch.size[row, column]
-    # A depth may end a ranking inside a tie; all documents of the tie have a column.
+    # If a depth ends a ranking inside a tie, all documents of the tie have a column.
     end = batch.length.copy()
     np.maximum.at(end, row, first + size)
     shape = len(end), max(int(end.max(initial=0)), 1)
@@ -33,33 +33,33 @@ def every_document(batch: Batch) -> Batch:
     at = row, first
     start, sizes = np.broadcast_to(columns, shape), np.broadcast_to(np.int64(1), shape)
     if batch.tied.any():
-        place = batch.order[row, column]
-        at = row, first + place
-        owner, slot = ragged(np.where(place == 0, size, 0))
+        order = batch.order[row, column]
+        at = row, first + order
+        owner, slot = ragged(np.where(order == 0, size, 0))
         start, sizes = start.copy(), sizes.copy()
         start[row[owner], first[owner] + slot] = first[owner]
         sizes[row[owner], first[owner] + slot] = size[owner]
 
-    def laid(values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
-        table = np.broadcast_to(np.asarray(empty, values.dtype), shape).copy()
-        table[at] = values[row, column]
-        return table
+    def table(values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        laid_out = np.broadcast_to(np.asarray(empty, values.dtype), shape).copy()
+        laid_out[at] = values[row, column]
+        return laid_out
 
-    nothing = np.broadcast_to(np.int64(0), shape)
+    zeros = np.broadcast_to(np.int64(0), shape)
     return batch.changed(
-        grade=laid(np.where(batch.grade < 0, -1, batch.grade), np.where(columns < end[:, None], -1, np.nan)),
-        gain=laid(batch.gain, 0),
+        grade=table(np.where(batch.grade < 0, -1, batch.grade), np.where(columns < end[:, None], -1, np.nan)),
+        gain=table(batch.gain, 0),
         start=start,
         size=sizes,
-        nil=laid(batch.nil, False) if batch.nil.any() else nothing > 0,
-        document=nothing,
+        nil=table(batch.nil, False) if batch.nil.any() else zeros > 0,
+        document=zeros,
         subtopics=None,
         reading=None,
     )
 
 
-def all_alike(full: Batch, *, relevant: bool) -> Batch:
-    """All unjudged documents relevant, or none; with the ideal ranking left as it is."""
+def judge_all(full: Batch, *, relevant: bool) -> Batch:
+    """The batch with all unjudged documents relevant, or none of them; the ideal ranking is unchanged."""
     unjudged = full.grade < 0
     number = unjudged.sum(axis=1)
     if not relevant:
@@ -73,7 +73,7 @@ def all_alike(full: Batch, *, relevant: bool) -> Batch:
 
 
 def _from_top(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Running sums of each row, from 0 on."""
+    """The running sums of each row, beginning with 0."""
     sums = running(x)
     return np.concatenate([np.zeros_like(sums[:, :1]), sums], axis=1)
 
@@ -84,10 +84,10 @@ def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Completions:
-    """Rankings of which each unjudged document is relevant or not: `GainSums` of (query, completion).
+    """Rankings in which every document is judged: `GainSums` by (query, completion).
 
-    ``full``: what `every_document` returned; ``top`` is what a relevant document gains that nobody judged.
-    ``columns``, ``topmost`` (completion,): relevant are the unjudged documents in the columns above, or all others.
+    ``full``: the result of `with_every_document`; its ``top`` is the gain of a relevant unjudged document. ``columns``,
+    ``topmost`` (completion,): the unjudged documents above the column are relevant, or, if not topmost, all others.
     """
 
     full: Batch
@@ -100,12 +100,12 @@ class Completions:
 
     @cached_property
     def _above(self) -> Integers:
-        """How many unjudged documents are in the columns above each column."""
+        """The number of unjudged documents above each column."""
         return _from_top(self.unjudged)
 
     @cached_property
     def number(self) -> Integers:
-        """How many unjudged documents are relevant."""
+        """The number of relevant unjudged documents."""
         return self._relevant(self._above, self._above)
 
     @cached_property
@@ -134,7 +134,7 @@ class Completions:
 
     def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         b = self.full
-        # What is tied gains the same at each rank of its span.
+        # Each rank of a tie has the mean gain of the tie.
         at_rank = weights.at(np.arange(b.gain.shape[1]) + 1) / b.size
         judged, unjudged = (_from_top(b.within(x) * at_rank) for x in (b.gain, self.unjudged))
         end = self.length if k is None else np.minimum(self.length, k)
@@ -150,7 +150,7 @@ class Completions:
         after = np.concatenate([ideal[:, 1:], np.zeros_like(ideal[:, :1])], axis=1)
         row, last = np.nonzero(ideal > after)
         steps = np.bincount(row, minlength=len(ideal))
-        # Gain falls by a step after the last document of each grade; all that is unjudged and relevant is before them.
+        # The ideal gain drops after the last document of each grade; relevant unjudged documents come before all.
         step = row, ragged(steps)[1]
         shape = len(steps), int(steps.max(initial=0))
         rank, fall = np.zeros(shape, np.int64), np.zeros(shape)
@@ -167,45 +167,45 @@ class Completions:
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
         b, unjudged = self.full, self.unjudged
         mean = b.mean_over(weights, k)
-        gain_above, open_above = b.above(b.gain), b.above(unjudged)
-        gain_below, open_below = (_below(b, x * mean) for x in (b.gain, unjudged))
-        # What a document adds that becomes relevant after those above it, or, from the bottom up, after those below it:
-        # the gain down to its own rank, and its own gain at the rank of each relevant one below.
-        own = (gain_above + b.top) * mean + gain_below
-        down, up = own + b.top * open_above * mean, own + b.top * open_below
+        gain_above, unjudged_above = b.above(b.gain), b.above(unjudged)
+        gain_below, unjudged_below = (_below(b, x * mean) for x in (b.gain, unjudged))
+        # The contribution of a document that becomes relevant after those above it (or, from the bottom up, after those
+        # below it) is the gain down to its rank, plus its own gain at the rank of each relevant document below.
+        added_alone = (gain_above + b.top) * mean + gain_below
+        down, up = added_alone + b.top * unjudged_above * mean, added_alone + b.top * unjudged_below
         if b.tied.any():
-            # Of two in a tie, each is above the other in half of all orders.
-            other = 2 * b.spread(weights, k)[1] / b.size / np.maximum(b.size - 1, 1)
-            before = running(unjudged) - unjudged - open_above
-            down += other * (b.within(b.gain) + b.top * before)
-            up += other * (b.within(b.gain) + b.top * (b.within(unjudged) - unjudged - before))
+            # Of two documents in a tie, each is above the other in half of all orders.
+            half_pair = 2 * b.span_sums(weights, k)[1] / b.size / np.maximum(b.size - 1, 1)
+            before = running(unjudged) - unjudged - unjudged_above
+            down += half_pair * (b.within(b.gain) + b.top * before)
+            up += half_pair * (b.within(b.gain) + b.top * (b.within(unjudged) - unjudged - before))
         added = self._relevant(*(_from_top(np.where(unjudged, x, 0)) for x in (down, up)))
         return b.cumulated(weights, k)[:, None] + b.top * added
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
-        b, topmost, open_ = self.full, self.topmost, self._above[:, self.columns]
-        either = b.relevant | self.unjudged
+        b, topmost, unjudged_above = self.full, self.topmost, self._above[:, self.columns]
+        maybe_relevant = b.relevant | self.unjudged
         judged = running(b.judged & ~b.relevant)
         last = judged.shape[1]
         cap = limit.astype(np.int64)
-        # Where unjudged documents are relevant, only what is judged is misplaced above a relevant one; but for those
-        # that are not, above all of them.
+        # Among relevant unjudged documents only judged nonrelevant ones are misplaced; elsewhere the other unjudged
+        # documents are misplaced, too.
         among = np.where(topmost, 0, self.columns), np.where(topmost, self.columns, last)
         beyond = np.where(topmost, self.columns, 0), np.where(topmost, last, self.columns)
-        above = np.where(topmost, 0, open_)
-        misplaced = _capped(judged, either, *among, cap - above) + above * _between(either, *among)
-        above = np.where(topmost, open_, 0)
+        above = np.where(topmost, 0, unjudged_above)
+        misplaced = _capped(judged, maybe_relevant, *among, cap - above) + above * _between(maybe_relevant, *among)
+        above = np.where(topmost, unjudged_above, 0)
         everything = judged + self._above[:, 1:]
         misplaced += _capped(everything, b.relevant, *beyond, cap + above) - above * _between(b.relevant, *beyond)
         return b.relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
 
     def _relevant(self, down: npt.NDArray[Any], up: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Of running sums over the unjudged documents the part that the relevant ones have, if topmost or not."""
+        """The part of the relevant documents in running sums over unjudged documents, from the top or the bottom."""
         return np.where(self.topmost, down[:, self.columns], up[:, -1:] - up[:, self.columns])
 
     @cached_property
     def _cut(self) -> tuple[Integers, Integers, Floats]:
-        """The ranks between which there is the tie that each of ``columns`` is in, and its share of it above."""
+        """For each of ``columns``: the start and end of its tie, and the share of the unjudged ones of it above."""
         b = self.full
         if not b.tied.any():
             return self.columns[None], self.columns[None], np.ones(1)
@@ -216,19 +216,19 @@ class Completions:
 
 
 def _below(b: Batch, x: Floats) -> Floats:
-    """Sum of x over the documents ranked strictly below each document's span."""
+    """The sum of x over the documents below the span of each document."""
     down_to = b.above(x) + b.within(x)
     return down_to[:, -1:] - down_to
 
 
 def _between(x: Booleans, first: Integers, after: Integers) -> Integers:
-    """How many are in some columns."""
+    """The number of chosen documents in a range of columns."""
     sums = _from_top(x)
     return sums[:, after] - sums[:, first]
 
 
 def _capped(value: Integers, chosen: Booleans, first: Integers, after: Integers, cap: Integers) -> Integers:
-    """Sums over chosen documents in some columns of a value, which never falls from column to column, or the cap."""
+    """The sum of min(value, cap) over chosen documents in a range of columns; values never decrease along a row."""
     rows, width = value.shape
     cell = np.arange(rows)[:, None] * (width + 2) + value + 1
     smaller = running(np.bincount(cell.ravel(), minlength=rows * (width + 2)).reshape(rows, -1))

@@ -1,4 +1,4 @@
-"""One evaluation: runs that were read once, and everything that is computed from them, on demand and only once."""
+"""`Evaluation`: runs that are read once, and results that are computed from them on demand and cached."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ ScoredRun = tuple[str, Integers, Strings, Any]  # name, lengths, unjudged querie
 class Evaluation:
     """Judgments, a plan, and runs aligned with the judgments.
 
-    Scores, notes, audits, comparisons, rankings and curves are computed from it when they are asked for, and kept.
-    It never reads a run again. Make one with `Evaluator.evaluation`.
+    Scores, notes, audits, comparisons, rankings and curves are computed from it on demand and cached. Runs are never
+    read again. `Evaluator.evaluation` creates it.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class Evaluation:
         return tuple(run.run.name for run in self.run_scores)
 
     def remember(self, key: Any, compute: Callable[[], Result]) -> Result:
-        """What ``compute`` returned when this was asked for the first time."""
+        """The result of ``compute``, which is called only once for each key."""
         if key not in self._results:
             self._results[key] = compute()
-        found: Result = self._results[key]
-        return found
+        result: Result = self._results[key]
+        return result
 
     def for_each_run(self, compute: Callable[[RunScores], Result], progress: Progress | None = None) -> list[Result]:
-        """``compute`` of every run, on all cores; batches are forgotten run by run."""
+        """The result of ``compute`` for every run, on all cores; the batches of a run are freed afterwards."""
 
         def work(run: RunScores) -> Result:
             try:
@@ -79,19 +79,19 @@ class Evaluation:
                 run.release()
 
         done: list[Result] = []
-        for result in self._mapped(work):
+        for result in self._map(work):
             done.append(result)
             if progress is not None:
                 progress(len(done), len(self.run_scores))
         return done
 
-    def _mapped(self, work: Callable[[RunScores], Result]) -> Iterator[Result]:
+    def _map(self, work: Callable[[RunScores], Result]) -> Iterator[Result]:
         if len(self.run_scores) == 1:
             yield work(self.run_scores[0])
             return
         from concurrent.futures import ThreadPoolExecutor
 
-        # Most of the work is array arithmetic, which lets other threads run.
+        # Most of the work is array arithmetic, which releases the interpreter lock.
         pool = ThreadPoolExecutor(os.cpu_count())
         try:
             yield from pool.map(work, self.run_scores)
@@ -102,13 +102,13 @@ class Evaluation:
     def scores(self) -> Scores:
         """The scores of all runs, with notes."""
 
-        def noted(run: RunScores) -> list[Note]:
+        def notes_of(run: RunScores) -> list[Note]:
             counted = counted_queries(run.length, len(run.unjudged_queries), self.policy)
             for column in self.columns:
                 _ = run[column]
             return list(run_notes(run, self.plan, counted))
 
-        notes = [note for of_run in self.for_each_run(noted) for note in of_run]
+        notes = [note for of_run in self.for_each_run(notes_of) for note in of_run]
         table = self.table(self.columns)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *self._notes, *notes])))
 
@@ -130,9 +130,10 @@ class Evaluation:
         return build_scores(scored, self.queries, replace(self.plan, columns=tuple(columns)))
 
     def first_pages(self, depth: int, ties: Ties | None = None) -> list[dict[str, FirstPage]]:
-        """For each run the first documents of every query, in the order of a tie rule."""
+        """For each run, the first documents of every query in the order of a tie rule."""
         if depth > self.page:
-            raise UsageError(f"the evaluation keeps {self.page} top documents, not {depth}")
+            message = f"the evaluation keeps {self.page} top documents, not {depth}"
+            raise UsageError(message)
         rule = tie_rule(ties)
         judged = list(self.queries)
         return [
@@ -148,7 +149,7 @@ class Evaluation:
 
 
 def counted_queries(length: Integers, unjudged: int, policy: Policy) -> Booleans:
-    """Which queries of a run count: the judged ones, then those that nobody judged."""
+    """Which queries of a run count: judged queries first, then unjudged ones."""
     counted = np.zeros(len(length) + unjudged, bool)
     counted[: len(length)] = True if policy.queries == "judged" else length >= 0
     counted[len(length) :] = policy.queries == "run"
@@ -156,7 +157,7 @@ def counted_queries(length: Integers, unjudged: int, policy: Policy) -> Booleans
 
 
 def build_scores(scored: Sequence[ScoredRun], names: tuple[str, ...], plan: Plan) -> Scores:
-    """The scores of runs over the judged queries of these names and, where they count, over others."""
+    """The scores of runs for these judged queries and, if the policy counts them, for unjudged queries."""
     judged, policy = len(names), plan.policy
     others: dict[str, int] = {}
     if policy.queries == "run":

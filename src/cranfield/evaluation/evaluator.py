@@ -1,4 +1,4 @@
-"""`evaluate` and `Evaluator`: judgments and measures prepared once, for any number of runs."""
+"""`evaluate` and `Evaluator`: score any number of runs with the same judgments and measures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
-from cranfield.evaluation.scores import Scores, summary_of, treated
+from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.measures import Measure
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
@@ -55,33 +55,35 @@ def evaluate(
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
-    """The scores of one or several runs: a value for every query, and means that say what they are means of.
+    """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
     ``qrels``: a path, ``{query: {document: grade}}``, a DataFrame, or `Judgments`.
     ``run``: a path, ``{query: {document: score}}``, a DataFrame, a `Run`, a list of these, or ``{name: any of these}``.
-    ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal`` are views for every measure that does not name
-    its own.
-    ``queries`` says which queries count: all judged ones (a query that the run does not answer scores as an empty
-    ranking), those in both, or all of the run's. ``undefined`` says how a query counts for which a measure has no
-    value. ``negative`` says what a negative grade means.
-    ``nil`` is a document id that means "no answer": it is relevant, with full gain, where no document is relevant; in
-    terminal measures it ends the list. ``full_length``: the length at which systems were made to stop; a list of this
-    length gets no terminal document.
-    ``seed``: where random steps begin, which some measures need for many tied documents.
-    ``residuals`` adds, for measures that have one, how much higher they could be if everything unseen were relevant;
-    ``bounds`` adds the lowest and highest value that unjudged documents leave possible.
-    ``intents`` weights subtopics: ``{query: {subtopic: weight}}``, or a file with lines ``query subtopic weight``;
-    without it all subtopics that have a relevant document weigh the same.
-    ``types`` says which intents are navigational: ``{query: {subtopic: "inf" or "nav"}}``, informational where nothing
-    is said. A file of intents may have them in a fourth column.
+    ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal``: views for all measures that do not name their
+    own.
+    ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty
+    ranking), those in both, or all queries of the run. ``undefined``: how a query counts if a measure is undefined for
+    it. ``negative``: the meaning of negative grades.
+    ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
+    terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
+    gets no terminal document.
+    ``seed``: the random seed, which some measures need for queries with many tied documents.
+    ``residuals``: add the residual of measures that have one: how much higher the score could be if all unjudged
+    documents were relevant. ``bounds``: add the lowest and highest score over the possible grades of unjudged
+    documents.
+    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
+    by default, all subtopics with a relevant document have equal weights.
+    ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}``; the default is informational. A file of
+    intents may have the types in a fourth column.
     ``prefs``, with None for ``qrels``: preferences between documents, for measures such as `Prefs`:
     ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns.
     ``groups``, with None for ``qrels``: judgments of several assessors, ``{query: {group: {document: grade}}}``, or a
-    file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over a query's groups.
-    ``costs``: what documents cost a reader, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
+    file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
+    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
     lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
-    ``corpus`` is what measures of contents read: a `Corpus`, a file of one, a collection, or ``{document: text}``.
-    ``names`` names the runs. ``progress(done, total)`` is called as work proceeds.
+    ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
+    ``{document: text}``.
+    ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
 
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
@@ -114,9 +116,9 @@ def evaluate(
 
 
 class Evaluator:
-    """Judgments read and measures planned once; call it with a run as often as you like.
+    """Judgments and measures, prepared once; call it with any number of runs.
 
-    Takes what `evaluate` takes, but for the runs.
+    The arguments are those of `evaluate`, without the runs.
 
     >>> import cranfield as cf
     >>> evaluator = cf.Evaluator({"q": {"b": 1}}, ["RR", "P@1"])
@@ -156,10 +158,10 @@ class Evaluator:
 
     @classmethod
     def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
-        """An evaluator of measures that are planned already."""
-        made = cls.__new__(cls)
-        made._prepare(qrels, plan, intents, corpus)
-        return made
+        """An evaluator for an existing plan."""
+        evaluator = cls.__new__(cls)
+        evaluator._prepare(qrels, plan, intents, corpus)
+        return evaluator
 
     def _prepare(
         self,
@@ -188,10 +190,11 @@ class Evaluator:
         if groups is not None:
             check_columns(plan.columns, judgments.name)
             if plan.policy.nil is not None or intents is not None or corpus is not None:
-                raise UsageError("groups cannot be combined with nil, intents or corpus")
+                message = "groups cannot be combined with nil, intents or corpus"
+                raise UsageError(message)
             self._layers = layers
         if not len(judgments.queries):
-            raise InputError([f"{judgments.name}: there is no judgment in it"])
+            raise InputError([f"{judgments.name}: no judgments"])
         self._notes = subtopic_notes(judgments, plan.columns)
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
@@ -213,25 +216,25 @@ class Evaluator:
 
     @property
     def policy(self) -> Policy:
-        """Every choice besides judgments and measures."""
+        """All settings besides judgments and measures."""
         return self.plan.policy
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What is computed for each query."""
+        """The columns of the scores."""
         return self.plan.columns
 
     @cached_property
     def _reader(self) -> RunReader:
         return self._make_reader(self.plan.columns)
 
-    def _make_reader(self, columns: Sequence[Column], **more: Any) -> RunReader:
+    def _make_reader(self, columns: Sequence[Column], **options: Any) -> RunReader:
         return RunReader(
-            self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, costs=self._costs, **more
+            self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, costs=self._costs, **options
         )
 
     def __call__(self, run: Any, *, names: Sequence[str] | None = None, progress: Progress | None = None) -> Scores:
-        """The scores of one or several runs, with notes. Runs are read one after the other and not kept."""
+        """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
         notes = list(self._notes)
         scored = []
         for scores in self._scores(self._runs(run, names), progress):
@@ -280,16 +283,17 @@ class Evaluator:
         page: int = 0,
         progress: Progress | None = None,
     ) -> Evaluation:
-        """The runs, read once and kept aligned: everything else that is to be known is computed from it.
+        """The runs, read once and kept in memory for all further analyses.
 
-        ``page``: how many top documents of each ranking to keep, so that rankings can be shown.
+        ``page``: the number of top documents to keep of each ranking, so that rankings can be shown.
         """
         if self._layers:
-            raise UsageError("an evaluation cannot be kept for judgments by group", hint="call the evaluator itself")
+            message = "an evaluation cannot be kept for judgments by group"
+            raise UsageError(message, hint="call the evaluator itself")
         columns = [*self.columns]
-        # Other orders of a tie bring up other documents, and what a measure reads must be known before.
+        # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        # Rankings can be shown in the order of the policy, and in trec_eval's.
+        # Rankings can be shown in the order of the policy and in that of trec_eval.
         reader = self._make_reader(columns, page=page, rules=[tie_rule(self.policy.ties), tie_rule(None)])
         runs = []
         for scores in reader.scores(self._runs(run, names), progress):
@@ -298,16 +302,16 @@ class Evaluator:
         return Evaluation(self.plan, self.judgments, runs, self._queries, self._notes, page)
 
     def means(self, run: Any) -> dict[str, float]:
-        """The mean of each measure over the queries of one run; NaN where it has none. No notes: made for loops."""
+        """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
         scores, undefined = self._single(run), self.policy.undefined
         counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
-            column.label: summary_of(treated(scores[column].value[counted], undefined), column.aggregate)
+            column.label: summary_of(handle_undefined(scores[column].value[counted], undefined), column.aggregate)
             for column in self.columns
         }
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
-        """The value of each query that counts and each measure of one run; NaN where it is undefined."""
+        """The score of each counted query and measure of one run; NaN if undefined."""
         scores = self._single(run)
         values = [scores[column].value for column in self.columns]
         labels = [column.label for column in self.columns]
@@ -317,12 +321,12 @@ class Evaluator:
             names = [*names, *scores.unjudged_queries]
             rows = np.flatnonzero(counted)
             values, names = [column[rows] for column in values], [names[q] for q in rows.tolist()]
-        # Thousands of small dicts: without a loop in Python they take two thirds of the time.
+        # Building thousands of small dicts without a Python loop takes a third less time.
         rows_of_values = zip(*(column.tolist() for column in values), strict=True)
         return dict(zip(names, map(dict, map(zip, repeat(labels), rows_of_values)), strict=True))
 
     def values(self, run: Any) -> Floats:
-        """The values of all judged queries of one run as an array, (column, query), in the judgments' order."""
+        """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
         scores = self._single(run)
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
@@ -340,8 +344,9 @@ class Evaluator:
 
     def _check_order(self, runs: Sequence[Run]) -> None:
         if self._looks_like_run and all(looks_like_grades(run) for run in runs):
+            message = "the judgments look like a run, and the run looks like judgments"
             raise UsageError(
-                "the judgments look like a run, and the run looks like judgments",
+                message,
                 hint="judgments come first: evaluate(qrels, run, measures)",
             )
 
@@ -353,7 +358,8 @@ class Evaluator:
 def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
     """The judgments: by grade, or preferences; or a layer for the first group of each query, the second one, ..."""
     if (qrels is not None) + (prefs is not None) + (groups is not None) > 1:
-        raise UsageError("qrels, prefs and groups exclude each other", hint="with prefs or groups, give None for qrels")
+        message = "qrels, prefs and groups exclude each other"
+        raise UsageError(message, hint="with prefs or groups, give None for qrels")
     if prefs is None and groups is None:
         return [io.read_qrels(qrels)]
     from cranfield.io.preferences import read_groups, read_preferences
@@ -363,50 +369,57 @@ def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
         return [preference_judgments(*read_preferences(prefs))]
     name, lines = read_groups(groups)
     if not lines:
-        raise InputError([f"{name}: there is no judgment in it"])
+        raise InputError([f"{name}: no judgments"])
     return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
 
 
 def looks_like_scores(judgments: Judgments) -> bool:
-    """Whether the grades are fractions, nearly all different, as the scores of a run are."""
+    """Whether the grades look like scores: fractions, nearly all different."""
     grade = judgments.grade
     fractions = np.count_nonzero(grade != np.floor(grade))
-    return bool(len(grade) >= LEAST and fractions > MOST * len(grade) and len(np.unique(grade)) > MOST * len(grade))
+    return bool(
+        len(grade) >= MIN_GRADES
+        and fractions > MIN_SHARE * len(grade)
+        and len(np.unique(grade)) > MIN_SHARE * len(grade)
+    )
 
 
 def looks_like_grades(run: Run) -> bool:
-    """Whether the scores of a run in memory are a few small whole numbers, as grades are."""
+    """Whether the scores of a run in memory look like grades: few different small integers."""
     if isinstance(run.source, Table):
-        scores = run.source.score[:LOOKED_AT].tolist()
+        scores = run.source.score[:MAX_SCORES].tolist()
     elif isinstance(run.source, Mapping):
-        scores = list(islice(chain.from_iterable(ranking.values() for ranking in run.source.values()), LOOKED_AT))
+        scores = list(islice(chain.from_iterable(ranking.values() for ranking in run.source.values()), MAX_SCORES))
     else:
         return False
     grades = {score for score in scores if isinstance(score, (int, float, np.number)) and score == int(score)}
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
 
 
-LEAST, MOST = 4, 0.9  # judgments that allow a guess; the share that makes one safe
-LOOKED_AT = 1000
+# Judgments look like a run if they have at least so many grades, and if at least this share of them are fractions.
+MIN_GRADES, MIN_SHARE = 4, 0.9
+MAX_SCORES = 1000  # the number of scores of a run that are checked
 
 
 def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
-    """The runs asked for, not yet read, each with a name of its own."""
+    """The runs, not yet read, with unique names."""
     given: list[Any]
-    if _named(run):
+    if _is_mapping_of_runs(run):
         names, given = list(run) if names is None else names, list(run.values())
     else:
         given = list(run) if isinstance(run, (list, tuple)) else [run]
     if not given:
-        raise UsageError("no run was given")
+        message = "no runs given"
+        raise UsageError(message)
     if names is not None and len(names) != len(given):
-        raise UsageError(f"{len(given)} runs were given, but {len(names)} names")
-    runs = [io.read_run(one, name=None if names is None else names[i]) for i, one in enumerate(given)]
-    unique = unique_names([one.name for one in runs], [one.source_name for one in runs])
-    return [one if one.name == name else replace(one, name=name) for one, name in zip(runs, unique, strict=True)]
+        message = f"expected {len(given)} names, one for each run, not {len(names)}"
+        raise UsageError(message)
+    runs = [io.read_run(item, name=None if names is None else names[i]) for i, item in enumerate(given)]
+    unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
+    return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
 
 
-def _named(run: Any) -> bool:
+def _is_mapping_of_runs(run: Any) -> bool:
     """Whether this is ``{name: run}`` and not ``{query: {document: score}}``."""
     if not isinstance(run, Mapping) or not run:
         return False

@@ -1,4 +1,4 @@
-"""Notes on scores: typed records, and the sentences that writers make of them."""
+"""Notes on scores: typed records, and the sentences in which reports show them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Kind = Literal[
     "subtopics_without_model",
     "read_not_in_corpus",
 ]
-# Notes about the input rather than about scores.
+# Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = ("corpus_unused", "unweighted_queries", "unjudged_weights", "unweighted_subtopics")
-SMALL = 0.00005  # a change in a mean that four decimals do not show
+SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
 @dataclass(frozen=True)
 class QueryNames:
-    """The number of queries that a note is about, and the first few of them."""
+    """The number of queries of a note, and the names of the first few."""
 
     count: int = 0
     first: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""What counts, and how: every choice that an evaluation makes besides its runs, judgments and measures."""
+"""`Policy`: all settings of an evaluation besides runs, judgments and measures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST = 10**9
 
 @dataclass(frozen=True)
 class Policy:
-    """The choices of an evaluation, checked; `evaluate` explains each of them."""
+    """The checked settings of an evaluation; `evaluate` explains each of them."""
 
     ties: Ties | None = None
     depth: int | None = None
@@ -46,20 +46,23 @@ class Policy:
             number = getattr(self, name)
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
             if number is not None and (not integer or not 0 < number < LONGEST):
-                raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
+                message = f"{name} must be a whole number of at least 1, not {number!r}"
+                raise UsageError(message)
         if self.nil is not None and not isinstance(self.nil, str):
-            raise UsageError(f"nil must be the text of a document id, not {self.nil!r}")
+            message = f"nil must be a document id (a string), not {self.nil!r}"
+            raise UsageError(message)
         check_count("seed", self.seed, 0)
 
     @classmethod
     def of(cls, **chosen: Any) -> Policy:
-        """The policy with these fields; an error that names the nearest one for a field that does not exist."""
+        """The policy with these settings; an unknown setting raises an error that suggests the nearest one."""
         names = [field.name for field in fields(cls)]
         for name in chosen:
             if name not in names:
                 close = nearest(name, names)
                 hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(names)}"
-                raise UsageError(f"unknown option `{name}`", hint=hint)
+                message = f"unknown option `{name}`"
+                raise UsageError(message, hint=hint)
         return cls(**chosen)
 
     @property

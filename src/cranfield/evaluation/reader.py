@@ -1,4 +1,4 @@
-"""Reads runs, each once, and aligns them with the judgments as the columns need it."""
+"""Reads each run once and aligns it with the judgments, as the columns need it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from cranfield.ranking.alignment import AlignedRun, Aligner
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import TieRule
 
-# Runs that are read before they can be measured, since reading must not wait while a core is free; fewer if they
-# may hold more judged documents together than this.
-AHEAD, HELD = 8, 1 << 20
+# The number of runs that a second thread reads in advance; fewer if together they may have more judged documents than
+# MAX_JUDGED.
+MAX_AHEAD, MAX_JUDGED = 8, 1 << 20
 
 Progress = Callable[[int, int], None]
 
 
 class RunReader:
-    """Judgments ready to meet runs, and what the columns need of each run.
+    """Judgments prepared for alignment, and what the columns need of each run.
 
-    ``nil``: rows of the judgments that mean "no answer"; ``top_grade``: the highest grade, where there are judgments
-    beyond these; ``page``: how many top documents of each query to keep, besides those that measures read; ``rules``:
-    tie rules by which rankings are to be had besides those of the columns; ``costs``: ``{query: {document: cost}}``.
+    ``nil``: rows of the judgments that mean "no answer"; ``top_grade``: the highest grade, if these are not all
+    judgments; ``page``: the number of top documents of each query to keep, besides those that measures read;
+    ``rules``: further tie rules for which rankings must be available; ``costs``:
+    ``{query: {document: cost}}``.
     """
 
     def __init__(
@@ -47,13 +48,13 @@ class RunReader:
         self.top_grade = top_grade
         self.keys: list[Key] = sorted({column.alignment.key for column in columns} | {rule.key for rule in rules})
         every_rule = [*rules, *(column.measure.views.rule for column in columns)]
-        self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.new_counts for column in columns)
+        self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.depends_on_above for column in columns)
         self.content_measures = [column.measure for column in columns if column.measure.definition.content]
         self.page, self.costs = page, costs
 
     @property
     def top(self) -> int:
-        """How many top documents to keep of each query."""
+        """The number of top documents to keep of each query."""
         top = self.page
         if self.costs is not None:
             top = max([top, *(c.measure.chosen["horizon"] for c in self.columns if c.alignment.costs)])
@@ -73,11 +74,11 @@ class RunReader:
         return cost_aligner(self.judgments, self.costs, self.policy.negative, self.top_grade)
 
     def read(self, run: Run) -> AlignedRun:
-        """One run, read and aligned."""
+        """Read and align a run."""
         return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
-        """All runs in turn, the next few being read while this one is measured."""
+        """The scores of all runs in turn; the next few runs are read at the same time."""
         aligned = self._aligned(runs)
         if not self.content_measures:
             for i, run in enumerate(aligned):
@@ -89,7 +90,7 @@ class RunReader:
 
         subtopics = self.judgments.labels is not None
         check_readable(self.content_measures, self.corpus, self.judgments.name, subtopics=subtopics)
-        # Which documents are read, and looked up in the corpus, is known when all runs are.
+        # The documents to look up in the corpus are known only after all runs are read.
         held = []
         for i, run in enumerate(aligned):
             held.append(run)
@@ -103,7 +104,7 @@ class RunReader:
                 progress(len(runs) + i + 1, 2 * len(runs))
 
     def content_aligner(self, runs: Sequence[AlignedRun]) -> Aligner:
-        """The aligner for measures that read documents, with the unjudged documents that they read in these runs."""
+        """The aligner for measures of document text, with the unjudged documents that they read in these runs."""
         from cranfield.ranking.unjudged import content_aligner
 
         read: dict[str, set[str]] = {}
@@ -113,13 +114,13 @@ class RunReader:
         return content_aligner(self.judgments, read, self.corpus, self.policy.negative, self.top_grade)
 
     def documents_read(self, run: AlignedRun) -> dict[str, set[str]]:
-        """The documents that measures read in a run, for each judged query."""
+        """The documents of a run that measures read, for each judged query."""
         from cranfield.ranking.unjudged import documents_read_by
 
         return documents_read_by(run, self.content_measures, self.judgments.queries)
 
     def run_scores(self, run: AlignedRun, content: Aligner | None = None) -> RunScores:
-        """The values of a run, to be computed when asked for."""
+        """The values of a run, which are computed on demand."""
         alignments = {AlignmentKey(False, key): alignment for key, alignment in run.alignments.items()}
         if content is not None:
             from cranfield.ranking.unjudged import align_content
@@ -138,7 +139,7 @@ class RunReader:
             return
         from concurrent.futures import ThreadPoolExecutor
 
-        ahead = max(2, min(AHEAD, HELD // max(len(self.aligner.grade), 1)))
+        ahead = max(2, min(MAX_AHEAD, MAX_JUDGED // max(len(self.aligner.grade), 1)))
         pool = ThreadPoolExecutor(1)
         try:
             waiting = [pool.submit(self.read, run) for run in runs[:ahead]]
@@ -148,4 +149,4 @@ class RunReader:
             while waiting:
                 yield waiting.pop(0).result()
         finally:
-            pool.shutdown(cancel_futures=True)  # after a fault nobody waits for the others
+            pool.shutdown(cancel_futures=True)  # after an error, do not read the other runs

@@ -1,4 +1,4 @@
-"""What to know about a run's scores: unanswered queries, unjudged documents, ties, sampling, gaps of the corpus."""
+"""Notes on the scores of a run: unanswered queries, unjudged documents, ties, sampling, missing documents."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.evaluation.scores import Scores, summary_of, treated
+from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.ranking.subtopics import diverse
-from cranfield.ranking.views import settled
+from cranfield.ranking.views import condense_and_terminate
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
 
-SHOWN = 5  # queries that a note names
-DEPTHS = 3  # cutoffs for which the share of unjudged documents is told
+MAX_QUERIES = 5  # the number of queries that a note names
+MAX_DEPTHS = 3  # the number of cutoffs for which the share of unjudged documents is reported
 
 
 def score_notes(scores: Scores, policy: Policy) -> Iterator[Note]:
-    """What holds for all runs: which queries count, and where measures are undefined."""
+    """Notes on all runs: which queries count, and for which queries measures are undefined."""
     counted = {"counted": policy.queries, "queries": int(scores.counted[:1].sum())}
     yield Note("queries_counted", values=counted)
     for m, column in enumerate(scores.columns):
@@ -37,40 +37,40 @@ def score_notes(scores: Scores, policy: Policy) -> Iterator[Note]:
 
 
 def undefined_note(column: Column, queries: QueryNames, policy: Policy) -> Note:
-    """For which queries a measure is undefined."""
-    values = {"queries": QueryNames(queries.count, tuple(queries.first[:SHOWN])), "policy": policy.undefined}
+    """A note on the queries for which a measure is undefined."""
+    values = {"queries": QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES])), "policy": policy.undefined}
     return Note("undefined", measure=column.label, values=values)
 
 
 def subtopic_notes(judgments: Judgments, columns: Sequence[Column]) -> list[Note]:
-    """That measures of single documents take the highest grade of judgments by subtopic."""
+    """Notes that measures without subtopics use the highest grade of judgments by subtopic."""
     return subtopic_grades(judgments.name, columns) if diverse(judgments) else []
 
 
 def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:
-    """The same for judgments that are known to be by subtopic."""
+    """`subtopic_notes` for judgments that are certainly by subtopic."""
     return [
         Note("subtopic_grades", measure=column.label, values={"judgments": name})
         for column in columns
-        if column.part == "value" and not column.new_counts
+        if column.part == "value" and not column.depends_on_above
     ]
 
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """The counts and sums over a run's queries that its notes report.
+    """The counts and sums over the queries of a run that its notes report.
 
-    ``missing``: judged queries that it does not answer; ``other``: queries it answers that nobody judged.
-    ``seen``: by depth (None: the whole ranking), how many documents are judged, and how many there are.
-    ``ties``: by column, the mean as it is and with ties at their worst and best; empty where no tie matters.
-    ``sampled``: by column, for how many queries tie orders were sampled, and the standard error of the mean.
-    ``not_bounds``: measures whose lowest and highest values are no bounds.
-    ``tie_unknown``: labels of columns that ties could move by an unknown amount.
+    ``missing``: judged queries that the run does not answer; ``other``: unjudged queries that it answers.
+    ``judged_at_depth``: for each depth (None: the whole ranking), the numbers of judged and of all documents.
+    ``ties``: for each column, the mean, and the mean with ties in their worst and best order; empty if ties have no
+    effect. ``sampled``: for each column, the number of queries with sampled tie orders, and the standard error of the
+    mean. ``not_bounds``: measures whose lowest and highest values are not bounds. ``tie_unknown``: labels of columns on
+    which ties have an unknown effect.
     """
 
     missing: QueryNames
     other: QueryNames
-    seen: Sequence[tuple[int | None, float, float]]
+    judged_at_depth: Sequence[tuple[int | None, float, float]]
     ties: Sequence[Sequence[float]]
     sampled: Sequence[tuple[int, float]]
     not_bounds: Sequence[str]
@@ -78,7 +78,7 @@ class Figures:
 
 
 def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
-    """The notes on one run; ``counted`` says which of its queries count, judged ones first."""
+    """The notes on one run; ``counted``: which of its queries count, judged queries first."""
     yield from figure_notes(run.run.name, _figures(run, plan, counted), plan)
     yield from _corpus_notes(run, plan, counted)
 
@@ -90,7 +90,7 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
         yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
     if figures.other.count and counted != "run":
         yield Note("unjudged_queries", run, values={"queries": figures.other})
-    for depth, judged, retrieved in figures.seen:
+    for depth, judged, retrieved in figures.judged_at_depth:
         if retrieved and judged < retrieved - 0.5:
             values = {"depth": depth, "share": 1 - judged / retrieved, "judged": judged, "retrieved": retrieved}
             yield Note("unjudged_documents", run, values=values)
@@ -113,18 +113,18 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
     missing = np.flatnonzero(run.length < 0)
     judged = counted[: len(run.length)]
     depths = noted_depths(plan.columns)
-    seen = judged_above(run, depths)[:, judged].sum(axis=1)
+    judged_counts = judged_above(run, depths)[:, judged].sum(axis=1)
     length = np.maximum(run.length, 0)[judged]
     retrieved = [float((length if k is None else np.minimum(length, k)).sum()) for k in depths]
     sampled = []
     for column in plan.columns:
         error = run[column].error[counted]
-        size = len(treated(run[column].value[counted], plan.policy.undefined)) if error.any() else 1
+        size = len(handle_undefined(run[column].value[counted], plan.policy.undefined)) if error.any() else 1
         sampled.append((int((error > 0).sum()), float(np.sqrt((error**2).sum()) / max(size, 1))))
     return Figures(
-        QueryNames(len(missing), tuple(names[int(q)] for q in missing[:SHOWN])),
-        QueryNames(len(unjudged), tuple(unjudged[q] for q in range(min(len(unjudged), SHOWN)))),
-        list(zip(depths, seen.tolist(), retrieved, strict=True)),
+        QueryNames(len(missing), tuple(names[int(q)] for q in missing[:MAX_QUERIES])),
+        QueryNames(len(unjudged), tuple(unjudged[q] for q in range(min(len(unjudged), MAX_QUERIES)))),
+        list(zip(depths, judged_counts.tolist(), retrieved, strict=True)),
         [_tie_means(run, column, plan.policy, counted) for column in plan.columns],
         sampled,
         [str(c.measure) for c in plan.columns if c.part == "lowest" and not run[c].hold[: len(run.length)].all()],
@@ -133,28 +133,28 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
 
 
 def _tie_means(run: RunScores, column: Column, policy: Policy, counted: Booleans) -> list[float]:
-    """The mean as it is, and with ties at their worst and best; nothing where no tie matters."""
+    """The mean, and the mean with ties in their worst and best order; empty if ties have no effect."""
     if not limited_by_ties(run, column):
         return []
     values = (run[column].value, *run.tie_limits(column))
     if all(limit is values[0] for limit in values):
         return []
-    return [summary_of(treated(value[counted], policy.undefined), column.aggregate) for value in values]
+    return [summary_of(handle_undefined(value[counted], policy.undefined), column.aggregate) for value in values]
 
 
 def limited_by_ties(run: RunScores, column: Column) -> bool:
-    """Whether the run has ties, and the measure a worst and a best order of them."""
+    """Whether the run has ties, and the measure has a worst and a best order of them."""
     tied = (run.alignments[column.alignment].rows["size"] > 1).any()
-    return column.part == "value" and not column.new_counts and bool(tied)
+    return column.part == "value" and not column.depends_on_above and bool(tied)
 
 
 def noted_depths(columns: Sequence[Column]) -> list[int | None]:
-    """The depths for which the share of unjudged documents is told: the first cutoffs, and the whole ranking."""
-    return [*sorted({c.rank_cutoff for c in columns if c.rank_cutoff is not None})[:DEPTHS], None]
+    """The depths for which the share of unjudged documents is reported: the first cutoffs and the whole ranking."""
+    return [*sorted({c.rank_cutoff for c in columns if c.rank_cutoff is not None})[:MAX_DEPTHS], None]
 
 
 def judged_above(run: RunScores, depths: Sequence[int | None]) -> Floats:
-    """How many of the documents down to each depth are judged, (depth, judged query); with ties, on average."""
+    """The number of judged documents down to each depth, (depth, judged query); with ties, the expected number."""
     alignment = run.alignment
     rows = alignment.rows
     judged = alignment.aligner.grade[rows["document"]] >= 0
@@ -172,23 +172,25 @@ def judged_above(run: RunScores, depths: Sequence[int | None]) -> Floats:
 
 
 def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
-    """For each judged query, whether the measure looks at tied documents whose best order is unknown."""
+    """For each judged query, whether tied documents with an unknown best order affect the measure."""
     queries = np.zeros(len(run.length), bool)
     views = column.measure.views
-    if not column.new_counts or column.part != "value" or views.rule.leaves_ties:
+    if not column.depends_on_above or column.part != "value" or views.rule.leaves_ties:
         return queries
-    # Condensed lists are cut after unjudged documents have left them, which moves others up.
+    # Condensed lists are cut after unjudged documents are removed, which moves the others up.
     end = min((column.rank_cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
-    reads = column.measure.definition.content or column.alignment.costs
+    uses_documents = column.measure.definition.content or column.alignment.costs
     alignment = run.alignments[column.alignment]
     rows = alignment.rows
-    seen = (rows["size"] > 1) & (rows["start"] < end) & (reads | (alignment.aligner.grade[rows["document"]] > 0))
-    queries[rows["query"][seen]] = True
+    affected = (
+        (rows["size"] > 1) & (rows["start"] < end) & (uses_documents | (alignment.aligner.grade[rows["document"]] > 0))
+    )
+    queries[rows["query"][affected]] = True
     return queries
 
 
 def _corpus_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
-    """How many of the documents to read, and to learn from, the corpus does not have."""
+    """Notes on documents that measures need and that are not in the corpus."""
     columns = plan.content_columns
     for column in columns:
         aligner, chosen = run.alignments[column.alignment].aligner, column.measure.chosen
@@ -203,32 +205,32 @@ def _corpus_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Not
 
 
 def documents_read(run: RunScores, column: Column) -> Integers:
-    """How many of the documents read the corpus does not have, and how many are read: (judged query, 2)."""
+    """The number of documents read that are not in the corpus, and of all documents read: (judged query, 2)."""
     measure, alignment = column.measure, run.alignments[column.alignment]
     reading = alignment.aligner.reading
     assert reading is not None
     counts = np.zeros((len(run.length), 2), np.int64)
     for rankings in alignment.rankings:
-        rows, seen = rankings.query, settled(measure.ordered(rankings), measure.views)
-        end = np.minimum(seen.length, measure.cutoff or np.inf)[:, None]
-        read = ~np.isnan(seen.grade) & (seen.start < end)
-        counts[rows, 0] = (read & (reading.document[seen.document] < 0)).sum(axis=1)
-        counts[rows, 1] = read.sum(axis=1)
+        rows, completed = rankings.query, condense_and_terminate(measure.ordered(rankings), measure.views)
+        end = np.minimum(completed.length, measure.cutoff or np.inf)[:, None]
+        is_read = ~np.isnan(completed.grade) & (completed.start < end)
+        counts[rows, 0] = (is_read & (reading.document[completed.document] < 0)).sum(axis=1)
+        counts[rows, 1] = is_read.sum(axis=1)
     return counts
 
 
 def read_note(run: str, column: Column, absent: int, read: int) -> Note:
-    """How many of the documents that a measure reads are not in the corpus."""
+    """A note on the documents that a measure reads and that are not in the corpus."""
     return Note("read_not_in_corpus", run, column.label, {"absent": int(absent), "read": int(read)})
 
 
 def reading_notes(reading: Reading, view: tuple[float, bool], mu: float, judgments: str) -> Iterator[Note]:
-    """How many relevant documents the corpus does not have, and how many subtopics have no model."""
+    """Notes on relevant documents that are not in the corpus, and on subtopics without a language model."""
     return learning_notes(judgments, *reading.absent(view), *reading.silent(view, mu))
 
 
 def learning_notes(judgments: str, absent: int, relevant: int, without: int, subtopics: int) -> Iterator[Note]:
-    """The same from counts."""
+    """`reading_notes` from counts."""
     values = {"judgments": judgments, "absent": int(absent), "relevant": int(relevant)}
     yield Note("relevant_not_in_corpus", values=values)
     if without:

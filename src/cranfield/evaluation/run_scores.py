@@ -1,4 +1,4 @@
-"""One run's values: computed column by column from its alignments, and kept."""
+"""The values of one run, computed column by column from its alignments and cached."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from cranfield.ranking.rankings import Rankings
 
 
 class ColumnValues(NamedTuple):
-    """One column of one run, by query: judged queries first, then the run's other ones.
+    """One column of one run, by query: judged queries first, then the other queries of the run.
 
-    ``error``: the standard error where tie orders were sampled, else 0. ``hold``: lowest and highest are bounds.
+    ``error``: the standard error if tie orders were sampled, else 0. ``hold``: lowest and highest are bounds.
     """
 
     value: Floats
@@ -30,7 +30,7 @@ class ColumnValues(NamedTuple):
 
 
 class RunScores:
-    """A run that was read and aligned, and the values of every column asked of it so far."""
+    """A run that is read and aligned, and the values of the columns computed so far."""
 
     def __init__(
         self,
@@ -45,21 +45,21 @@ class RunScores:
 
     @property
     def alignment(self) -> Alignment:
-        """Any of the alignments: they agree on queries and lengths."""
+        """Any of the alignments: all have the same queries and lengths."""
         return next(iter(self.alignments.values()))
 
     @property
     def length(self) -> Integers:
-        """Documents retrieved for each judged query; -1 where the run does not answer it."""
+        """The number of documents retrieved for each judged query; -1 if the run does not answer it."""
         return self.alignment.length
 
     @property
     def unjudged_queries(self) -> Strings:
-        """The run's queries that nobody judged."""
+        """The queries of the run without judgments."""
         return self.alignment.other
 
     def rankings(self, key: AlignmentKey) -> Iterator[tuple[Any, Rankings]]:
-        """Every query once: which of the run's queries, judged ones first, and their rankings."""
+        """Every query once: indices of queries (judged queries first) and their rankings."""
         alignment = self.alignments[key]
         judged, unjudged, parts = len(alignment.length), len(alignment.other), alignment.rankings
         for rankings in parts:
@@ -81,10 +81,10 @@ class RunScores:
             return
         compute = column.measure.values if column.part == "value" else column.measure.residual
         parts = [(queries, compute(part, seed=self.seed)) for queries, part in self.rankings(column.alignment)]
-        # Most runs have one part, and its values need not be copied.
-        whole = parts[0][1] if len(parts) == 1 else Estimate.joined(self._size, parts)
-        error = self._no_error if whole.error is None else whole.error
-        self._values[column.identity] = ColumnValues(whole.value, error, self._all_hold)
+        # Most runs have a single part, whose values need not be copied.
+        estimate = parts[0][1] if len(parts) == 1 else Estimate.joined(self._size, parts)
+        error = self._no_error if estimate.error is None else estimate.error
+        self._values[column.identity] = ColumnValues(estimate.value, error, self._all_hold)
 
     def _compute_bounds(self, column: Column) -> None:
         from cranfield.evaluation.bounds import bounds
@@ -92,15 +92,15 @@ class RunScores:
         low, high = np.zeros((2, self._size))
         hold = np.ones(self._size, bool)
         for queries, rankings in self.rankings(column.alignment):
-            found = bounds(column.measure, rankings, seed=self.seed)
-            low[queries], high[queries], hold[queries] = found.low, found.high, found.hold
+            limits = bounds(column.measure, rankings, seed=self.seed)
+            low[queries], high[queries], hold[queries] = limits.low, limits.high, limits.hold
         measure, _, alignment = column.identity
         self._values[measure, "lowest", alignment] = ColumnValues(low, self._no_error, hold)
         self._values[measure, "highest", alignment] = ColumnValues(high, self._no_error, hold)
 
     @property
     def _size(self) -> int:
-        """How many queries there are, judged or not."""
+        """The number of queries, judged or not."""
         return len(self.length) + len(self.unjudged_queries)
 
     @cached_property
@@ -112,7 +112,7 @@ class RunScores:
         return np.ones(self._size, bool)
 
     def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
-        """The values with ties in their worst and in their best order, for a measure of grades."""
+        """The values with ties in their worst and in their best order."""
         worst, best = column.tied("worst"), column.tied("best")
         if column.measure.views.rule.fixes_order and worst.identity not in self._values:
             for limit in (worst, best):
@@ -120,69 +120,70 @@ class RunScores:
         return self[worst].value, self[best].value
 
     def _limit(self, column: Column, limit: Column) -> ColumnValues:
-        """The values of a column by another tie rule: where no tie matters, they are the known ones."""
-        known = self[column]
-        # Only what stands above the cutoff counts, unless unjudged documents leave the list before it is cut.
+        """The values of a column with another tie rule; only queries in which ties have an effect are computed."""
+        values = self[column]
+        # Ties below the cutoff have no effect, unless the list is condensed before it is cut.
         end = None if column.measure.views.condensed else column.rank_cutoff
         value = None
         for queries, first, rankings in self._mixed_ties(column.alignment):
             if end is None or first < end:
-                value = known.value.copy() if value is None else value
+                value = values.value.copy() if value is None else value
                 value[queries] = limit.measure.values(rankings, seed=self.seed).value
-        return known if value is None else ColumnValues(value, known.error, known.hold)
+        return values if value is None else ColumnValues(value, values.error, values.hold)
 
     def _mixed_ties(self, key: AlignmentKey) -> list[tuple[Integers, int, Rankings]]:
-        """The queries with ties that matter: their numbers, the rank above the first such tie, and their rankings."""
+        """The queries in which ties have an effect: their indices, the start of the first such tie, their rankings."""
         if key not in self._tied:
-            found = []
+            tied = []
             for rankings in self.alignments[key].rankings:
                 mixed = rankings.mixed_ties()
                 rows = np.unique(rankings.row[mixed])
                 if len(rows):
-                    found.append((rankings.query[rows], int(rankings.start[mixed].min()), rankings.rankings(rows)))
-            self._tied[key] = found
+                    tied.append((rankings.query[rows], int(rankings.start[mixed].min()), rankings.rankings(rows)))
+            self._tied[key] = tied
         return self._tied[key]
 
     def release(self) -> None:
-        """Forget what is large and can be made again from the alignments."""
+        """Free large arrays that can be rebuilt from the alignments."""
         self._tied.clear()
         for alignment in self.alignments.values():
             alignment.release()
 
 
 def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
-    """Raise if the measure needs what the judgments or the run's lists do not have."""
+    """Raise if the judgments or the rankings of the run do not have what the measure needs."""
     aligner = alignment.aligner
     _check_full_length(run, alignment, measure)
     if measure.definition.content and aligner.reading is None:
-        raise MeasureError(f"{measure} reads documents, and there is no corpus here to read them in")
+        message = f"{measure} needs a corpus, because it uses document text"
+        raise MeasureError(message)
     if aligner.judged.costs is not None and measure.views.ties in ("best", "worst"):
         message = f"{measure}: the {measure.views.ties} order of tied documents is not known where documents have costs"
         raise MeasureError(message, hint="ties=expected is the mean over all orders")
     if measure.views.groups:
         raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs judgments by group, and these have none"],
-            hint="give groups in place of the judgments: evaluate(None, run, ..., groups=...)",
+            [f"{aligner.judgments.name}: {measure} needs judgments by group"],
+            hint="in Python, give groups in place of the judgments: evaluate(None, run, measures, groups=...)",
         )
     if measure.definition.preferences and aligner.judgments.preferences is None:
         raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs preferences, and these are judgments by grade"],
-            hint="give preferences in place of the judgments: evaluate(None, run, ..., prefs=...)",
+            [f"{aligner.judgments.name}: {measure} needs preferences, not grades"],
+            hint="in Python, give preferences in place of the judgments: evaluate(None, run, measures, prefs=...)",
         )
     if aligner.judgments.preferences is not None and not measure.definition.preferences:
         raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs judgments by grade, and these are preferences"],
+            [f"{aligner.judgments.name}: {measure} needs grades, not preferences"],
             hint="measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR",
         )
     if measure.definition.subtopics and aligner.subtopics is None:
         raise InputError(
-            [f"{aligner.judgments.name}: {measure} needs judgments by subtopic, and these have none"],
-            hint="the second column of the judgments, or `subtopic` in a table, is the subtopic",
+            [f"{aligner.judgments.name}: {measure} needs judgments by subtopic"],
+            hint="the subtopic is the second column of a qrels file, or column `subtopic` of a table",
         )
 
 
 def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None:
-    """Raise if a list is longer than the length at which systems were made to stop."""
+    """Raise if a ranking is longer than the length limit of the systems."""
     full, depth = measure.views.full, measure.views.depth
     if full is None:
         return
@@ -192,8 +193,8 @@ def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None
         names = alignment.aligner.judgments.queries
         source = run.source_name or run.name
         raise InputError(
-            [f"{source}: query `{names[int(q)]}` has {length[q]} documents; a full list has {full}" for q in longer],
-            hint="give the length at which the system was made to stop, or cut lists with a depth",
+            [f"{source}: query `{names[int(q)]}` has {length[q]} documents; the full length is {full}" for q in longer],
+            hint="set the full length to the length limit of the system, or cut rankings with a depth",
         )
 
 
@@ -203,5 +204,5 @@ def check_query_overlap(run: Run, alignment: Alignment) -> None:
     if len(unjudged) and len(judged) and (alignment.length < 0).all():
         raise InputError(
             [f"{run.source_name or run.name}: none of its queries is judged (for example `{unjudged[0]}`)"],
-            hint=f"the judgments are for queries such as `{judged[0]}`; do the two belong together?",
+            hint=f"the judgments cover queries such as `{judged[0]}`; check that both belong to the same collection",
         )

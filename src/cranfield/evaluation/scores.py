@@ -1,4 +1,4 @@
-"""What comes out: a value for every run, measure and query, and what may be said of them together."""
+"""`Scores`: a value for every run, measure and query, with means, intervals and conversions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 Interval = Literal["bca", "t"]
 Layout = Literal["long", "wide"]
 
-# Below this a value counts as this in a geometric mean, or one zero would erase all other queries.
+# The lower limit of values in a geometric mean; otherwise a single zero would make the mean 0.
 SMALLEST = 1e-5
 
 
 class Score(NamedTuple):
-    """One value, with what it belongs to."""
+    """A value with its run, measure and query."""
 
     run: str
     measure: str
@@ -40,9 +40,9 @@ class Score(NamedTuple):
 
 
 class ScoreTable:
-    """What every table of scores has: runs as rows, columns that know their measure, means, and notes.
+    """The common part of tables of scores: runs as rows, columns with their measures, means, and notes.
 
-    ``means`` and ``sizes`` are (run, column): one number over queries, and how many queries that is.
+    ``means`` and ``sizes`` are (run, column): the mean over queries, and the number of these queries.
     """
 
     runs: tuple[str, ...]
@@ -58,11 +58,11 @@ class ScoreTable:
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """How the values of each column become one number."""
+        """How the values of each column are aggregated."""
         return tuple(column.aggregate for column in self.columns)
 
     def query_values(self, run: int, column: int) -> dict[str, float | None]:
-        """The values of the queries that count, by id; None where a value is undefined."""
+        """The values of the counted queries, by id; None if a value is undefined."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class ScoreTable:
 
 @dataclass(frozen=True, eq=False)
 class MeanScores(ScoreTable):
-    """Means alone: the values of single queries are elsewhere, for example in a Spark DataFrame."""
+    """Means without per-query values, which are elsewhere, for example in a Spark DataFrame."""
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -94,6 +94,7 @@ class MeanScores(ScoreTable):
     notes: tuple[Note, ...] = ()
 
     def query_values(self, run: int, column: int) -> dict[str, float | None]:
+        del run, column  # there are no per-query values
         return {}
 
 
@@ -101,8 +102,8 @@ class MeanScores(ScoreTable):
 class Scores(ScoreTable):
     """Values by (run, column, query). NaN means undefined.
 
-    ``columns`` say which measure, and which part of it, a column holds; ``measures`` are their labels. ``counted``
-    (run, query) says which queries a run is averaged over. ``notes`` say what a reader of the means has to know.
+    ``columns``: the measure, and the part of it, of each column; ``measures``: their labels. ``counted`` (run, query):
+    the queries over which a run is averaged. ``notes``: facts that a reader of the means should know.
     """
 
     runs: tuple[str, ...]
@@ -120,34 +121,35 @@ class Scores(ScoreTable):
                     yield Score(run, measure, self.queries[q], float(self.values[r, m, q]))
 
     def sample(self, run: int, measure: int, *, instead: Floats | None = None) -> Floats:
-        """The values that a mean is taken of: counted queries, undefined ones treated as the policy says.
+        """The values of the counted queries; undefined values are handled by the policy.
 
-        ``instead`` asks what the sample would be were these the values, a value for each query.
+        ``instead``: other values to use, one for each query.
         """
         values = (self.values[run, measure] if instead is None else instead)[self.counted[run]]
         missing = np.isnan(values)
         if self.undefined == "error" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             what = f"{self.columns[measure].label} of {self.runs[run]}"
+            message = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
             raise CranfieldError(
-                f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}",
+                message,
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
-        return treated(values, self.undefined)
+        return handle_undefined(values, self.undefined)
 
     def matched(self, measure: int) -> tuple[Floats, Integers]:
-        """One measure by (run, query), and the queries: those that count and have a value in every run.
+        """One measure by (run, query), and the queries that count and have a value in every run.
 
-        What is undefined is treated as the policy says.
+        Undefined values are handled by the policy.
         """
         values = self.values[:, measure]
         if self.undefined in ("zero", "one"):
             values = np.where(np.isnan(values), float(self.undefined == "one"), values)
-        both = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
-        return values[:, both], both
+        common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
+        return values[:, common], common
 
     def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
-        """One number over queries: the mean, or the geometric mean or sum where the measure asks for it."""
+        """The mean over queries; the geometric mean or the sum for measures that declare it."""
         return summary_of(self.sample(run, measure, instead=instead), self.columns[measure].aggregate)
 
     @cached_property
@@ -158,27 +160,27 @@ class Scores(ScoreTable):
 
     @cached_property
     def sizes(self) -> Integers:  # type: ignore[override]
-        """How many queries each mean is over, (run, column)."""
+        """The number of queries of each mean, (run, column)."""
         counted = self.counted[:, None]
         if self.undefined == "skip":
             counted = counted & ~np.isnan(self.values)
         return np.broadcast_to(counted.sum(axis=2), (len(self.runs), len(self.columns)))
 
     def only(self, columns: Sequence[int]) -> Scores:
-        """The scores of some columns."""
+        """The scores of these columns."""
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
-        """Where the mean over queries like these may lie: bootstrap (BCa, 9,999 resamples) or Student's t."""
+        """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t."""
         sample, kind = self.sample(run, measure), self.columns[measure].aggregate
         if len(sample) < 2 or np.ptp(sample) == 0:
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)
         if method == "t" and kind == "mean":
-            from scipy.special import stdtrit  # scipy.stats takes half a second to load
+            from scipy.special import stdtrit  # scipy.stats takes half a second to import
 
             half = stdtrit(len(sample) - 1, 0.5 + level / 2) * sample.std(ddof=1) / np.sqrt(len(sample))
             return float(sample.mean() - half), float(sample.mean() + half)
@@ -190,7 +192,7 @@ class Scores(ScoreTable):
             return low, high
         from scipy import stats
 
-        found = stats.bootstrap(
+        limits = stats.bootstrap(
             (sample,),
             lambda x, axis: aggregate(x, kind, axis),
             confidence_level=level,
@@ -199,10 +201,10 @@ class Scores(ScoreTable):
             rng=np.random.default_rng(seed),
             vectorized=True,
         ).confidence_interval
-        return float(found.low), float(found.high)
+        return float(limits.low), float(limits.high)
 
     def table(self, layout: Layout = "long") -> dict[str, list[Any]]:
-        """Columns by name: ``long`` has a row for each value, ``wide`` a column for each measure. Undefined is None."""
+        """Columns by name. ``long``: a row for each value; ``wide``: a column for each measure. None: undefined."""
         rows = [(r, q) for r in range(len(self.runs)) for q in np.flatnonzero(self.counted[r]).tolist()]
         ids: dict[str, list[Any]] = {
             "run": [self.runs[r] for r, _ in rows],
@@ -212,10 +214,11 @@ class Scores(ScoreTable):
         if layout == "wide":
             return ids | dict(zip(self.measures, values, strict=True))
         if layout != "long":
-            raise UsageError(f"layout must be one of long, wide; not {layout!r}")
-        many = len(self.measures)
+            message = f"layout must be one of long, wide; not {layout!r}"
+            raise UsageError(message)
+        measures = len(self.measures)
         return {
-            **{name: [text for text in column for _ in range(many)] for name, column in ids.items()},
+            **{name: [text for text in column for _ in range(measures)] for name, column in ids.items()},
             "measure": list(self.measures) * len(rows),
             "value": [value for row in zip(*values, strict=True) for value in row],
         }
@@ -225,7 +228,7 @@ class Scores(ScoreTable):
         try:
             import pyarrow
         except ImportError:
-            raise MissingDependency("an Arrow table", "arrow") from None
+            raise MissingDependency(what="an Arrow table", extra="arrow") from None
         columns = self.table(layout)
         kinds = [pyarrow.string() if name in ("run", "query", "measure") else pyarrow.float64() for name in columns]
         return pyarrow.table({name: pyarrow.array(c, k) for (name, c), k in zip(columns.items(), kinds, strict=True)})
@@ -235,7 +238,7 @@ class Scores(ScoreTable):
         try:
             import pandas
         except ImportError:
-            raise MissingDependency("a pandas DataFrame", "pandas") from None
+            raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
         frame = pandas.DataFrame(self.table(layout))
         numbers = [name for name in frame.columns if name not in ("run", "query", "measure")]
         return frame.astype(dict.fromkeys(numbers, float))
@@ -245,7 +248,7 @@ class Scores(ScoreTable):
         try:
             import polars
         except ImportError:
-            raise MissingDependency("a polars DataFrame", "polars") from None
+            raise MissingDependency(what="a polars DataFrame", extra="polars") from None
         columns = self.table(layout)
         kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
         return polars.DataFrame(columns, schema_overrides=kinds)
@@ -255,8 +258,8 @@ class Scores(ScoreTable):
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
 
-def treated(values: Floats, undefined: Undefined) -> Floats:
-    """The values that a mean is taken of: undefined ones are left out, or count 0 or 1."""
+def handle_undefined(values: Floats, undefined: Undefined) -> Floats:
+    """The values without undefined ones, or with 0 or 1 in their place."""
     missing = np.isnan(values)
     if not missing.any():
         return values
@@ -266,7 +269,7 @@ def treated(values: Floats, undefined: Undefined) -> Floats:
 
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:
-    """`aggregate` of one sample, rounded once: the same to the last bit in whatever order it is added up."""
+    """`aggregate` of one sample, rounded once: the result does not depend on the order of values."""
     added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample
     try:
         total = math.fsum(added.tolist())
@@ -276,7 +279,7 @@ def summary_of(sample: Floats, kind: Aggregate) -> float:
 
 
 def averaged(total: float, count: int, kind: Aggregate) -> float:
-    """The summary of so many values, from their sum, or that of their logarithms."""
+    """The mean, geometric mean or sum from the sum of ``count`` values, or of their logarithms."""
     if kind == "sum":
         return total
     if count == 0:
@@ -285,7 +288,7 @@ def averaged(total: float, count: int, kind: Aggregate) -> float:
 
 
 def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
-    """The mean, geometric mean or sum along an axis; undefined for nothing at all."""
+    """The mean, geometric mean or sum along an axis; a mean of no values is undefined."""
     if kind == "sum":
         return sample.sum(axis=axis)
     if sample.shape[axis] == 0:
@@ -296,5 +299,5 @@ def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
 
 
 def number(value: float) -> float | None:
-    """JSON has no NaN and no infinity: what is undefined, or beyond all numbers, is null."""
+    """A number for JSON: None for NaN and infinity."""
     return float(value) if np.isfinite(value) else None

@@ -6,6 +6,7 @@ one subgroup in each group. ``qrels_jg``: lines ``query group document grade``, 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, Literal
 
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import quotable
-from cranfield.io.formats.json import is_json, parse_json
+from cranfield.io.formats.json import is_json
 from cranfield.io.streams import Stream, is_stream, open_stream
 
 Format = Literal["prefs", "qrels_prefs", "qrels_jg"]
@@ -64,14 +65,18 @@ def read_groups(source: Any) -> tuple[str, list[PreferenceLine]]:
 
 def _stream(source: Any, what: str, shape: str) -> Stream:
     if not is_stream(source):
-        raise UsageError(f"cannot read {what} from {type(source).__name__}", hint=f"give {shape}, or a file")
+        message = f"cannot read {what} from {type(source).__name__}"
+        raise UsageError(message, hint=f"give {shape}, or a file")
     return open_stream(source, what)
 
 
 def _mapping(stream: Stream) -> Mapping[Any, Any]:
-    content = parse_json(stream)
+    try:
+        content = json.loads(stream.read_text())
+    except ValueError as error:
+        raise InputError([f"{stream.source_name}: not JSON: {error}"]) from None
     if not isinstance(content, Mapping):
-        raise InputError([f"{stream.source_name}: expected an object with a key for each query, found rows"])
+        raise InputError([f"{stream.source_name}: expected an object with a key for each query"])
     return content
 
 

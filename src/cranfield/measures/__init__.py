@@ -1,4 +1,4 @@
-"""The measures, one file per family; importing this enters them all into the catalogue."""
+"""The measures, one module per family. Importing this package adds all of them to the catalogue."""
 
 from cranfield.measures import (
     average_precision,
@@ -17,7 +17,7 @@ from cranfield.measures import (
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.grammar import parse
 
-# The order in which people look for them.
+# The order of the documentation.
 FAMILIES = (
     precision,
     average_precision,

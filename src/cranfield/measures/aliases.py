@@ -1,4 +1,4 @@
-"""The names that trec_eval, ir_measures, ranx, ndeval and NTCIR give to measures, each translated to ours."""
+"""The names of measures in trec_eval, ir_measures, ranx, ndeval and NTCIREVAL, translated to ours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-# Plain names, whatever their case; parameters, cut-offs and views after them stay as they are.
+# Names in any case; parameters, cutoffs and views after them stay unchanged.
 NAMES = {
     "map": "AP",
     "ap": "AP",
@@ -80,7 +80,22 @@ NAMES = {
     "rndcg": "R_nDCG",
     "ndcg_rel": "nDCG_rel",
     "rbp_resid": "RBPres",
-    # As Sakai (2007) writes them; the last is average precision in the judged part of a collection.
+    "prefs_num_prefs_poss": "NumPrefs",
+    "prefs_num_prefs_ful": "NumPrefsMet",
+    "prefs_num_prefs_ful_ret": "NumPrefsMet(count='retrieved')",
+    "prefs_simp": "Prefs",
+    "prefs_simp_ret": "Prefs(count='retrieved')",
+    "prefs_simp_imp": "Prefs(count='implied')",
+    "prefs_pair": "Prefs(by='pair')",
+    "prefs_pair_ret": "Prefs(by='pair', count='retrieved')",
+    "prefs_pair_imp": "Prefs(by='pair', count='implied')",
+    "prefs_avgjg": "Prefs(by='group')",
+    "prefs_avgjg_ret": "Prefs(by='group', count='retrieved')",
+    "prefs_avgjg_imp": "Prefs(by='group', count='implied')",
+    "prefs_avgjg_rnonrel": "PrefsR",
+    "prefs_avgjg_rnonrel_ret": "PrefsR(count='retrieved')",
+    "map_avgjg": "AP[groups]",
+    # Names in Sakai (2007); the last is average precision on the judged part of a collection.
     "avep": "AP",
     "q_measure": "Q",
     "old_bpref": "bpref_old",
@@ -89,7 +104,7 @@ NAMES = {
     "subcollection_ap": "AP[condensed]",
 }
 
-# trec_eval puts the cut-off after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
+# trec_eval writes the cutoff after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
 CUT = {
     "p": "P",
     "recall": "R",
@@ -103,21 +118,23 @@ CUT = {
 
 
 def respell(text: str) -> str:
-    """A measure that ir_measures has as a parameter's value, under its own name."""
+    """Replace the parameters of ir_measures that select another measure by the name of that measure."""
     text = re.sub(r"^NumRet\(rel=", "NumRelRet(rel=", text)
     if relative := re.match(r"^SetP\((.*)\)", text):
-        given = [part.strip() for part in relative[1].split(",")]
-        if "relative=True" in given:
-            given.remove("relative=True")
-            inside = f"({', '.join(given)})" if given else ""
-            return f"SetRelP{inside}{text[relative.end() :]}"
+        parts = [part.strip() for part in relative[1].split(",")]
+        if "relative=True" in parts:
+            parts.remove("relative=True")
+            parameters = f"({', '.join(parts)})" if parts else ""
+            return f"SetRelP{parameters}{text[relative.end() :]}"
     return text
 
 
 def translate(text: str) -> str | None:
-    """What a name of another tool is called here, or nothing if it is none."""
+    """Our name for a measure of another tool; None if the name is unknown."""
     if cut := re.fullmatch(r"([a-z_]+?)[._](\d+(?:\.\d+)?)(\[.*\])?", text, re.IGNORECASE):
         name, at, views = cut.groups(default="")
+        if name.casefold() in ("p_avgjg", "rprec_mult_avgjg") and not views:
+            return f"P@{at}[groups]" if name.casefold() == "p_avgjg" else f"RprecAt(times={at})[groups]"
         if name.casefold() in CUT:
             return f"{CUT[name.casefold()]}@{at}{views}"
         if name.casefold() == "set_f":  # trec_eval's parameter is the square of beta
@@ -148,7 +165,7 @@ def _dcg(value: Any) -> tuple[str | None, Any]:
     return ("gain", "exp") if value == "exp-log2" else (None, None) if value == "log2" else ("dcg", value)
 
 
-# ir_measures' parameters that go by another name here.
+# Parameters of ir_measures that have another name here.
 KEYWORDS: dict[str, Callable[[Any], tuple[str | None, Any]]] = {
     "dcg": _dcg,
     "gains": lambda value: ("gain", value),

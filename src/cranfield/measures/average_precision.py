@@ -1,4 +1,4 @@
-"""Average precision and its relatives: precision taken at every relevant document."""
+"""Average precision and related measures: the mean of the precision at each relevant document."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
 from cranfield.measures.precision import Base, hits
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, GainSums, ragged
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
 
@@ -22,7 +21,7 @@ NotNegative = Annotated[float, Range(0, 1e6)]
 
 
 def precisions(b: GainSums, k: int | None) -> Floats:
-    """Expected sum of precisions at the relevant documents of the first k (of gains, where graded)."""
+    """Expected sum of the precision at each relevant document of the first k; graded gains replace 0 and 1."""
     return b.cumulated(harmonic, k)
 
 
@@ -36,20 +35,20 @@ def precisions(b: GainSums, k: int | None) -> Floats:
 def average_precision(
     b: GainSums, *, k: Rank | None = None, norm: Literal["R", "min"] = "R", R: Base = "judged"
 ) -> Floats:
-    """How early the relevant documents come: precision at each of them, unfound ones counting 0.
+    """The mean precision at the relevant documents; relevant documents that are not retrieved count 0.
 
-    Undefined where no document is relevant. ``graded=True`` reads gains in [0, 1] for 0 and 1. ``R='retrieved'``
-    divides by the relevant documents of the result list, as McSherry and Najork do.
+    Undefined if no document is relevant. ``graded=True`` uses gains in [0, 1] instead of 0 and 1. ``R='retrieved'``
+    divides by the relevant documents in the ranking, as McSherry and Najork do.
 
     >>> import cranfield as cf
     >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
     if R == "retrieved":
-        reachable = hits(b) if norm == "R" or k is None else np.minimum(hits(b), k)
+        divisor = hits(b) if norm == "R" or k is None else np.minimum(hits(b), k)
     else:
-        reachable = b.mass if norm == "R" or k is None else b.ideal_gained(count, k)
-    return ratio(precisions(b, k), reachable)
+        divisor = b.mass if norm == "R" or k is None else b.ideal_gained(count, k)
+    return ratio(precisions(b, k), divisor)
 
 
 @measure(
@@ -61,7 +60,7 @@ def average_precision(
     retrieved_only=True,
 )
 def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
-    """Average precision before it is divided by the number of relevant documents.
+    """The sum of the precision at each relevant document; average precision divides it by R.
 
     >>> import cranfield as cf
     >>> round(cf.parse("SP@3")([1, 0, 1]), 6)
@@ -79,16 +78,16 @@ def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
     rewards_promotion=False,
 )
 def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
-    """Average precision as if nothing were relevant but what the first k hold.
+    """Average precision at k divided by the relevant documents in the first k instead of all R.
 
-    Undefined where they hold nothing relevant; in ties, those orders count 0.
+    Undefined if the first k contain no relevant document; if only some orders of tied documents do, these count 0.
 
     >>> import cranfield as cf
     >>> round(cf.parse("SN_AP@3")([1, 0, 1], missed=[1]), 6)
     0.833333
     """
-    held = summed(np.where(b.seen(k) == b.size, b.gain, 0))
-    return ratio(precisions(b, k), held)
+    relevant_in_top = summed(np.where(b.seen(k) == b.size, b.gain, 0))
+    return ratio(precisions(b, k), relevant_in_top)
 
 
 @measure(
@@ -99,7 +98,7 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     terminal=TERMINAL,
 )
 def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> Floats:
-    """Average precision, averaged over queries so that doubling a poor query counts as much as doubling a good one.
+    """The geometric mean of average precision over queries, which gives more weight to poor queries.
 
     >>> import cranfield as cf
     >>> round(cf.parse("GMAP")([1, 0, 1], missed=[1]), 6)
@@ -116,35 +115,39 @@ def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> F
     uses_nonrelevant=True,
 )
 def inferred_average_precision(b: Batch) -> Floats:
-    """Average precision estimated from a pool of which only a random sample was judged.
+    """Average precision estimated from a pool of which only a random sample is judged.
 
-    Documents pooled but not judged have a negative grade; ε is 0.00001. The counts are of documents above rank i.
+    A negative grade means pooled but not judged; ε is 0.00001. The counts are of documents above rank i.
 
     >>> import cranfield as cf
     >>> round(cf.parse("infAP")([1, -1, 1, 0]), 4)
     1.0
     """
-    counted = b.relevant, b.judged, ~np.isnan(b.grade)
-    stands = np.stack([b.start, b.size, *(b.above(x) for x in counted), *(b.within(x) for x in counted)])
-    relevant, judged = stands[5:7]
-    value = summed(np.where(b.relevant & (judged == 1), _inferred(stands, 0, b.mean_over(harmonic)), 0))
-    # Of several judged documents of a tie, a relevant one is as likely below any number of the others.
-    first = b.relevant & (judged > 1) & (running(b.relevant) == stands[2] + 1)
+    flags = b.relevant, b.judged, ~np.isnan(b.grade)
+    counts = np.stack([b.start, b.size, *(b.above(x) for x in flags), *(b.within(x) for x in flags)])
+    relevant, judged = counts[5:7]
+    value = summed(np.where(b.relevant & (judged == 1), _inferred_precision(counts, 0, b.mean_over(harmonic)), 0))
+    # In a tie with several judged documents, a relevant one has any number of the others above it, equally likely.
+    first = b.relevant & (judged > 1) & (running(b.relevant) == counts[2] + 1)
     if first.any():
         row, column = np.nonzero(first)
-        many = judged[first].astype(np.int64)
-        owner, j = ragged(many)
+        count_judged = judged[first].astype(np.int64)
+        owner, j = ragged(count_judged)
         start, size = b.start[first][owner], b.size[first][owner]
-        inverse = mean_for_nth(size, many[owner], j, lambda tie, place: 1 / (start[tie] + place + 1))
-        found = _inferred(stands[:, row[owner], column[owner]], j, inverse) * (relevant[first] / many)[owner]
-        value += np.bincount(row[owner], found, len(value))
+        inverse = mean_for_nth(size, count_judged[owner], j, lambda tie, position: 1 / (start[tie] + position + 1))
+        inferred = (
+            _inferred_precision(counts[:, row[owner], column[owner]], j, inverse)
+            * (relevant[first] / count_judged)[owner]
+        )
+        value += np.bincount(row[owner], inferred, len(value))
     return ratio(value, b.R)
 
 
-def _inferred(stands: Floats, j: Integers | int, inverse: Floats) -> Floats:
-    """Inferred precision at documents with j of the judged ones of their tie above them, by the mean of 1/rank."""
-    start, size, relevant_above, judged_above, pooled_above, relevant, judged, pooled = stands
-    # Relevant are as many of the j as of all others; pooled, as many of those that are not judged as in the whole tie.
+def _inferred_precision(counts: Floats, j: Integers | int, inverse: Floats) -> Floats:
+    """Inferred precision at documents with j judged documents of their tie above them; ``inverse`` is mean 1/rank."""
+    start, size, relevant_above, judged_above, pooled_above, relevant, judged, pooled = counts
+    # The share of relevant documents among the j is that among all other judged documents of the tie; the share of
+    # pooled documents among the unjudged ones above is that of the tie.
     share = (relevant_above + j * (relevant - 1) / np.maximum(judged - 1, 1) + EPSILON) / (
         judged_above + j + 2 * EPSILON
     )
@@ -160,7 +163,7 @@ def _inferred(stands: Floats, j: Integers | int, inverse: Floats) -> Floats:
     rewards_promotion=False,
 )
 def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm: Literal["R", "min"] = "R") -> Floats:
-    """Average precision for graded relevance: precision blended with how much of the ideal gain was collected.
+    """Average precision for graded relevance: the mean blended ratio of precision and gain.
 
     ``beta=0`` is average precision.
 
@@ -173,7 +176,7 @@ def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm:
 
 
 def blended_ratios(b: Batch, beta: float, k: int | None) -> Floats:
-    """The expected blended ratio at each relevant document, 0 below the first k; with beta=0 it is precision.
+    """The expected blended ratio at each relevant document, 0 below rank k; with beta=0 it is precision.
 
     The blended ratio at rank i is (β cg(i) + count(i)) / (β cg_ideal(i) + i).
     """
@@ -187,7 +190,10 @@ def blended_ratios(b: Batch, beta: float, k: int | None) -> Floats:
 
 
 def blended_weights(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
-    """Sums over each span's first slots x of w(t+x) and of (x-1) w(t+x), w(j) = 1 / (β cg_ideal(j) + j)."""
+    """For each tie, the sums over its positions x in the first k of w(t+x) and of (x-1) w(t+x).
+
+    t is the number of documents above the tie, and w(j) = 1 / (β cg_ideal(j) + j).
+    """
     gains, seen = np.cumsum(b.ideal, axis=1), b.seen(k)
     at = np.take_along_axis(gains, np.minimum(b.start, gains.shape[1] - 1), axis=1)
     weight, moment = np.where(seen > 0, 1 / (beta * at + b.start + 1), 0), np.zeros(b.start.shape)
@@ -201,8 +207,8 @@ def blended_weights(b: Batch, beta: float, k: int | None) -> tuple[Floats, Float
     table = [np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (w, w * ranks)]
     all_gain, depth = beta * b.mass[row], (b.ideal > 0).sum(axis=1)[row]
 
-    def running(n: Integers) -> tuple[Floats, Floats]:
-        # Below its last gain the ideal has no more, and the sum of 1/(c+j) is a difference of digammas.
+    def sums_to(n: Integers) -> tuple[Floats, Floats]:
+        # Below its last document with gain, cg_ideal is constant, and the sum of 1/(c+j) is a difference of digammas.
         inside = np.minimum(n, depth)
         beyond = np.maximum(n - depth, 0)
         tail = np.where(beyond > 0, digamma(all_gain + depth + beyond + 1) - digamma(all_gain + depth + 1), 0)
@@ -210,7 +216,7 @@ def blended_weights(b: Batch, beta: float, k: int | None) -> tuple[Floats, Float
         return first + tail, second + beyond - all_gain * tail
 
     start = b.start[row, column]
-    low, high = running(start), running(start + seen[row, column])
+    low, high = sums_to(start), sums_to(start + seen[row, column])
     weight[row, column] = sums = high[0] - low[0]
     moment[row, column] = high[1] - low[1] - (start + 1) * sums
     return weight, moment

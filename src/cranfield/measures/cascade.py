@@ -1,4 +1,4 @@
-"""The cascade: readers go down until they have enough, and tied documents meet them in random order."""
+"""Cascade models: readers go down the ranking and stop with a probability that depends on the documents read."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from cranfield.ranking.subtopics import Aspects
 
 
 def survival(n: Integers, keep: Floats, depth: int) -> Floats:
-    """The mean of the product of x documents' factors, over all sets of x of the n of a tie; (tie, x = 0..depth).
+    """The mean over all sets of x of the n documents of a tie of the product of their factors; (tie, x = 0..depth).
 
-    ``keep`` (tie, document): the factors that are not 1, after as many 1s as it takes to fill the row. The mean is a
-    normalised elementary symmetric polynomial, by a recurrence that adds one document at a time and stays in [0, 1].
+    ``keep`` (tie, document): the factors that are not 1, at the right of the row; the row is filled with 1s. The mean
+    is a normalised elementary symmetric polynomial. The recurrence adds one document at a time and stays in [0, 1].
     """
     n = n[:, None]
     x = np.arange(depth + 1)
-    chance = np.ones((len(n), depth + 1))
+    probability = np.ones((len(n), depth + 1))
     added = np.flatnonzero(keep.min(axis=0, initial=1) < 1)
     for i, column in enumerate(added):
         share = np.minimum(x / np.maximum(n - len(added) + i + 1, 1), 1)
-        chance[:, 1:] = ((1 - share) * chance)[:, 1:] + share[:, 1:] * keep[:, column, None] * chance[:, :-1]
-    return chance
+        probability[:, 1:] = ((1 - share) * probability)[:, 1:] + share[:, 1:] * keep[:, column, None] * probability[
+            :, :-1
+        ]
+    return probability
 
 
 def survival_with_gain(n: Integers, keep: Floats, extra: Floats, depth: int) -> tuple[Floats, Floats, Floats]:
-    """`survival`; and with S_x, the product of x documents' factors, two more means over sets and orders of a tie.
+    """`survival`, and two more means over the sets and orders of the documents of a tie.
 
-    A_x: of S_x times the sum of the x documents' ``extra``; H_x: of the product of the first x-1 documents' factors,
-    times the ``extra`` of the x-th. In rows that are filled up with factors of 1, ``extra`` is 0 there.
+    Let S_x be the product of the factors of x documents. A_x is the mean of S_x times the sum of the ``extra`` of
+    these documents; H_x is the mean of S_(x-1) times the ``extra`` of the x-th document. ``extra`` is 0 where ``keep``
+    is filled with 1s.
     """
     n = n[:, None]
     x = np.arange(depth + 1)
@@ -41,41 +44,41 @@ def survival_with_gain(n: Integers, keep: Floats, extra: Floats, depth: int) -> 
     above, last = np.zeros((2, *alone.shape))
     added = np.flatnonzero((keep.min(axis=0, initial=1) < 1) | (extra.max(axis=0, initial=0) > 0))
     for i, column in enumerate(added):
-        many = np.maximum(n - len(added) + i + 1, 1)
-        share, before = np.minimum(x / many, 1), np.clip((x - 1) / many, 0, 1)
+        documents = np.maximum(n - len(added) + i + 1, 1)
+        share, before = np.minimum(x / documents, 1), np.clip((x - 1) / documents, 0, 1)
         factor, own = keep[:, column, None], extra[:, column, None]
         shifted = alone[:, :-1]
-        last[:, 1:] = ((1 - share) * last)[:, 1:] + before[:, 1:] * factor * last[:, :-1] + own * shifted / many
+        last[:, 1:] = ((1 - share) * last)[:, 1:] + before[:, 1:] * factor * last[:, :-1] + own * shifted / documents
         above[:, 1:] = ((1 - share) * above)[:, 1:] + share[:, 1:] * factor * (above[:, :-1] + own * shifted)
         alone[:, 1:] = ((1 - share) * alone)[:, 1:] + share[:, 1:] * factor * shifted
     return alone, above, last
 
 
 def aspects(b: Batch) -> Aspects:
-    """What the judged documents are about, in the gains of the measure at hand."""
-    assert b.subtopics is not None and b.worth is not None  # `scored` refuses judgments without
-    return b.subtopics.seen(b.worth)
+    """The subtopics of the judged documents, with the gains of this measure."""
+    assert b.subtopics is not None and b.gain_of_grade is not None  # `check_measurable` requires subtopics
+    return b.subtopics.aspects(b.gain_of_grade)
 
 
-def of_queries(b: Batch, values: npt.NDArray[Any]) -> Floats:
-    """The rows of a table by query that belong to this batch; 0 for queries that nobody judged."""
+def rows_of_queries(b: Batch, values: npt.NDArray[Any]) -> Floats:
+    """The rows of a table by query that belong to the queries of this batch; 0 for unjudged queries."""
     rows = values[b.query].astype(np.float64)
     rows[b.query < 0] = 0
     return rows
 
 
 def novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
-    """Σ_r δ(r) Σ_i w_i J_i(r) (1-α)^C_i(r), expected over ties; w_i = 1 where all subtopics are alike."""
-    seen = aspects(b)
-    weights = of_queries(b, seen.weight)
-    relevant = seen.gain[b.document] > 0
+    """Σ_r δ(r) Σ_i w_i J_i(r) (1-α)^C_i(r), expected over ties; w_i = 1 if all subtopics have equal weights."""
+    labels = aspects(b)
+    weights = rows_of_queries(b, labels.weight)
+    relevant = labels.gain[b.document] > 0
     total = np.zeros(len(b.length))
     m, weight = b.seen(k), b.mean_over(discount, k)
     for subtopic, share in zip(np.moveaxis(relevant, 2, 0), weights.T, strict=True):
         reached = share[:, None] * (1 - alpha) ** b.above(subtopic)
         inside = b.within(subtopic)
         total += summed(np.where(subtopic & (inside == 1), reached * weight, 0))
-        # Several in one tie: at slot x each has been preceded by some of the r-1 others among the n-1 of the tie.
+        # Of r relevant documents in a tie of n, each has some of the r-1 others above it, depending on its position.
         q, j = np.nonzero(subtopic & (inside > 1) & (m > 0))
         if len(q):
             r = inside[q, j].astype(np.int64)
@@ -91,20 +94,20 @@ def novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
 
 def ideal_novelty(b: Batch, alpha: float, discount: Weights, k: int | None, ideal: str) -> Floats:
     """The same for the best order of all relevant documents."""
-    assert b.subtopics is not None and b.worth is not None
+    assert b.subtopics is not None and b.gain_of_grade is not None
     judged = np.diff(b.subtopics.judgments.begin)
     steps = discount.at(np.arange(1, (judged.max(initial=0) if k is None else k) + 1))
     queries, row = np.unique(b.query, return_inverse=True)
     value = np.zeros(len(queries))
     for i, query in enumerate(queries.tolist()):
         if query >= 0:
-            value[i] = b.subtopics.best(query, b.worth, alpha, ideal, steps[: judged[query]])
+            value[i] = b.subtopics.best(query, b.gain_of_grade, alpha, ideal, steps[: judged[query]])
     return value[row]
 
 
 def perfect_novelty(b: Batch, alpha: float, discount: Weights, k: int | None) -> Floats:
-    """What each subtopic would gain from documents every one of which is about all of them, as many as there are."""
-    # An empty list has gained nothing of what one document could.
+    """The gain of each subtopic if every document of the ranking were relevant to all subtopics."""
+    # For an empty ranking, the divisor is that of one document.
     ends = np.maximum(b.length, 1) if k is None else np.full_like(b.length, k)
     ranks = np.arange(int(ends.max(initial=0)))
     gain = (1 - alpha) ** ranks.astype(np.float64) * discount.at(ranks + 1)

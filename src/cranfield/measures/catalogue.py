@@ -1,4 +1,4 @@
-"""The catalogue: every measure once, with all that the parser, the command line and the docs say of it."""
+"""The catalogue of measures: the parser, the command line and the docs take everything about a measure from here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, from_ranking
 from cranfield.ranking.views import Gains, Views, ordered
 
-# What the file of a family needs: the decorator, and types for the parameters of its functions.
+# What the module of a family imports: the decorator, and types for the parameters of its functions.
 __all__ = [
     "FIXED",
     "TERMINAL",
@@ -44,10 +44,10 @@ __all__ = [
 Cutoff = Literal["none", "optional", "required", "recall"]
 
 # Why a measure has no terminal form.
-UNDEFINED = "nobody has defined one for it"
-FIXED = "its divisor is fixed, so that it cannot tell silence from failure"
-UNORDERED = "it does not look at the order, and a terminal document is a place in it"
-UNBOUNDED = "it has no ideal that a terminal document could be part of"
+UNDEFINED = "none has been defined"
+FIXED = "its divisor is fixed, so that an empty ranking always scores 0"
+UNORDERED = "it ignores the order of documents, and a terminal document has a rank"
+UNBOUNDED = "it has no ideal ranking, to which a terminal document could be added"
 TERMINAL = ""
 CLOSED_FORM = ClosedForm()
 
@@ -64,20 +64,20 @@ class Definition:
     gains: GainKind
     bounds: tuple[float, float]
     aggregate: Literal["mean", "geometric", "sum"] = "mean"
-    ties: TieStrategy = CLOSED_FORM  # how its expectation over the orders of tied documents is taken
+    ties: TieStrategy = CLOSED_FORM  # how to compute the expectation over the orders of tied documents
     residual: Kernel | None = None
-    terminal: str = ""  # why it has no terminal form; empty where it has one
-    retrieved_only: bool = False  # reads nothing but the documents retrieved
-    rewards_promotion: bool = True  # a better document moved up never lowers it
-    uses_nonrelevant: bool = False  # reads documents that are judged not relevant
+    terminal: str = ""  # why it has no terminal form; empty if it has one
+    retrieved_only: bool = False  # depends only on the documents retrieved
+    rewards_promotion: bool = True  # moving a better document up never lowers the score
+    uses_nonrelevant: bool = False  # depends on judged nonrelevant documents
     subtopics: bool = False  # needs judgments by subtopic
-    content: bool = False  # reads documents, and needs a corpus of them
+    content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
 
-    # Signatures take long to read, and most measures are not asked for.
+    # Lazy, because reading signatures is slow, and most measures are not used.
     @cached_property
     def _declared(self) -> dict[str, Parameter]:
         return _parameters(self.function)
@@ -89,17 +89,17 @@ class Definition:
 
     @cached_property
     def own(self) -> dict[str, Parameter]:
-        """The parameters that the function takes itself, but for the cut-off."""
+        """The parameters of the function itself, without the cutoff."""
         return {name: p for name, p in self._declared.items() if name not in ("k", "recall")}
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """All parameters, those that its gains have included."""
+        """All parameters, including those of its gains."""
         return self.own | {p.name: p for p in SHARED[self.gains] if p.name not in self.own}
 
     @cached_property
     def cutoff(self) -> Cutoff:
-        """Whether it looks at the first k only, or at what reaches a recall."""
+        """Whether the measure takes a cutoff at a rank or at a recall level."""
         if "recall" in self._declared:
             return "recall"
         at = self._declared.get("k")
@@ -107,7 +107,7 @@ class Definition:
 
     @property
     def title(self) -> str:
-        """The English name, which is the function's."""
+        """The English name, which is the name of the function."""
         return self.function.__name__.replace("_", " ")
 
     @property
@@ -117,7 +117,7 @@ class Definition:
 
     @property
     def usage(self) -> str:
-        """How it is written, with its defaults: ``RBP(p=0.8, gain='linear', rel=None, max=None)[@k]``."""
+        """The syntax with all defaults: ``RBP(p=0.8, gain='linear', rel=None, max=None)[@k]``."""
         inside = ", ".join(f"{p.name}={literal(p.default)}" for p in self.parameters.values())
         at = {"none": "", "optional": "[@k]", "required": "@k", "recall": "@recall"}[self.cutoff]
         return f"{self.symbol}{f'({inside})' if inside else ''}{at}"
@@ -147,16 +147,16 @@ def measure(
     costs: bool = False,
     cutoff_is_cost: bool = False,
 ) -> Callable[[Kernel], Kernel]:
-    """Enters a function into the catalogue; its keyword arguments are the measure's parameters."""
+    """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
-    def enter(function: Kernel) -> Kernel:
+    def add(function: Kernel) -> Kernel:
         for name in _keywords(function):
             if name not in function.__annotations__:
-                raise ValueError(
-                    f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
-                )
+                message = f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
+                raise ValueError(message)
         if symbol in CATALOGUE:
-            raise ValueError(f"{symbol} is in the catalogue already")
+            message = f"{symbol} is in the catalogue already"
+            raise ValueError(message)
         CATALOGUE[symbol] = Definition(
             symbol,
             function.__module__.rpartition(".")[2],
@@ -181,7 +181,7 @@ def measure(
         )
         return function
 
-    return enter
+    return add
 
 
 def _keywords(function: Any) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ def _keywords(function: Any) -> tuple[str, ...]:
 def _parameters(function: Kernel) -> dict[str, Parameter]:
     hints = get_type_hints(function, include_extras=True)
     defaults = function.__kwdefaults__ or {}
-    found = {}
+    parameters = {}
     for name in _keywords(function):
         default = defaults.get(name, ...)
         alternatives = [hints[name], *get_args(hints[name])]
@@ -202,13 +202,13 @@ def _parameters(function: Kernel) -> dict[str, Parameter]:
         types = [get_args(t)[0] if get_origin(t) is Annotated else t for t in alternatives]
         choices = next((get_args(t) for t in types if get_origin(t) is Literal), ())
         kind = next((t for t in types if t in (int, float, bool)), str)
-        found[name] = Parameter(name, kind, default, limit, choices, NoneType in types)
-    return found
+        parameters[name] = Parameter(name, kind, default, limit, choices, NoneType in types)
+    return parameters
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its parameters, cut-off and views chosen; ``str`` of it parses back to it."""
+    """A measure with parameters, cutoff and views; ``parse(str(measure))`` is an equal measure."""
 
     symbol: str
     parameters: tuple[tuple[str, Any], ...] = ()  # only those that differ from the default, sorted as declared
@@ -218,43 +218,52 @@ class Measure:
     def __post_init__(self) -> None:
         given = dict(self.parameters)
         if self.definition.gains == "either" and not given.get("graded") and given.keys() & {"gain", "max"}:
+            message = f"{self.symbol} is binary and does not use gains"
             raise MeasureError(
-                f"{self.symbol} sees only relevant or not, and has no use for a gain",
-                hint=f"write {self.symbol}(graded=True, ...) to have gains counted",
+                message,
+                hint=f"write {self.symbol}(graded=True, ...) to use gains",
             )
         if "rel" in given and given.get("gain", "binary") != "binary":
+            message = f"{self.symbol}: rel makes relevance binary, so that gain has no effect"
             raise MeasureError(
-                f"{self.symbol}: with rel a document is relevant or not, and a gain has no use",
-                hint="give one of the two",
+                message,
+                hint="give either rel or gain",
             )
         for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:
+                message = f"{self.symbol}: {name} has no effect with {other}={literal(value)}"
                 raise MeasureError(
-                    f"{self.symbol}: {name} has no use with {other}={literal(value)}",
-                    hint=f"leave {name} out, or choose another {other}",
+                    message,
+                    hint=f"omit {name}, or choose another {other}",
                 )
         if self.definition.preferences and self.views.ties in ("best", "worst"):
+            message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences"
             raise MeasureError(
-                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences",
+                message,
                 hint="ties=expected is the mean over all orders",
             )
         if self.definition.content and self.views.ties in ("best", "worst"):
+            message = (
+                f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
+                f"{self.views.ties} order is unknown"
+            )
             raise MeasureError(
-                f"{self.symbol}: what a document earns depends on all that is read before it, and nobody knows the "
-                f"{self.views.ties} order",
-                hint="ties=expected is the mean over all orders",
+                message,
+                hint="ties=expected gives the mean over all orders",
             )
         if self.views.terminal and self.definition.terminal:
-            able = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
+            symbols = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
+            message = f"{self.symbol} has no terminal form: {self.definition.terminal}"
             raise MeasureError(
-                f"{self.symbol} has no terminal form: {self.definition.terminal}", hint=f"those that have: {able}"
+                message,
+                hint=f"measures with a terminal form: {symbols}",
             )
 
     @property
     def definition(self) -> Definition:
         return CATALOGUE[self.symbol]
 
-    # Measures are looked up in every loop of every caller, and their fields hold other records.
+    # Cached, because measures are keys in many loops.
     def __hash__(self) -> int:
         return self._hash
 
@@ -268,7 +277,7 @@ class Measure:
         return f"{self.symbol}{f'({inside})' if inside else ''}{at}{self.views}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is cached holds functions, which cannot be pickled. It is computed again where it is needed.
+        # Without cached properties: these hold functions, which cannot be pickled.
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
@@ -280,15 +289,15 @@ class Measure:
 
     @cached_property
     def chosen(self) -> Mapping[str, Any]:
-        """Every parameter's value, defaults included."""
+        """The values of all parameters, including defaults."""
         return {name: p.default for name, p in self.definition.parameters.items()} | dict(self.parameters)
 
     @cached_property
     def gains(self) -> Gains:
-        """How this measure sees grades."""
+        """How this measure maps grades to gains."""
         chosen, kind = self.chosen, self.definition.gains
         rel = chosen.get("rel")
-        if kind == "grades" or kind == "none":  # whatever the measure makes of them
+        if kind == "grades" or kind == "none":  # the measure maps grades itself, or does not use them
             return Gains("graded", rel)
         elif kind == "ideal":
             kind = "scaled"
@@ -298,7 +307,7 @@ class Measure:
 
     @cached_property
     def arguments(self) -> Mapping[str, Any]:
-        """What the function is called with: its own parameters, not those that the gains took."""
+        """The keyword arguments of the function; parameters of the gains are not among them."""
         own = {name: value for name, value in self.chosen.items() if name in self.definition.own}
         if self.definition.cutoff == "recall":
             own["recall"] = self.cutoff
@@ -307,27 +316,31 @@ class Measure:
         return own
 
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
-        """The score of every ranking, and the sampling error where orders had to be sampled."""
-        # A document without gain by its highest grade may have some by another subtopic's.
-        whole = self.definition.uses_nonrelevant or self.definition.subtopics or self.definition.preferences
-        whole = whole or rankings.judged.costs is not None
-        return self.scored(self.ordered(rankings, whole=whole), seed=seed)
+        """The score of each ranking, and its standard error if orders of tied documents were sampled."""
+        # With subtopics, a document without gain for its highest grade may have a gain for another subtopic.
+        definition = self.definition
+        all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
+        all_documents = all_documents or rankings.judged.costs is not None
+        return self.scored(self.ordered(rankings, all_documents=all_documents), seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
-        """How much higher each score could be if all that nobody judged or retrieved were fully relevant."""
+        """The increase of each score if all unjudged documents and all ranks below the end had full gain."""
         kernel, strategy = self.definition.residual, self.definition.ties.for_residual
         if kernel is None:
-            raise MeasureError(f"{self.symbol} has no residual", hint=f"those that have: {', '.join(with_residual())}")
+            symbols = ", ".join(with_residual())
+            message = f"{self.symbol} has no residual"
+            raise MeasureError(message, hint=f"measures with a residual: {symbols}")
         if self.views.terminal:
-            raise MeasureError(f"{self}: a list that ends leaves nothing open below it, and has no residual")
-        return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, whole=True), seed)
+            message = f"{self} has no residual: a terminated ranking has no unknown ranks below its end"
+            raise MeasureError(message)
+        return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, all_documents=True), seed)
 
-    def ordered(self, rankings: Rankings, *, whole: bool = True) -> Batch:
-        """A batch of rankings in this measure's gains, its ties ruled on, and cut at its depth; see `views.ordered`."""
-        return ordered(rankings, self.gains, self.views, whole=whole)
+    def ordered(self, rankings: Rankings, *, all_documents: bool = True) -> Batch:
+        """The rankings with the gains of this measure, tie rule and depth applied; see `views.ordered`."""
+        return ordered(rankings, self.gains, self.views, all_documents=all_documents)
 
     def scored(self, batch: Batch, *, seed: int = 0) -> Estimate:
-        """The expected score of what `ordered` returned, or of something made of it."""
+        """The expected scores of a batch from `ordered`, or of one derived from it."""
         return self._scoring.expectation(batch, seed)
 
     @cached_property
@@ -346,7 +359,7 @@ class Measure:
         )
 
     def __call__(self, ranking: Iterable[Any], missed: Sequence[float] = ()) -> float:
-        """The score of one ranking written as grades, best first: None is unjudged, a tuple a tie.
+        """The score of a ranking given as grades, best first; None means unjudged, a tuple is a tie.
 
         >>> import cranfield as cf
         >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
@@ -355,15 +368,17 @@ class Measure:
         0.611111
         """
         if self.definition.preferences:
+            message = f"{self} needs preferences: grades alone do not say which"
             raise MeasureError(
-                f"{self} needs preferences: grades alone do not say which",
+                message,
                 hint="use evaluate(None, run, ..., prefs=...)",
             )
         if self.definition.subtopics or self.definition.content:
-            raise MeasureError(f"{self} needs to know what documents are about: grades alone do not say")
+            message = f"{self} cannot be computed from grades alone: it needs documents or subtopics"
+            raise MeasureError(message)
         return float(self.values(from_ranking(ranking, missed)).value[0])
 
 
 def with_residual() -> Iterator[str]:
-    """The measures that can say how much they leave open."""
+    """The symbols of the measures with a residual."""
     return (d.symbol for d in CATALOGUE.values() if d.residual is not None)

@@ -1,14 +1,14 @@
-"""Contents: documents earn by what they say, judged or not, as far as it resembles what relevant documents say.
+"""Measures that use document text: documents gain by how much their words resemble those of relevant documents.
 
-What is relevant to a subtopic makes a language model Θ_i, what was read down to rank j makes another, Θ_Rj, and D is
-the collection: g(i,j) = max(0, 1 - KLD(Θ_i‖Θ_Rj) / KLD(Θ_i‖D)), with P(v|Θ) = (c(v) + μ P(v|D)) / (L + μ). Undefined
-where no subtopic has a relevant document in the corpus.
+The relevant documents of subtopic i have a language model Θ_i, the documents in the first j ranks have another, Θ_Rj,
+and D is the collection: g(i,j) = max(0, 1 - KLD(Θ_i‖Θ_Rj) / KLD(Θ_i‖D)), with P(v|Θ) = (c(v) + μ P(v|D)) / (L + μ).
+Judged and unjudged documents count. Undefined if no subtopic has a relevant document in the corpus.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,24 @@ from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import summed
 
 Level = Annotated[float, Range(0, closed="(]")]
-Smoothing = Annotated[float, Range(1e-9, 1e6)]  # with next to none, what is not yet read is infinitely far away
+Smoothing = Annotated[float, Range(1e-9, 1e6)]  # without smoothing, divergences would be infinite
 inf = float("inf")
 
 
-def ranking(b: Batch, k: int | None) -> Integers:
-    """Rows of the judgments by (query, rank), down to rank k; -1 where there is none."""
+class TextModel(NamedTuple):
+    """The parameters that all of these measures share: cutoff, smoothing, and which documents make a model.
+
+    ``one_subtopic``: take each query as a single subtopic.
+    """
+
+    k: int | None
+    mu: float
+    rel: float
+    one_subtopic: bool
+
+
+def ranked_rows(b: Batch, k: int | None) -> Integers:
+    """The rows of the judgments by (query, rank), down to rank k; -1 if there is no document."""
     depth = int(b.length.max(initial=0))
     rows = np.full((len(b.length), depth if k is None else min(depth, k)), -1)
     row, column = np.nonzero(~np.isnan(b.grade) & (b.start < rows.shape[1]))
@@ -33,67 +45,69 @@ def ranking(b: Batch, k: int | None) -> Integers:
     return rows
 
 
-def gains(b: Batch, k: int | None, mu: float, rel: float, whole: bool) -> Floats:
-    """g(i,j) by (query, rank, subtopic): what reading down to rank j tells of subtopic i."""
+def gains(b: Batch, model: TextModel) -> Floats:
+    """g(i,j) by (query, rank, subtopic): how well the first j documents cover subtopic i."""
     if b.reading is None:
-        raise MeasureError("measures of contents read documents, and this ranking has none to read")
-    key = "read", k, mu, rel, whole
-    if key not in b.memo:
-        b.memo[key] = b.reading.gains(b.query, ranking(b, k), (rel, whole), mu)
-    return b.memo[key]
+        message = "measures of document text need a corpus"
+        raise MeasureError(message)
+    if model not in b.memo:
+        view = model.rel, model.one_subtopic
+        b.memo[model] = b.reading.gains(b.query, ranked_rows(b, model.k), view, model.mu)
+    return b.memo[model]
 
 
-def absolute(b: Batch, *how: Any) -> Floats:
+def absolute(b: Batch, model: TextModel) -> Floats:
     """max_i g(i,j) by (query, rank)."""
     from cranfield.corpus.gains import absolute
 
-    return absolute(gains(b, *how))
+    return absolute(gains(b, model))
 
 
-def delta(b: Batch, *how: Any) -> Floats:
-    """max_i of what g(i,j) rose by, by (query, rank)."""
+def delta(b: Batch, model: TextModel) -> Floats:
+    """max_i of the increase of g(i,j) at rank j, by (query, rank)."""
     from cranfield.corpus.gains import delta
 
-    return delta(gains(b, *how))
+    return delta(gains(b, model))
 
 
-def weighed(b: Batch, gain: Floats, theta: float | None) -> Floats:
-    """What each rank adds to the score: its gain, or (1-θ) θ^(j-1) of it; nothing below the end of a list."""
+def weight_by_rank(b: Batch, gain: Floats, theta: float | None) -> Floats:
+    """The contribution of each rank: its gain, or (1-θ) θ^(j-1) times its gain; 0 below the end of a ranking."""
     rank = np.arange(gain.shape[1])
     weight = np.ones(len(rank)) if theta is None else (1 - theta) * theta ** rank.astype(np.float64)
     return np.where((rank < b.length[:, None]) & ~np.isnan(gain), gain, 0) * weight
 
 
-def total(b: Batch, gain: Floats, theta: float | None, mu: float, rel: float, whole: bool) -> Floats:
-    """What all ranks add; undefined where there is nothing to resemble."""
+def total(b: Batch, gain: Floats, theta: float | None, model: TextModel) -> Floats:
+    """The sum of the contributions of all ranks; undefined if no subtopic has a language model."""
     assert b.reading is not None
-    return np.where(b.reading.defined(b.query, (rel, whole), mu), summed(weighed(b, gain, theta)), np.nan)
+    defined = b.reading.defined(b.query, (model.rel, model.one_subtopic), model.mu)
+    return np.where(defined, summed(weight_by_rank(b, gain, theta)), np.nan)
 
 
-# What a rank gains, by the measure that counts it.
+# The gain of a rank, for each of these measures.
 GAINS = {"ABSNB": absolute, "ABSRB": absolute, "DELTANB": delta, "DELTARB": delta}
 
 
-def earned(measure: Measure, b: Batch) -> Floats:
-    """What each rank adds to the score of one of these measures, by (query, rank)."""
+def rank_contributions(measure: Measure, b: Batch) -> Floats:
+    """The contribution of each rank to the score of one of these measures, by (query, rank)."""
     chosen = measure.chosen
-    gain = GAINS[measure.symbol](b, measure.arguments["k"], chosen["mu"], chosen["rel"], chosen["whole"])
-    return weighed(b, gain, chosen.get("theta"))
+    model = TextModel(measure.arguments["k"], chosen["mu"], chosen["rel"], chosen["whole"])
+    return weight_by_rank(b, GAINS[measure.symbol](b, model), chosen.get("theta"))
 
 
-# What all of these are.
-reading = partial(
+# The properties that all of these measures share.
+text_measure = partial(
     measure,
     cite="hui2017",
     ties=OverDistinctOrders(),
-    terminal="a terminal document says nothing that could be read",
+    terminal="a terminal document has no text",
     rewards_promotion=False,
     uses_nonrelevant=True,
     content=True,
 )
 
 
-@reading(
+@text_measure(
     "ABSNB",
     formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)",
     bounds=(0, inf),
@@ -101,9 +115,9 @@ reading = partial(
 def absolute_gain_without_rank_bias(
     b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
 ) -> Floats:
-    """How near all that was read has come to the nearest subtopic, summed over ranks.
+    """How well the documents so far cover their best-covered subtopic, summed over ranks.
 
-    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -111,10 +125,11 @@ def absolute_gain_without_rank_bias(
     >>> round(cf.evaluate(qrels, run, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     1.4863
     """
-    return total(b, absolute(b, k, mu, rel, whole), None, mu, rel, whole)
+    model = TextModel(k, mu, rel, whole)
+    return total(b, absolute(b, model), None, model)
 
 
-@reading(
+@text_measure(
     "ABSRB",
     formula="ABSRB@k = (1-θ) Σ_{j≤k} θ^{j-1} max_i g(i,j)",
 )
@@ -127,9 +142,9 @@ def absolute_gain_with_rank_bias(
     rel: Level = 1.0,
     whole: bool = False,
 ) -> Floats:
-    """How near all that was read has come to the nearest subtopic, for a reader who goes on with chance θ.
+    """How well the documents so far cover their best-covered subtopic, for a reader with persistence θ.
 
-    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -137,10 +152,11 @@ def absolute_gain_with_rank_bias(
     >>> round(cf.evaluate(qrels, run, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.2661
     """
-    return total(b, absolute(b, k, mu, rel, whole), theta, mu, rel, whole)
+    model = TextModel(k, mu, rel, whole)
+    return total(b, absolute(b, model), theta, model)
 
 
-@reading(
+@text_measure(
     "DELTANB",
     formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))",
     bounds=(0, inf),
@@ -148,9 +164,9 @@ def absolute_gain_with_rank_bias(
 def new_gain_without_rank_bias(
     b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
 ) -> Floats:
-    """By how much each document brings what was read nearer to a subtopic, summed over ranks.
+    """How much each document adds to the coverage of a subtopic, summed over ranks.
 
-    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -158,10 +174,11 @@ def new_gain_without_rank_bias(
     >>> round(cf.evaluate(qrels, run, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.7789
     """
-    return total(b, delta(b, k, mu, rel, whole), None, mu, rel, whole)
+    model = TextModel(k, mu, rel, whole)
+    return total(b, delta(b, model), None, model)
 
 
-@reading(
+@text_measure(
     "DELTARB",
     formula="DELTARB@k = (1-θ) Σ_{j≤k} θ^{j-1} max(0, max_i (g(i,j) - g(i,j-1)))",
 )
@@ -174,9 +191,9 @@ def new_gain_with_rank_bias(
     rel: Level = 1.0,
     whole: bool = False,
 ) -> Floats:
-    """By how much each document brings what was read nearer to a subtopic, for a reader who goes on with chance θ.
+    """How much each document adds to the coverage of a subtopic, for a reader with persistence θ.
 
-    ``mu`` is how many words of the collection smooth a model. ``whole=True`` takes the query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -184,4 +201,5 @@ def new_gain_with_rank_bias(
     >>> round(cf.evaluate(qrels, run, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.1529
     """
-    return total(b, delta(b, k, mu, rel, whole), theta, mu, rel, whole)
+    model = TextModel(k, mu, rel, whole)
+    return total(b, delta(b, model), theta, model)

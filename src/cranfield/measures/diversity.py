@@ -1,11 +1,12 @@
-"""Diversity: an ambiguous query has subtopics, and readers differ in which of them they want.
+"""Diversity: a query has several subtopics, and different readers want different ones.
 
-J_i(r) says whether the document at rank r is relevant to subtopic i, g_i(r) how much it gains there, C_i(r) how many
-above it are relevant to i. M is the number of subtopics with a relevant document, and p_i the share of readers who
-want subtopic i: 1/M, unless intents are given. Undefined where no document is relevant to anything.
+J_i(r) is 1 if the document at rank r is relevant to subtopic i, else 0; g_i(r) is its gain for subtopic i; C_i(r) is
+the number of documents above rank r that are relevant to subtopic i. M is the number of subtopics with a relevant
+document. p_i is the share of readers who want subtopic i: 1/M, unless intents are given. All measures are undefined if
+no document is relevant to any subtopic.
 
-An intent is informational (inf) unless types of intents say that it is navigational (nav): then its readers need one
-document, and have no use for a second.
+An intent is informational (inf), unless the types of intents declare it navigational (nav). Readers with a
+navigational intent need only one relevant document.
 """
 
 from __future__ import annotations
@@ -17,77 +18,76 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats
 from cranfield.measures.average_precision import NotNegative, average_precision, q_measure
-from cranfield.measures.cascade import aspects, ideal_novelty, novelty, of_queries, perfect_novelty
+from cranfield.measures.cascade import aspects, ideal_novelty, novelty, perfect_novelty, rows_of_queries
 from cranfield.measures.catalogue import Positive, Probability, Rank, Share, measure
 from cranfield.measures.gain import NO_BASE, Base, Discount, dcg, ideal_dcg
 from cranfield.measures.ntcireval import mean_weights, p_plus
 from cranfield.measures.precision import hits, success
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import OverOrders
-from cranfield.measures.user_model import cascade_of, ideal_cascade
+from cranfield.measures.user_model import cascade_score, ideal_cascade
 from cranfield.measures.weights import harmonic, log_discount
 from cranfield.ranking.batch import Batch, Weights
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 Ideal = Literal["greedy", "exact"]
 Norm = Literal["min", "R"]
 
-LOG = log_discount("log2", 2)
+LOG2 = log_discount("log2", 2)
 inf = float("inf")
 
 
 def power(beta: float) -> Weights:
-    """Rank i is worth β^(i-1)."""
+    """Rank i has weight β^(i-1)."""
     return Weights(
         lambda n: (1 - np.power(beta, n.astype(np.float64))) / (1 - beta),
         lambda rank: np.power(beta, rank.astype(np.float64) - 1),
     )
 
 
-def subtopics(b: Batch) -> Floats:
-    """M of every query."""
-    return of_queries(b, aspects(b).many)
+def subtopic_count(b: Batch) -> Floats:
+    """M, the number of subtopics of each query."""
+    return rows_of_queries(b, aspects(b).count)
 
 
-def pools(b: Batch) -> Floats:
-    """The gains of all that is judged for each query, (query, judged document, subtopic)."""
+def pool_gains(b: Batch) -> Floats:
+    """The gains of all judged documents of each query, (query, judged document, subtopic)."""
     assert b.subtopics is not None
     begin = b.subtopics.judgments.begin
     judged = np.where(b.query < 0, 0, np.diff(begin)[b.query])
-    place = np.arange(max(int(judged.max(initial=0)), 1))
-    return aspects(b).gain[np.where(place < judged[:, None], begin[b.query][:, None] + place, -1)]
+    column = np.arange(max(int(judged.max(initial=0)), 1))
+    return aspects(b).gain[np.where(column < judged[:, None], begin[b.query][:, None] + column, -1)]
 
 
-def for_pool(b: Batch, gain: Floats, pool: Floats) -> Batch:
-    """The batch with other gains, those of its documents and those of all that is judged."""
+def with_gains(b: Batch, gain: Floats, pool: Floats) -> Batch:
+    """The batch with new gains for its documents and for all judged documents."""
     ideal = -np.sort(-pool, axis=1)
     return b.changed(gain=gain, ideal=ideal, R=(ideal > 0).sum(axis=1).astype(np.float64), mass=summed(ideal))
 
 
 def each_subtopic(b: Batch) -> Iterator[tuple[Batch, Floats, Booleans]]:
-    """For every subtopic the batch in its gains, M times the share of readers who want it, and who of them need one."""
-    seen = aspects(b)
-    gains, ideals = (np.moveaxis(x, 2, 0) for x in (seen.gain[b.document], pools(b)))
-    weights, types = of_queries(b, seen.weight).T, of_queries(b, seen.navigational).T > 0
+    """For each subtopic: the batch with the gains of this subtopic, M p_i, and whether the intent is navigational."""
+    labels = aspects(b)
+    gains, ideals = (np.moveaxis(x, 2, 0) for x in (labels.gain[b.document], pool_gains(b)))
+    weights, types = rows_of_queries(b, labels.weight).T, rows_of_queries(b, labels.navigational).T > 0
     for gain, pool, weight, navigational in zip(gains, ideals, weights, types, strict=True):
-        yield for_pool(b, gain, pool), weight, navigational
+        yield with_gains(b, gain, pool), weight, navigational
 
 
-def over_subtopics(b: Batch, score: Callable[[Batch], Floats], *, alike: bool = False) -> Floats:
-    """The mean over subtopics of a measure of the documents relevant to one, weighted by how many readers want it."""
+def over_subtopics(b: Batch, score: Callable[[Batch], Floats], *, equal_weights: bool = False) -> Floats:
+    """The mean of a score over subtopics, weighted by p_i or, with ``equal_weights``, by 1/M."""
     total = np.zeros(len(b.length))
-    for one, weight, _ in each_subtopic(b):
-        total += (np.sign(weight) if alike else weight) * np.nan_to_num(score(one))
-    return ratio(total, subtopics(b))
+    for subtopic, weight, _ in each_subtopic(b):
+        total += (np.sign(weight) if equal_weights else weight) * np.nan_to_num(score(subtopic))
+    return ratio(total, subtopic_count(b))
 
 
 def global_gain(b: Batch) -> Batch:
-    """The batch in which a document gains Σ_i p_i g_i, times M."""
-    weights = of_queries(b, aspects(b).weight)[:, None, :]
-    # One after the other: how many subtopics other queries have does not move a last bit.
-    gain, pool = (np.cumsum(gains * weights, axis=2)[..., -1] for gains in (aspects(b).gain[b.document], pools(b)))
-    return for_pool(b, gain, pool)
+    """The batch in which the gain of a document is M Σ_i p_i g_i."""
+    weights = rows_of_queries(b, aspects(b).weight)[:, None, :]
+    # Added one by one, so that the last bit does not depend on the number of subtopics of other queries.
+    gain, pool = (np.cumsum(gains * weights, axis=2)[..., -1] for gains in (aspects(b).gain[b.document], pool_gains(b)))
+    return with_gains(b, gain, pool)
 
 
 @measure(
@@ -97,36 +97,36 @@ def global_gain(b: Batch) -> Batch:
     subtopics=True,
 )
 def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: Share = 0.5) -> Floats:
-    """Discounted gain in which every further document about a subtopic is worth less, scaled as ndeval does.
+    """Discounted gain in which each further document on a subtopic counts less, scaled as in ndeval.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "alpha_DCG@1").summary(0, 0)
     0.5
     """
-    return ratio(novelty(b, alpha, LOG, k), subtopics(b) * perfect_novelty(b, alpha, LOG, k))
+    return ratio(novelty(b, alpha, LOG2, k), subtopic_count(b) * perfect_novelty(b, alpha, LOG2, k))
 
 
 @measure(
     "alpha_nDCG",
     cite="clarke2008 clarke2011",
-    formula="α-nDCG@k = raw α-DCG@k / that of the best order, found greedily",
+    formula="α-nDCG@k = raw α-DCG@k / raw α-DCG@k of the greedy ideal order",
     bounds=(0, inf),
     subtopics=True,
 )
 def alpha_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
-    """How much of the best possible diverse gain the ranking reaches.
+    """Novelty-discounted gain (α-DCG) as a share of that of the ideal ranking.
 
-    The greedy ideal can be beaten, so that scores above 1 are possible; ``ideal='exact'`` rules that out.
+    The greedy ideal is not always the best order, so scores above 1 are possible; ``ideal='exact'`` avoids that.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "alpha_nDCG@2").summary(0, 0)
     1.0
     """
-    return ratio(novelty(b, alpha, LOG, k), ideal_novelty(b, alpha, LOG, k, ideal))
+    return ratio(novelty(b, alpha, LOG2, k), ideal_novelty(b, alpha, LOG2, k, ideal))
 
 
 @measure(
@@ -144,10 +144,10 @@ def intent_aware_expected_reciprocal_rank(
     norm: Literal["ndeval", "paper"] = "ndeval",
     max: Positive | None = None,
 ) -> Floats:
-    """One over the rank at which a reader is satisfied, for readers who want one subtopic each.
+    """The expected reciprocal rank at which a reader, who wants one subtopic, is satisfied.
 
-    ``norm='paper'`` is the mean of ERR over subtopics: R = (2^grade - 1) / 2^max, not scaled further,
-    and without alpha; ``max`` is for it alone.
+    ``norm='paper'`` is the mean of ERR over subtopics with R = (2^grade - 1) / 2^max, without alpha and without the
+    divisor; only this form uses ``max``.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -155,29 +155,29 @@ def intent_aware_expected_reciprocal_rank(
     0.5
     """
     if norm == "ndeval":
-        return ratio(novelty(b, alpha, harmonic, k), subtopics(b) * perfect_novelty(b, alpha, harmonic, k))
-    seen = aspects(b)
+        return ratio(novelty(b, alpha, harmonic, k), subtopic_count(b) * perfect_novelty(b, alpha, harmonic, k))
+    labels = aspects(b)
     assert b.subtopics is not None
     top = np.exp2(b.subtopics.top if max is None else max)
-    stop = np.minimum((np.exp2(seen.grade[b.document]) - 1) / top, 1)
-    weights = of_queries(b, seen.weight)
+    stop = np.minimum((np.exp2(labels.grade[b.document]) - 1) / top, 1)
+    weights = rows_of_queries(b, labels.weight)
     total = np.zeros(len(b.length))
-    for chance, weight in zip(np.moveaxis(stop, 2, 0), weights.T, strict=True):
-        total += weight * cascade_of(b, chance, k)
-    return ratio(total, subtopics(b))
+    for probability, weight in zip(np.moveaxis(stop, 2, 0), weights.T, strict=True):
+        total += weight * cascade_score(b, probability, k)
+    return ratio(total, subtopic_count(b))
 
 
 @measure(
     "nERR_IA",
     cite="chapelle2011 clarke2011",
-    formula="nERR-IA@k = raw ERR-IA@k / that of the best order, found greedily",
+    formula="nERR-IA@k = raw ERR-IA@k / raw ERR-IA@k of the greedy ideal order",
     bounds=(0, inf),
     subtopics=True,
 )
 def normalised_intent_aware_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
-    """ERR-IA relative to the best that these documents allow.
+    """ERR-IA as a share of that of the ideal ranking.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -200,20 +200,20 @@ def novelty_and_rank_biased_precision(
     alpha: Share = 0.5,
     beta: Probability = 0.5,
 ) -> Floats:
-    """The novel gain per document of a reader who goes on with probability β.
+    """The expected novel gain per document for a reader who continues with probability β.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "NRBP").summary(0, 0)
     0.65625
     """
-    return ratio((1 - (1 - alpha) * beta) * novelty(b, alpha, power(beta), k), subtopics(b))
+    return ratio((1 - (1 - alpha) * beta) * novelty(b, alpha, power(beta), k), subtopic_count(b))
 
 
 @measure(
     "nNRBP",
     cite="clarke2009 clarke2011",
-    formula="nNRBP = NRBP / that of the best order, found greedily",
+    formula="nNRBP = NRBP / NRBP of the greedy ideal order",
     bounds=(0, inf),
     subtopics=True,
 )
@@ -225,7 +225,7 @@ def normalised_novelty_and_rank_biased_precision(
     beta: Probability = 0.5,
     ideal: Ideal = "greedy",
 ) -> Floats:
-    """NRBP relative to the best that these documents allow.
+    """NRBP as a share of that of the ideal ranking.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -242,14 +242,14 @@ def normalised_novelty_and_rank_biased_precision(
     subtopics=True,
 )
 def intent_aware_average_precision(b: Batch, *, k: Rank | None = None) -> Floats:
-    """The mean over subtopics of average precision.
+    """The mean of average precision over subtopics.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "AP_IA").summary(0, 0)
     0.75
     """
-    return over_subtopics(b, lambda one: average_precision(one, k=k))
+    return over_subtopics(b, lambda subtopic: average_precision(subtopic, k=k))
 
 
 @measure(
@@ -259,14 +259,14 @@ def intent_aware_average_precision(b: Batch, *, k: Rank | None = None) -> Floats
     subtopics=True,
 )
 def intent_aware_precision(b: Batch, *, k: Rank) -> Floats:
-    """The mean over subtopics of the share of relevant documents among the first k.
+    """The mean of precision at k over subtopics.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "P_IA@2").summary(0, 0)
     0.75
     """
-    return over_subtopics(b, lambda one: hits(one, k) / k)
+    return over_subtopics(b, lambda subtopic: hits(subtopic, k) / k)
 
 
 @measure(
@@ -278,14 +278,14 @@ def intent_aware_precision(b: Batch, *, k: Rank) -> Floats:
 def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
     """The share of subtopics that the first k documents cover.
 
-    Also known as intent recall, `I-rec`. All subtopics count alike, whatever the weights of intents.
+    Also called intent recall, `I-rec`. All subtopics count equally, whatever the weights of intents.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "StRecall@1").summary(0, 0)
     0.5
     """
-    return over_subtopics(b, lambda one: success(one, k=k), alike=True)
+    return over_subtopics(b, lambda subtopic: success(subtopic, k=k), equal_weights=True)
 
 
 @measure(
@@ -299,16 +299,18 @@ def subtopic_recall(b: Batch, *, k: Rank) -> Floats:
 def intent_aware_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """The mean over subtopics of the share of the best possible discounted gain.
+    """The mean of nDCG over subtopics.
 
-    No one ranking is the best for every subtopic, so that few can reach 1.
+    Usually no ranking is ideal for all subtopics, so that the highest possible score is below 1.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
     >>> round(cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "nDCG_IA@1").summary(0, 0), 6)
     0.666667
     """
-    return over_subtopics(b, lambda one: ratio(dcg(one, k, discount, base), ideal_dcg(one, k, discount, base)))
+    return over_subtopics(
+        b, lambda subtopic: ratio(dcg(subtopic, k, discount, base), ideal_dcg(subtopic, k, discount, base))
+    )
 
 
 @measure(
@@ -322,15 +324,15 @@ def intent_aware_normalised_discounted_cumulated_gain(
 def diversified_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """How much of the best possible discounted gain the ranking reaches, gains being summed over subtopics.
+    """Discounted gain, summed over subtopics, as a share of that of the ideal ranking.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
     >>> cf.evaluate(qrels, {"q": {"b": 2.0, "a": 1.0}}, "D_nDCG@1").summary(0, 0)
     0.5
     """
-    one = global_gain(b)
-    return ratio(dcg(one, k, discount, base), ideal_dcg(one, k, discount, base))
+    batch = global_gain(b)
+    return ratio(dcg(batch, k, discount, base), ideal_dcg(batch, k, discount, base))
 
 
 @measure(
@@ -344,7 +346,7 @@ def diversified_normalised_discounted_cumulated_gain(
 def diversified_gain_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """Overall gain and the share of subtopics covered, in one number: the D#-nDCG of NTCIR.
+    """The weighted mean of subtopic recall and D-nDCG: the D#-nDCG of NTCIR.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -356,9 +358,9 @@ def diversified_gain_and_intent_recall(
 
 
 def mean_gain(b: Batch) -> Batch:
-    """The batch in which a document gains Σ_i p_i g_i."""
-    one, many = global_gain(b), np.maximum(subtopics(b), 1)
-    return one.changed(gain=one.gain / many[:, None], ideal=one.ideal / many[:, None], mass=one.mass / many)
+    """The batch in which the gain of a document is Σ_i p_i g_i."""
+    batch, M = global_gain(b), np.maximum(subtopic_count(b), 1)
+    return batch.changed(gain=batch.gain / M[:, None], ideal=batch.ideal / M[:, None], mass=batch.mass / M)
 
 
 @measure(
@@ -370,7 +372,7 @@ def mean_gain(b: Batch) -> Batch:
     subtopics=True,
 )
 def diversified_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0, norm: Norm = "min") -> Floats:
-    """Average precision blended with gain, gains being summed over subtopics.
+    """The Q-measure with gains that are summed over subtopics.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -391,7 +393,7 @@ def diversified_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0, norm: N
 def diversified_q_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0, norm: Norm = "min"
 ) -> Floats:
-    """D-Q and the share of subtopics covered, in one number: the D#-Q of NTCIR.
+    """The weighted mean of subtopic recall and D-Q: the D#-Q of NTCIR.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -404,26 +406,26 @@ def diversified_q_and_intent_recall(
 def useful_dcg(b: Batch, k: int, discount: Weights) -> Floats:
     """M Σ_{r≤k} D(r) N(r), expected over ties; see `useful_gain`."""
     total = np.zeros(len(b.length))
-    for one, weight, navigational in each_subtopic(b):
-        every = one.gained(discount, k)
-        # Any of the relevant documents of the first tie that has some may be the first.
-        first = one.relevant & (running(one.relevant) == 1)
-        gain = one.within(one.gain) / np.maximum(one.within(one.relevant), 1)
-        at = mean_weights(one, first, lambda row, rank: discount.at(rank), k)
-        total += weight * np.where(navigational, summed(np.where(first, gain * at, 0)), every)
+    for subtopic, weight, navigational in each_subtopic(b):
+        all_gain = subtopic.gained(discount, k)
+        # In the first tie with relevant documents, each of these is the first with the same probability.
+        first = subtopic.relevant & (running(subtopic.relevant) == 1)
+        gain = subtopic.within(subtopic.gain) / np.maximum(subtopic.within(subtopic.relevant), 1)
+        weight_of_first = mean_weights(subtopic, first, lambda row, rank: discount.at(rank), k)
+        total += weight * np.where(navigational, summed(np.where(first, gain * weight_of_first, 0)), all_gain)
     return total
 
 
 def useful_gain(b: Batch) -> Batch:
-    """`mean_gain` less what documents would gain for navigational intents met above; of rankings without ties.
+    """`mean_gain` without the gains for navigational intents that a document above satisfies; for untied rankings.
 
-    N(r) = Σ_{i inf} p_i g_i(r) + Σ_{j nav} p_j g_j(r) [no document above r is relevant to j]. The ideal knows no types.
+    N(r) = Σ_{i inf} p_i g_i(r) + Σ_{j nav} p_j g_j(r) [no document above r is relevant to j]. The ideal ignores types.
     """
     total = np.zeros(b.start.shape)
-    for one, weight, navigational in each_subtopic(b):
-        again = navigational[:, None] & (one.above(one.relevant) > 0)
-        total += weight[:, None] * np.where(again, 0, one.gain)
-    return mean_gain(b).changed(gain=total / np.maximum(subtopics(b), 1)[:, None])
+    for subtopic, weight, navigational in each_subtopic(b):
+        repeated = navigational[:, None] & (subtopic.above(subtopic.relevant) > 0)
+        total += weight[:, None] * np.where(repeated, 0, subtopic.gain)
+    return mean_gain(b).changed(gain=total / np.maximum(subtopic_count(b), 1)[:, None])
 
 
 @measure(
@@ -437,10 +439,10 @@ def useful_gain(b: Batch) -> Batch:
     unused_when=NO_BASE,
 )
 def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
-    """D-nDCG in which a second document for a navigational intent gains nothing.
+    """D-nDCG in which a second document for a navigational intent has no gain.
 
-    The ideal is that of D-nDCG, as in NTCIREVAL: where it has two documents for one navigational intent, 1 is out of
-    reach. Without types of intents it is D-nDCG.
+    The ideal is that of D-nDCG, as in NTCIREVAL; if it has two documents for one navigational intent, the highest
+    possible score is below 1. Without types of intents it is D-nDCG.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
@@ -464,7 +466,7 @@ def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount
 def informational_and_navigational_gain_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """DIN-nDCG and the share of subtopics covered, in one number.
+    """The weighted mean of subtopic recall and DIN-nDCG.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
@@ -477,7 +479,7 @@ def informational_and_navigational_gain_and_intent_recall(
 
 
 def _gain_within(b: Batch, *, k: int, **_: object) -> Floats:
-    """The gain of each document for any subtopic, 0 for documents that cannot be among the first k."""
+    """The highest gain of each document for any subtopic; 0 for documents that cannot be in the first k."""
     return np.where(b.start < k, aspects(b).gain[b.document].max(axis=2), 0)
 
 
@@ -494,7 +496,7 @@ def _gain_within(b: Batch, *, k: int, **_: object) -> Floats:
 def informational_and_navigational_q_measure(
     b: Batch, *, k: Rank, beta: NotNegative = 1.0, norm: Norm = "min"
 ) -> Floats:
-    """D-Q in which a second document for a navigational intent gains nothing, and may not count at all.
+    """D-Q in which a second document for a navigational intent has no gain.
 
     Without types of intents it is D-Q.
 
@@ -519,7 +521,7 @@ def informational_and_navigational_q_measure(
 def informational_and_navigational_q_and_intent_recall(
     b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0, norm: Norm = "min"
 ) -> Floats:
-    """DIN-Q and the share of subtopics covered, in one number.
+    """The weighted mean of subtopic recall and DIN-Q.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
@@ -540,9 +542,9 @@ def informational_and_navigational_q_and_intent_recall(
     subtopics=True,
 )
 def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Floats:
-    """The mean over subtopics of Q for informational intents, and of P+ for navigational ones.
+    """The mean over subtopics of Q for informational intents and of P+ for navigational ones.
 
-    Where a tie goes across rank k, the expectation of P+ is exact for up to 100,000 possibilities of an intent.
+    If a tie crosses rank k, the expectation of P+ is exact for up to 100,000 possibilities of an intent.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
@@ -553,15 +555,15 @@ def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Float
     from cranfield.measures.ties.over_cuts import over_cuts
 
     total = np.zeros(len(b.length))
-    for one, weight, navigational in each_subtopic(b):
-        value = q_measure(one, k=k, beta=beta, norm="min")
+    for subtopic, weight, navigational in each_subtopic(b):
+        value = q_measure(subtopic, k=k, beta=beta, norm="min")
         if navigational.any():
-            # The mean of a sum is the sum of means, and for one intent documents of equal gain are interchangeable.
-            anonymous = one.changed(subtopics=None, reading=None)
+            # Expectation is linear, and for a single intent documents of equal gain are interchangeable.
+            anonymous = subtopic.changed(subtopic_count=None, reading=None)
             plus = over_cuts(lambda rows: Estimate(p_plus(rows, k=k, beta=beta)), anonymous, k=k).value
             value = np.where(navigational, plus, value)
         total += weight * np.nan_to_num(value)
-    return ratio(total, subtopics(b))
+    return ratio(total, subtopic_count(b))
 
 
 @measure(
@@ -573,7 +575,7 @@ def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Float
     subtopics=True,
 )
 def p_plus_and_q_measure_and_intent_recall(b: Batch, *, k: Rank, gamma: Share = 0.5, beta: NotNegative = 1.0) -> Floats:
-    """P+Q and the share of subtopics covered, in one number.
+    """The weighted mean of subtopic recall and P+Q.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
@@ -584,9 +586,9 @@ def p_plus_and_q_measure_and_intent_recall(b: Batch, *, k: Rank, gamma: Share = 
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * p_plus_and_q_measure(b, k=k, beta=beta)
 
 
-def _own_stop_chance(one: Batch, gain: Floats) -> Floats:
-    """The chance to stop at documents with these gains, by the highest gain that the judgments have for this intent."""
-    return gain / (one.ideal[:, :1] + 1)
+def _stop_probability(subtopic: Batch, gain: Floats) -> Floats:
+    """The stopping probability at documents with these gains: gain / (highest judged gain of the intent + 1)."""
+    return gain / (subtopic.ideal[:, :1] + 1)
 
 
 @measure(
@@ -597,16 +599,16 @@ def _own_stop_chance(one: Batch, gain: Floats) -> Floats:
     subtopics=True,
 )
 def intentwise_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
-    """The mean over subtopics of one over the rank at which a reader is satisfied, as NTCIREVAL has it.
+    """The mean of ERR over subtopics, as in NTCIREVAL.
 
-    Each intent has its own top grade. `ERR_IA` is ndeval's form.
+    Each intent has its own highest grade. `ERR_IA` is the form of ndeval.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
     >>> cf.evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, "IA_ERR@1").summary(0, 0)
     0.375
     """
-    return over_subtopics(b, lambda one: cascade_of(one, _own_stop_chance(one, one.gain), k))
+    return over_subtopics(b, lambda subtopic: cascade_score(subtopic, _stop_probability(subtopic, subtopic.gain), k))
 
 
 @measure(
@@ -617,9 +619,9 @@ def intentwise_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
     subtopics=True,
 )
 def intentwise_normalised_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floats:
-    """The mean over subtopics of the share of the best possible expected reciprocal rank, as NTCIREVAL has it.
+    """The mean of nERR over subtopics, as in NTCIREVAL.
 
-    Each intent has its own top grade. `nERR_IA` is ndeval's form.
+    Each intent has its own highest grade. `nERR_IA` is the form of ndeval.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 3}}}
@@ -627,8 +629,8 @@ def intentwise_normalised_expected_reciprocal_rank(b: Batch, *, k: Rank) -> Floa
     0.666667
     """
 
-    def normalised(one: Batch) -> Floats:
-        reached = cascade_of(one, _own_stop_chance(one, one.gain), k)
-        return ratio(reached, ideal_cascade(_own_stop_chance(one, one.ideal), k))
+    def normalised(subtopic: Batch) -> Floats:
+        score = cascade_score(subtopic, _stop_probability(subtopic, subtopic.gain), k)
+        return ratio(score, ideal_cascade(_stop_probability(subtopic, subtopic.ideal), k))
 
     return over_subtopics(b, normalised)

@@ -1,4 +1,4 @@
-"""Cumulated gain: graded documents, each worth less the deeper it stands."""
+"""Cumulated gain: the sum of graded gains, discounted by rank."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
 from cranfield.measures.precision import hits
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.ranking.batch import Batch, GainSums
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.row_math import ratio, summed
 
 Discount = Literal["log2", "jk"]
 Base = Annotated[float, Range(1, closed="(]")]
-NO_BASE = (("base", "discount", "log2"),)  # its logarithms are to the base 2 by name
+NO_BASE = (("base", "discount", "log2"),)  # discount='log2' has base 2 by definition
 
 inf = float("inf")
 
 
 def dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
-    """Expected discounted gain of the first k."""
+    """Expected discounted gain of the first k documents."""
     return b.gained(log_discount(discount, base), k)
 
 
 def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
-    """The discounted gain of the best ranking there could be."""
+    """The discounted gain of the ideal ranking."""
     return b.ideal_gained(log_discount(discount, base), k)
 
 
@@ -43,7 +42,7 @@ def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
     retrieved_only=True,
 )
 def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
-    """All gain in the first k, wherever it stands there.
+    """The sum of the gains of the first k documents.
 
     >>> import cranfield as cf
     >>> cf.parse("CG@2")([2, 1, 3])
@@ -65,7 +64,7 @@ def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
 def discounted_cumulated_gain(
     b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """Gain found on the way down, each document worth less the deeper it stands.
+    """The sum of the gains of the first k documents, each discounted by the logarithm of its rank.
 
     >>> import cranfield as cf
     >>> cf.parse("DCG@3")([3, 0, 1])
@@ -85,9 +84,9 @@ def discounted_cumulated_gain(
 def normalised_discounted_cumulated_gain(
     b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """How much of the best possible discounted gain the ranking reaches.
+    """Discounted gain as a share of that of the ideal ranking.
 
-    Undefined where no document has any gain.
+    Undefined if no document has a gain.
 
     >>> import cranfield as cf
     >>> round(cf.parse("nDCG@3")([1, 0, 2], missed=[1]), 6)
@@ -106,7 +105,7 @@ def normalised_discounted_cumulated_gain(
     unused_when=NO_BASE,
 )
 def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
-    """How much of the discounted gain of k perfect documents the ranking reaches.
+    """Discounted gain as a share of that of k documents with the highest grade.
 
     >>> import cranfield as cf
     >>> cf.parse("SDCG@1")([1], missed=[2])
@@ -130,17 +129,17 @@ def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount
 def self_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """How well the first k documents are ordered, whatever else there was to find.
+    """Discounted gain of the first k as a share of that of the same documents in the best order.
 
-    Undefined where they have no gain; in ties, those orders count 0.
+    Undefined if the first k have no gain; if only some orders of tied documents have gain, the others count 0.
 
     >>> import cranfield as cf
     >>> round(cf.parse("SN_DCG@5")([1, 0, 1, 0, 0], missed=[1]), 6)
     0.919721
     """
-    held = -np.sort(-np.where(b.seen(k) == b.size, b.gain, 0), axis=1)
-    ranks = np.arange(held.shape[1])
-    return ratio(dcg(b, k, discount, base), summed(held * log_discount(discount, base).at(ranks + 1)))
+    ideal_of_top = -np.sort(-np.where(b.seen(k) == b.size, b.gain, 0), axis=1)
+    ranks = np.arange(ideal_of_top.shape[1])
+    return ratio(dcg(b, k, discount, base), summed(ideal_of_top * log_discount(discount, base).at(ranks + 1)))
 
 
 @measure(
@@ -151,11 +150,11 @@ def self_normalised_discounted_cumulated_gain(
     gains="graded",
 )
 def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True, depth: Rank | None = 1000) -> Floats:
-    """How much the ranking overlaps with the most similar ideal one, the top counting most.
+    """Rank-biased overlap between the ranking and the most similar ideal ranking.
 
-    Ideal are all documents with gain, in descending order of it; of equal ones the ranking decides. Overlaps are
-    summed to a depth of 1,000, as its authors do: below the end of a list the last overlap stays. ``depth=None`` ends
-    with the longer of the list and the ideal. Undefined where no document has a gain.
+    The ideal ranking has all documents with gain in descending order of gain; documents of equal gain are in the order
+    of the ranking. Overlaps are summed to a depth of 1,000, as the authors do; below the end of a ranking the overlap
+    stays constant. ``depth=None`` stops at the end of the longer of the two. Undefined if no document has a gain.
 
     >>> import cranfield as cf
     >>> cf.parse("Compat")([2, 1, 1])
@@ -172,34 +171,38 @@ def compatibility(b: Batch, *, p: Probability = 0.95, normalize: bool = True, de
         return weights(np.minimum(n, limit))
 
     def summed_overlap(n: Integers) -> Floats:
-        # The sum of overlap(i), i < n, is n overlap(n) - Σ_{i<n} p^i; below the limit overlap(i) stays what it is.
+        # The sum of overlap(i), i < n, is n overlap(n) - Σ_{i<n} p^i; below the limit, overlap(i) is constant.
         inside = np.minimum(n, limit)
         return inside * weights(inside) - total(inside) / (1 - p) + (n - inside) * weights(limit)
 
-    many, nth, ideal = np.zeros((3, *b.gain.shape), np.int64)
+    same_in_tie, nth, ideal = np.zeros((3, *b.gain.shape), np.int64)
     for level in np.unique(b.gain[b.relevant]):
-        alike = b.gain == level
-        before = np.cumsum(alike, axis=1) - alike
+        same_gain = b.gain == level
+        before = np.cumsum(same_gain, axis=1) - same_gain
         better = (b.ideal > level).sum(axis=1)[:, None]
-        for known, new in (many, b.within(alike)), (nth, before - b.above(alike)), (ideal, better + before):
-            known[alike] = new[alike]
-    # A document is in both tops from the lower of its two ranks on.
+        for table, values in (
+            (same_in_tie, b.within(same_gain)),
+            (nth, before - b.above(same_gain)),
+            (ideal, better + before),
+        ):
+            table[same_gain] = values[same_gain]
+    # A document is in both top lists from the lower of its two ranks on.
     above = overlap(np.maximum(b.start, ideal))
     if b.tied.any():
-        # Above its ideal rank its position does not matter.
+        # All positions above the ideal rank are equivalent.
         inside, end = b.start + np.clip(ideal - b.start, 0, b.size), b.start + b.size
         beyond = summed_overlap(end) - summed_overlap(inside)
         above = np.where(b.size == 1, above, ((inside - b.start) * overlap(ideal) + beyond) / b.size)
-        several = many > 1
-        start, own, end = b.start[several], ideal[several], limit[several]
-        above[several] = mean_for_nth(
-            b.size[several],
-            many[several],
-            nth[several],
+        with_equals = same_in_tie > 1
+        start, own, end = b.start[with_equals], ideal[with_equals], limit[with_equals]
+        above[with_equals] = mean_for_nth(
+            b.size[with_equals],
+            same_in_tie[with_equals],
+            nth[with_equals],
             lambda i, x: overlap(np.maximum(start[i] + x, own[i]), end[i]),
         )
     shared = summed(np.where(b.relevant, weights(limit) - above, 0))
     perfect = np.minimum(count, last)
     best = total(perfect) / (1 - p) + b.R * (weights(last) - weights(perfect))
     value = ratio(shared, best if normalize else np.where(b.R > 0, total(last) / (1 - p), 0))
-    return np.minimum(value, 1)  # two ways to the same sum differ in the last digit
+    return np.minimum(value, 1)  # rounding may give a quotient just above 1

@@ -1,4 +1,4 @@
-"""How measures are written: ``NAME(parameter=value, ...)@cutoff[view, ...]``, and the other tools' names for them."""
+"""The syntax of measures, ``NAME(parameter=value, ...)@cutoff[view, ...]``; names of other tools are accepted, too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
 
 
 def parse(text: Any) -> Measure:
-    """The measure that a name stands for.
+    """The measure with this name.
 
     >>> str(parse("nDCG(gain='exp', discount='log2')@10"))
     "nDCG(gain='exp')@10"
@@ -34,21 +34,22 @@ def parse(text: Any) -> Measure:
     if hasattr(text, "NAME") and hasattr(text, "params"):
         text = str(text)  # a measure of ir_measures
     if not isinstance(text, str):
-        raise MeasureError(f"a measure must be a name such as 'nDCG@10', not {text!r}")
-    whole = respell(text.strip())
-    found = _shape(whole)
-    if found is None or found["name"] not in CATALOGUE or (found["name"] == "RPrec" and not found["at"]):
-        # RPrec without a cutoff is what ir_measures calls Rprec
-        found = _shape(translate(whole) or "")
-    if found is None or found["name"] not in CATALOGUE:
+        message = f"a measure must be a name such as 'nDCG@10', not {text!r}"
+        raise MeasureError(message)
+    measure = respell(text.strip())
+    parts = _shape(measure)
+    if parts is None or parts["name"] not in CATALOGUE or (parts["name"] == "RPrec" and not parts["at"]):
+        # RPrec without a cutoff is the Rprec of ir_measures.
+        parts = _shape(translate(measure) or "")
+    if parts is None or parts["name"] not in CATALOGUE:
         raise _unknown(text)
-    definition = CATALOGUE[found["name"]]
-    given, views = _arguments(found["inside"] or "", whole), _views(found["views"] or "", whole)
+    definition = CATALOGUE[parts["name"]]
+    given, views = _arguments(parts["inside"] or "", measure), _views(parts["views"] or "", measure)
     for name in CUTOFF_KEYWORDS:
-        if name in given and found["at"] is None:
-            found["at"] = str(given.pop(name))
-    chosen, views = _renamed(given, views, definition, whole)
-    cutoff = _cutoff(found["at"], definition, whole)
+        if name in given and parts["at"] is None:
+            parts["at"] = str(given.pop(name))
+    chosen, views = _renamed(given, views, definition, measure)
+    cutoff = _cutoff(parts["at"], definition, measure)
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
     return Measure(definition.symbol, kept, cutoff, views)
 
@@ -60,32 +61,37 @@ def _shape(text: str) -> dict[str, str] | None:
 
 def _arguments(inside: str, where: str) -> dict[str, Any]:
     try:
-        call = ast.parse(f"f({inside})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-            raise ValueError
-        if not isinstance(call.func, ast.Name):  # (...)(...)
-            raise ValueError
-        if len({k.arg for k in call.keywords}) < len(call.keywords):
-            raise ValueError
-        return {str(k.arg): _value(k.value) for k in call.keywords}
+        return _keyword_arguments(ast.parse(f"f({inside})", mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        raise MeasureError(
-            f"cannot parse the parameters of `{where}`", hint="write them as name=value, for example RBP(p=0.8)"
-        ) from None
+        message = f"cannot parse the parameters of `{where}`"
+        raise MeasureError(message, hint="write them as name=value, for example RBP(p=0.8)") from None
+
+
+def _keyword_arguments(call: ast.expr) -> dict[str, Any]:
+    # The function of a call such as f(...)(...) is not a name.
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        message = "not a list of keyword arguments"
+        raise ValueError(message)
+    names = [keyword.arg for keyword in call.keywords]
+    if None in names or len(set(names)) < len(names):
+        message = "a keyword without a name, or given twice"
+        raise ValueError(message)
+    return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
 
 
 def _value(node: ast.expr) -> Any:
-    # gain=exp means gain='exp': shells eat quotes
+    # gain=exp means gain='exp', because shells remove quotes.
     if isinstance(node, ast.Name):
         return node.id
     value = ast.literal_eval(node)
-    if isinstance(node, ast.Dict) and len(value) < len(node.keys):  # a grade with two gains
-        raise ValueError
+    if isinstance(node, ast.Dict) and len(value) < len(node.keys):
+        message = "a grade with two gains"
+        raise ValueError(message)
     return value
 
 
 def _renamed(given: dict[str, Any], views: Views, definition: Definition, where: str) -> tuple[dict[str, Any], Views]:
-    """Parameters under our names, checked, defaults left out; views that others write as parameters moved there."""
+    """The checked parameters that differ from their defaults, under our names; ``judged_only`` becomes a view."""
     chosen = {}
     for name, value in given.items():
         if name == "judged_only":
@@ -101,7 +107,8 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
             names = ", ".join(definition.parameters)
             others = f"its parameters are {names}" if names else "it has no parameters"
             hint = f"did you mean `{close}`?" if close else others
-            raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
+            message = f"`{where}`: {definition.symbol} has no parameter `{name}`"
+            raise MeasureError(message, hint=hint)
         parameter = definition.parameters[ours[0]]
         checked = parameter.check(ours[1], f"`{where}`")
         if checked != parameter.default:
@@ -113,17 +120,20 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
     if at is None:
         if definition.cutoff in ("required", "recall"):
             example = "0.1" if definition.cutoff == "recall" else "10"
-            raise MeasureError(f"`{where}` needs a cutoff", hint=f"for example `{definition.symbol}@{example}`")
+            message = f"`{where}` needs a cutoff"
+            raise MeasureError(message, hint=f"for example `{definition.symbol}@{example}`")
         return None
     if definition.cutoff == "none":
+        message = f"`{where}`: {definition.symbol} has no cutoff"
         raise MeasureError(
-            f"`{where}`: {definition.symbol} has no cutoff",
+            message,
             hint=f"to truncate the ranking, write `{definition.symbol}[depth={at}]`",
         )
     try:
         value = float(at)
     except ValueError:
-        raise MeasureError(f"`{where}`: the cutoff must be a number, not `{at}`") from None
+        message = f"`{where}`: the cutoff must be a number, not `{at}`"
+        raise MeasureError(message) from None
     checked = CUTOFFS.get(definition.cutoff, RANK).check(value, f"`{where}`")
     return float(checked) if definition.cutoff == "recall" else int(checked)
 
@@ -132,20 +142,23 @@ def _views(inside: str, where: str) -> Views:
     ties: Any = None
     numbers: dict[str, int | None] = {"depth": None, "full": None}
     flags = {"condensed": False, "terminal": False, "groups": False}
-    said: set[str] = set()
+    given: set[str] = set()
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
-        if name in said:
-            raise MeasureError(f"`{where}`: {name} is given twice")
-        said.add(name)
+        if name in given:
+            message = f"`{where}`: {name} is given twice"
+            raise MeasureError(message)
+        given.add(name)
         if name == "ties" and value in TIES:
             ties = value
         elif name == "ties":
-            raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"use one of {', '.join(TIES)}")
+            message = f"`{where}`: unknown tie rule `{value}`"
+            raise MeasureError(message, hint=f"use one of {', '.join(TIES)}")
         elif name in numbers and value.isdecimal() and 0 < int(value) < 10**9:
             numbers[name] = int(value)
         elif name in numbers:
-            raise MeasureError(f"`{where}`: {name} must be a whole number of at least 1, not `{value}`")
+            message = f"`{where}`: {name} must be a whole number of at least 1, not `{value}`"
+            raise MeasureError(message)
         elif name in flags and not value:
             flags[name] = True
         else:
@@ -155,7 +168,8 @@ def _views(inside: str, where: str) -> Views:
                 if close
                 else "the views are ties=RULE, depth=N, condensed, full=N, terminal and groups"
             )
-            raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
+            message = f"`{where}`: unknown view `{part}`"
+            raise MeasureError(message, hint=hint)
     return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"], flags["groups"])
 
 

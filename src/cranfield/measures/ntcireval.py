@@ -1,8 +1,9 @@
-"""What NTCIREVAL has beside the measures of the other families: blended ratios, user populations, normalised cascades.
+"""Further measures of NTCIREVAL: blended ratios, user populations and normalised cascades.
 
-BR(i) = (β cg(i) + c(i)) / (β cg_ideal(i) + i) is the blended ratio at rank i: c(i) counts the relevant documents down
-to rank i, and cg(i) sums their gains. In the cascades a reader stops at a document with chance q = gain / (top gain +
-1), and s_i = q_i Π_{j<i} (1-q_j) is the chance to stop at rank i. All are undefined where no document is relevant.
+BR(i) = (β cg(i) + c(i)) / (β cg_ideal(i) + i) is the blended ratio at rank i: c(i) is the number of relevant documents
+in the first i ranks, and cg(i) is the sum of their gains. In the cascades a reader stops at a document with
+probability q = gain / (top gain + 1), and s_i = q_i Π_{j<i} (1-q_j) is the probability of stopping at rank i. All
+measures are undefined if no document is relevant.
 """
 
 from __future__ import annotations
@@ -16,44 +17,43 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.average_precision import NotNegative, blended_ratios, blended_weights
 from cranfield.measures.cascade import survival_with_gain
 from cranfield.measures.catalogue import Positive, Probability, Range, Rank, measure
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
-from cranfield.measures.user_model import cascade_of, ideal_cascade, reaching
+from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers
 from cranfield.ranking.batch import CELLS, Batch, GainSums
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 Scheme = Literal["linear", "exp"]
 UpToOne = Annotated[float, Range(0, 1, "(]")]
-RankWeight = Callable[[Integers, Integers], Floats]  # of rows of a batch, and a rank for each of them
+RankWeight = Callable[[Integers, Integers], Floats]  # takes rows of a batch and a rank for each of them
 
 
 def if_any_relevant(b: Batch, value: Floats) -> Floats:
-    """The value, undefined where no document is relevant."""
+    """The value; undefined if no document is relevant."""
     return np.where(b.R > 0, value, np.nan)
 
 
 def blended_divisor(b: Batch, beta: float) -> RankWeight:
-    """One over what the blended ratio divides by: β cg_ideal(i) + i."""
+    """1 / (β cg_ideal(i) + i), the inverse of the divisor of the blended ratio."""
     gains = np.cumsum(b.ideal, axis=1)
     last = gains.shape[1]
     return lambda row, rank: 1 / (beta * gains[row, np.minimum(rank, last) - 1] + rank)
 
 
 def order_among_relevant(b: Batch) -> Floats:
-    """How many relevant documents of its tie come before each relevant one, where the columns are the order."""
+    """For each relevant document, the number of relevant documents of its tie in earlier columns."""
     return running(b.relevant) - 1 - b.above(b.relevant)
 
 
-def mean_weights(b: Batch, wanted: Booleans, weight: RankWeight, k: int | None) -> Floats:
-    """The mean weight of the rank of each wanted relevant document, the nth relevant one of its tie; 0 below rank k.
+def mean_weights(b: Batch, chosen: Booleans, weight: RankWeight, k: int | None) -> Floats:
+    """The mean weight of the rank of the nth relevant document of a tie, for each chosen document; 0 below rank k.
 
-    Documents of a tie are taken in the order of columns. Which relevant document of a tie is the nth does not depend
-    on where the nth is, so that sums over relevant documents in rank order can be taken term by term.
+    A document is the nth relevant one of its tie in the order of columns. The rank of the nth relevant document is
+    independent of which document it is, so that sums over relevant documents in rank order are computed term by term.
     """
     means = np.zeros(b.start.shape)
-    row, column = np.nonzero(wanted)
+    row, column = np.nonzero(chosen)
     start, size = b.start[row, column], b.size[row, column]
     end = b.length if k is None else np.minimum(b.length, k)
 
@@ -62,13 +62,15 @@ def mean_weights(b: Batch, wanted: Booleans, weight: RankWeight, k: int | None) 
         return np.where(rank <= end[row[which]], weight(row[which], rank), 0)
 
     tied = size > 1
-    single, several = np.flatnonzero(~tied), np.flatnonzero(tied)
-    means[row[single], column[single]] = score(single, np.zeros_like(single))
-    if len(several):
-        r, c = row[several], column[several]
-        many = b.within(b.relevant)[r, c].astype(np.int64)
+    untied, in_tie = np.flatnonzero(~tied), np.flatnonzero(tied)
+    means[row[untied], column[untied]] = score(untied, np.zeros_like(untied))
+    if len(in_tie):
+        r, c = row[in_tie], column[in_tie]
+        relevant_in_tie = b.within(b.relevant)[r, c].astype(np.int64)
         nth = order_among_relevant(b)[r, c].astype(np.int64)
-        means[r, c] = mean_for_nth(size[several], many, nth, lambda which, position: score(several[which], position))
+        means[r, c] = mean_for_nth(
+            size[in_tie], relevant_in_tie, nth, lambda which, position: score(in_tie[which], position)
+        )
     return means
 
 
@@ -80,16 +82,17 @@ def mean_weights(b: Batch, wanted: Booleans, weight: RankWeight, k: int | None) 
     rewards_promotion=False,
 )
 def o_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
-    """The blended ratio at the first relevant document: how early it is, and how good.
+    """The blended ratio of precision and gain at the first relevant document.
 
-    Undefined where no document is relevant. ``beta=0`` is the reciprocal rank.
+    Undefined if no document is relevant. ``beta=0`` is the reciprocal rank.
 
     >>> import cranfield as cf
     >>> round(cf.parse("O")([0, 1, 2], missed=[1]), 6)
     0.4
     """
     first = b.relevant & (running(b.relevant) == 1)
-    gain = b.within(b.gain) / np.maximum(b.within(b.relevant), 1)  # any relevant document of its tie may be the first
+    # Each relevant document of the tie is the first with the same probability.
+    gain = b.within(b.gain) / np.maximum(b.within(b.relevant), 1)
     at = (beta * gain + 1) * mean_weights(b, first, blended_divisor(b, beta), k)
     return if_any_relevant(b, summed(np.where(first, at, 0)))
 
@@ -103,9 +106,9 @@ def o_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Fl
     rewards_promotion=False,
 )
 def p_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
-    """The blended ratio at the preferred rank, which is the first rank with the best document that was found.
+    """The blended ratio at the preferred rank: the first rank with the highest gain in the ranking.
 
-    The best document of the ranking, not of the judgments, decides. Undefined where no document is relevant.
+    The highest gain is that of the ranking, not of the judgments. Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("Pmeasure")([1, 0, 2]), 6)
@@ -123,9 +126,9 @@ def p_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Fl
     rewards_promotion=False,
 )
 def p_plus(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Floats:
-    """The mean blended ratio of the relevant documents down to the first of the best ones that were found.
+    """The mean blended ratio at the relevant documents down to the first one with the highest gain.
 
-    The best document of the ranking, not of the judgments, decides. Undefined where no document is relevant.
+    The highest gain is that of the ranking, not of the judgments. Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("Pplus")([1, 0, 2]), 6)
@@ -135,35 +138,37 @@ def p_plus(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0) -> Float
 
 
 def _at_preferred_rank(b: Batch, beta: float, k: int | None) -> tuple[Floats, Floats]:
-    """Expected P-measure and P+; no tie goes across rank k.
+    """Expected P-measure and P+; no tie crosses rank k.
 
-    In the tie with the preferred rank let r documents be relevant, h of them of the highest gain and s others. The
-    first u relevant ones are all among the others, and the next is not, with chance ψ(u) = C(s,u)/C(r,u) h/(r-u),
-    wherever relevant documents are.
+    In the tie with the preferred rank let r documents be relevant: h with the highest gain, and s others. The first u
+    relevant documents are all among the others, and the next one is not, with probability ψ(u) = C(s,u)/C(r,u) h/(r-u),
+    independently of the ranks of the relevant documents.
     """
-    inside = b.relevant & (b.seen(k) > 0)
-    gain = np.where(inside, b.gain, 0)
+    relevant_in_top = b.relevant & (b.seen(k) > 0)
+    gain = np.where(relevant_in_top, b.gain, 0)
     highest = gain.max(axis=1, initial=0)[:, None]
-    best = inside & (gain == highest)
+    best = relevant_in_top & (gain == highest)
     row = np.arange(len(gain))
     column = best.argmax(axis=1)
     start = b.start[row, column][:, None]
-    tie = inside & (b.start == start) & (highest > 0)
-    above, found = (b.above(x)[row, column][:, None] for x in (gain, inside))
+    tie = relevant_in_top & (b.start == start) & (highest > 0)
+    above, relevant_above = (b.above(x)[row, column][:, None] for x in (gain, relevant_in_top))
     relevant, preferred = (x.sum(axis=1)[:, None] for x in (tie, tie & best))
-    other = summed(np.where(tie & ~best, gain, 0))[:, None] / np.maximum(relevant - preferred, 1)
+    mean_other_gain = summed(np.where(tie & ~best, gain, 0))[:, None] / np.maximum(relevant - preferred, 1)
     u = np.where(tie, order_among_relevant(b), 0)
-    left = np.maximum(relevant - u, 1)
-    misses = running(np.where(tie, np.maximum(relevant - preferred - u, 0) / left, 1), np.multiply)
-    chance = np.concatenate([np.ones_like(misses[:, :1]), misses[:, :-1]], axis=1) * preferred / left
-    wanted = tie & (u <= relevant - preferred)
-    weight = mean_weights(b, wanted, blended_divisor(b, beta), k)
-    at = np.where(wanted, chance * weight * (beta * (above + u * other + highest) + found + u + 1), 0)
-    # Above the preferred rank: documents of ties above, and the others of this tie.
-    ratios = np.where(inside & (b.start < start), blended_ratios(b, beta, k), 0)
-    others = np.where(wanted, weight * (beta * (above + (u + 1) * other) + found + u + 1), 0)
+    remaining = np.maximum(relevant - u, 1)
+    misses = running(np.where(tie, np.maximum(relevant - preferred - u, 0) / remaining, 1), np.multiply)
+    probability = np.concatenate([np.ones_like(misses[:, :1]), misses[:, :-1]], axis=1) * preferred / remaining
+    possible = tie & (u <= relevant - preferred)
+    weight = mean_weights(b, possible, blended_divisor(b, beta), k)
+    at = np.where(
+        possible, probability * weight * (beta * (above + u * mean_other_gain + highest) + relevant_above + u + 1), 0
+    )
+    # Above the preferred rank are the documents of higher ties and the others of this tie.
+    ratios = np.where(relevant_in_top & (b.start < start), blended_ratios(b, beta, k), 0)
+    others = np.where(possible, weight * (beta * (above + (u + 1) * mean_other_gain) + relevant_above + u + 1), 0)
     before = summed(ratios)[:, None] + running(others) - others
-    mean = np.where(wanted, (chance * before + at) / (found + u + 1), 0)
+    mean = np.where(possible, (probability * before + at) / (relevant_above + u + 1), 0)
     return summed(at), summed(mean)
 
 
@@ -195,13 +200,13 @@ def normalised_cumulative_utility(
     beta: NotNegative = 1.0,
     norm: Literal["stop", "min"] = "stop",
 ) -> Floats:
-    """The utility of the ranking to a population of readers, each of whom stops at some relevant document.
+    """The mean utility of the ranking for readers who stop at one of the relevant documents.
 
-    ``stop`` says where readers stop: ``'gu'`` in proportion to the gain of documents; ``'rb'`` by rank, where a share
-    ``gamma`` goes on after each relevant document. ``utility`` is what the documents down to there are worth: precision
-    (``'P'``), the blended ratio (``'BR'``), or ``p`` to the power of the rank (``'IE'``). With a cut-off, NTCIREVAL
-    divides by min(k, R) (``norm='min'``), so that a perfect ranking scores below 1. Undefined where no document is
-    relevant.
+    ``stop`` says where readers stop: with ``'gu'``, in proportion to the gain of the documents; with ``'rb'``, by rank,
+    and a share ``gamma`` continues after each relevant document. ``utility`` is the value of the documents read:
+    precision (``'P'``), the blended ratio (``'BR'``), or ``p`` to the power of the rank (``'IE'``). With a cutoff,
+    NTCIREVAL divides by min(k, R) (``norm='min'``), so that a perfect ranking scores below 1. Undefined if no document
+    is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NCU(stop='gu', utility='BR')")([1, 0, 2]), 6)
@@ -211,8 +216,8 @@ def normalised_cumulative_utility(
     """
     if stop == "gu":
         blend = beta if utility == "BR" else 0.0
-        worth = b.mean_over(powers(p), k) if utility == "IE" else blended_ratios(b, blend, k)
-        return ratio(summed(np.where(b.relevant, b.gain * worth, 0)), b.mass)
+        value = b.mean_over(powers(p), k) if utility == "IE" else blended_ratios(b, blend, k)
+        return ratio(summed(np.where(b.relevant, b.gain * value, 0)), b.mass)
     above = b.above(b.relevant)
     before = np.where(b.relevant, above + order_among_relevant(b), 0)
     weight: RankWeight = {
@@ -220,15 +225,15 @@ def normalised_cumulative_utility(
         "BR": blended_divisor(b, beta),
         "IE": lambda row, rank: np.power(p, rank.astype(np.float64)),
     }[utility]
-    found = np.ones_like(before) if utility == "IE" else before + 1
+    numerator = np.ones_like(before) if utility == "IE" else before + 1
     if utility == "BR":
-        # Any relevant document of a tie may be the nth of them.
+        # Each relevant document of a tie is the nth of them with the same probability.
         gain = b.within(b.gain) / np.maximum(b.within(b.relevant), 1)
-        found += beta * (b.above(b.gain) + (before + 1 - above) * gain)
-    worth = np.power(gamma, before) * found * mean_weights(b, b.relevant, weight, k)
-    many = b.R if k is None else np.minimum(b.R, k)
-    whole = many if norm == "min" or gamma == 1 else (1 - np.power(gamma, many)) / (1 - gamma)
-    return ratio(summed(np.where(b.relevant, worth, 0)), whole)
+        numerator += beta * (b.above(b.gain) + (before + 1 - above) * gain)
+    value = np.power(gamma, before) * numerator * mean_weights(b, b.relevant, weight, k)
+    perfect_length = b.R if k is None else np.minimum(b.R, k)
+    divisor = perfect_length if norm == "min" or gamma == 1 else (1 - np.power(gamma, perfect_length)) / (1 - gamma)
+    return ratio(summed(np.where(b.relevant, value, 0)), divisor)
 
 
 @measure(
@@ -241,10 +246,10 @@ def normalised_cumulative_utility(
 def graded_average_precision(
     b: Batch, *, k: Rank | None = None, weights: Literal["rising", "even"] = "rising"
 ) -> Floats:
-    """Average precision over readers who differ in the lowest grade that is relevant to them.
+    """Average precision for readers who differ in the lowest grade that they call relevant.
 
-    ``weights='even'`` has as many readers at every grade; NTCIREVAL's, ``'rising'``, has more of them at higher grades,
-    in proportion to the grade. With grades 0 and 1 both are average precision. Undefined where no document is relevant.
+    ``weights='even'`` has equally many readers at every grade; NTCIREVAL uses ``'rising'``, in which their number is
+    proportional to the grade. With grades 0 and 1 both are average precision. Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("GAP")([1, 0, 2], missed=[1]), 6)
@@ -259,15 +264,18 @@ def graded_average_precision(
     above, others = np.zeros((2, *b.gain.shape))
     for grade in np.unique(b.gain[b.relevant]).tolist():
         capped = height(np.minimum(b.gain, grade))
-        here = b.gain == grade
-        above[here], others[here] = (b.above(capped) + capped)[here], (b.within(capped) - capped)[here]
-    own, later = b.spread(harmonic, k)
+        same_grade = b.gain == grade
+        above[same_grade], others[same_grade] = (
+            (b.above(capped) + capped)[same_grade],
+            (b.within(capped) - capped)[same_grade],
+        )
+    own, later = b.span_sums(harmonic, k)
     at = (above * own + others / np.maximum(b.size - 1, 1) * later) / b.size
     return ratio(summed(np.where(b.relevant, at, 0)), summed(height(b.ideal[:, :k])))
 
 
-def stop_chance(b: Batch, gain: Floats, scheme: Scheme, top: float | None) -> Floats:
-    """The chance to stop at documents with these gains: gain / (top gain + 1)."""
+def stop_probability(b: Batch, gain: Floats, scheme: Scheme, top: float | None) -> Floats:
+    """The stopping probability at documents with these gains: gain / (top gain + 1)."""
     share = 1 / (b.top + 1) if top is None else np.exp2(-top) if scheme == "exp" else 1 / (top + 1)
     return np.minimum(gain * share, 1)
 
@@ -275,35 +283,35 @@ def stop_chance(b: Batch, gain: Floats, scheme: Scheme, top: float | None) -> Fl
 @measure(
     "nERR",
     cite="chapelle2009",
-    formula="nERR@k = Σ_{i≤k} s_i / i / that of all judged documents in descending order of gain",
+    formula="nERR@k = Σ_{i≤k} s_i / i / the same sum for all judged documents in descending order of gain",
     gains="graded",
 )
 def normalised_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
-    """How much of the best possible expected reciprocal rank the ranking reaches.
+    """Expected reciprocal rank as a share of that of the ideal ranking.
 
-    Readers stop with a chance of gain / (top gain + 1); with ``gain='exp'`` it is that of ERR as published. Undefined
-    where no document is relevant.
+    Readers stop with probability gain / (top gain + 1); with ``gain='exp'`` it is that of ERR as published. Undefined
+    if no document is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("nERR(max=3)@2")([0, 3], missed=[3]), 6)
     0.444444
     """
-    stop = stop_chance(b, b.gain, gain, max)
-    return ratio(cascade_of(b, stop, k), ideal_cascade(stop_chance(b, b.ideal, gain, max), k))
+    stop = stop_probability(b, b.gain, gain, max)
+    return ratio(cascade_score(b, stop, k), ideal_cascade(stop_probability(b, b.ideal, gain, max), k))
 
 
 @measure(
     "nRBP",
     cite="moffat2008",
-    formula="nRBP@k = Σ_{i≤k} g_i p^{i-1} / that of all judged documents in descending order of gain",
+    formula="nRBP@k = Σ_{i≤k} g_i p^{i-1} / the same sum for all judged documents in descending order of gain",
     gains="graded",
 )
 def normalised_rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.95) -> Floats:
-    """How much of the best possible rank-biased precision the ranking reaches.
+    """Rank-biased precision as a share of that of the ideal ranking.
 
-    Undefined where no document is relevant.
+    Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("nRBP(p=0.5)@2")([0, 2], missed=[1]), 6)
@@ -327,21 +335,21 @@ def expected_blended_ratio(
     gain: Scheme = "linear",
     max: Positive | None = None,
 ) -> Floats:
-    """The blended ratio at the rank where a reader is satisfied, 0 for readers who never are.
+    """The expected blended ratio at the rank where a reader is satisfied; 0 for readers who never are.
 
-    Undefined where no document is relevant.
+    Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("EBR(max=1)")([1, 0, 1]), 6)
     0.7
     """
-    return if_any_relevant(b, _stopped(b, stop_chance(b, b.gain, gain, max), beta, k))
+    return if_any_relevant(b, _blended_ratio_at_stop(b, stop_probability(b, b.gain, gain, max), beta, k))
 
 
 @measure(
     "nEBR",
     cite="sakai2019",
-    formula="nEBR@k = EBR@k / that of all judged documents in descending order of gain",
+    formula="nEBR@k = EBR@k / EBR@k of all judged documents in descending order of gain",
     gains="graded",
     rewards_promotion=False,
 )
@@ -353,42 +361,44 @@ def normalised_expected_blended_ratio(
     gain: Scheme = "linear",
     max: Positive | None = None,
 ) -> Floats:
-    """How much of the best possible expected blended ratio the ranking reaches.
+    """Expected blended ratio as a share of that of the ideal ranking.
 
-    Undefined where no document is relevant.
+    Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("nEBR(max=1)@3")([1, 0, 1]), 6)
     0.933333
     """
-    stop = stop_chance(b, b.gain, gain, max)
+    stop = stop_probability(b, b.gain, gain, max)
     # The blended ratio of an ideal ranking is 1 at each of its documents.
-    return ratio(_stopped(b, stop, beta, k), ideal_cascade(stop_chance(b, b.ideal, gain, max), k, count))
+    return ratio(
+        _blended_ratio_at_stop(b, stop, beta, k), ideal_cascade(stop_probability(b, b.ideal, gain, max), k, count)
+    )
 
 
-def _stopped(b: Batch, stop: Floats, beta: float, k: int | None) -> Floats:
+def _blended_ratio_at_stop(b: Batch, stop: Floats, beta: float, k: int | None) -> Floats:
     """The expected blended ratio at the rank where a reader stops."""
     extra = beta * b.gain + b.relevant
-    reach, above, m = reaching(b, stop), b.above(extra), b.seen(k)
-    several = b.within(b.relevant) > 1
-    alone = blended_weights(b, beta, k)[0] / b.size  # a single relevant document of a tie may be anywhere in it
-    value = summed(np.where(b.relevant & ~several, reach * stop * (above + extra) * alone, 0))
-    row, column = np.nonzero((b.order == 0) & several & (m > 0))
+    p_reach, above, m = reach_probability(b, stop), b.above(extra), b.seen(k)
+    in_tie = b.within(b.relevant) > 1
+    mean_weight = blended_weights(b, beta, k)[0] / b.size  # for ties with a single relevant document
+    value = summed(np.where(b.relevant & ~in_tie, p_reach * stop * (above + extra) * mean_weight, 0))
+    row, column = np.nonzero((b.order == 0) & in_tie & (m > 0))
     divisor = blended_divisor(b, beta)
     for part in np.array_split(np.arange(len(row)), 1 + int(m.max(initial=0)) * len(row) // CELLS):
         if not len(part):
             continue
         q, j = row[part], column[part]
-        same = (b.start[q] == b.start[q, j][:, None]) & b.relevant[q]
-        order = np.argsort(np.where(same, b.gain[q], 0), axis=1, kind="stable")
-        keep = np.take_along_axis(np.where(same, 1 - stop[q], 1), order, axis=1)
-        own = np.take_along_axis(np.where(same, extra[q], 0), order, axis=1)
+        same_tie = (b.start[q] == b.start[q, j][:, None]) & b.relevant[q]
+        order = np.argsort(np.where(same_tie, b.gain[q], 0), axis=1, kind="stable")
+        keep = np.take_along_axis(np.where(same_tie, 1 - stop[q], 1), order, axis=1)
+        own = np.take_along_axis(np.where(same_tie, extra[q], 0), order, axis=1)
         left, gained, last = survival_with_gain(b.size[q, j], keep, own, int(m[q, j].max()))
         x = np.arange(1, left.shape[1])
-        # Who stops at slot x has met x-1 documents without stopping, and has not passed all x.
+        # A reader who stops at position x did not stop at the first x-1 documents.
         at = above[q, j][:, None] * (left[:, :-1] - left[:, 1:]) + gained[:, :-1] + last[:, 1:] - gained[:, 1:]
         ratios = at * divisor(q[:, None], b.start[q, j][:, None] + x)
-        value += np.bincount(q, reach[q, j] * summed(np.where(x <= m[q, j][:, None], ratios, 0)), len(value))
+        value += np.bincount(q, p_reach[q, j] * summed(np.where(x <= m[q, j][:, None], ratios, 0)), len(value))
     return value
 
 
@@ -406,22 +416,22 @@ def intentwise_rank_biased_utility(
     gain: Scheme = "linear",
     max: Positive | None = None,
 ) -> Floats:
-    """The utility to a reader who is satisfied at some rank, and loses a share of it with every document read.
+    """The expected utility for a reader who loses a share of it with each document read until satisfied.
 
-    The first document costs its share, too, so that a perfect ranking stays below 1. Undefined where no document is
+    The first document read also costs utility, so that a perfect ranking scores below 1. Undefined if no document is
     relevant.
 
     >>> import cranfield as cf
     >>> cf.parse("iRBU(p=0.5, max=1)")([1, 0, 1])
     0.28125
     """
-    return if_any_relevant(b, cascade_of(b, stop_chance(b, b.gain, gain, max), k, powers(p)))
+    return if_any_relevant(b, cascade_score(b, stop_probability(b, b.gain, gain, max), k, powers(p)))
 
 
 @measure(
     "niRBU",
     cite="sakai2020",
-    formula="niRBU@k = iRBU@k / that of all judged documents in descending order of gain",
+    formula="niRBU@k = iRBU@k / iRBU@k of all judged documents in descending order of gain",
     gains="graded",
 )
 def normalised_intentwise_rank_biased_utility(
@@ -432,13 +442,13 @@ def normalised_intentwise_rank_biased_utility(
     gain: Scheme = "linear",
     max: Positive | None = None,
 ) -> Floats:
-    """How much of the best possible intentwise rank-biased utility the ranking reaches.
+    """Intentwise rank-biased utility as a share of that of the ideal ranking.
 
-    Undefined where no document is relevant.
+    Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> cf.parse("niRBU(p=0.5, max=1)")([1, 0, 1])
     0.9
     """
-    stop, ideal = (stop_chance(b, x, gain, max) for x in (b.gain, b.ideal))
-    return ratio(cascade_of(b, stop, k, powers(p)), ideal_cascade(ideal, k, powers(p)))
+    stop, ideal = (stop_probability(b, x, gain, max) for x in (b.gain, b.ideal))
+    return ratio(cascade_score(b, stop, k, powers(p)), ideal_cascade(ideal, k, powers(p)))

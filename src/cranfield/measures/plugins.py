@@ -1,4 +1,4 @@
-"""Measures of one's own: a Python file whose functions enter the catalogue, for as long as they are needed."""
+"""User-defined measures: a Python file whose functions are added to the catalogue for a while."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ HINT = "a measure is a function under @measure, as in `cranfield/measures/user_m
 
 
 @contextmanager
-def loaded(path: str) -> Iterator[list[str]]:
-    """Runs a file and yields the symbols that it entered into the catalogue; they leave it afterwards."""
+def load_measures(path: str) -> Iterator[list[str]]:
+    """Run a file and yield the symbols of the measures that it defines; afterwards remove them from the catalogue."""
     before = set(CATALOGUE)
     try:
         _run(path)
-        found = [symbol for symbol in CATALOGUE if symbol not in before]
-        if not found:
-            raise InputError([f"{path}: enters no measure into the catalogue"], hint=HINT)
-        yield found
+        symbols = [symbol for symbol in CATALOGUE if symbol not in before]
+        if not symbols:
+            raise InputError([f"{path}: defines no measure"], hint=HINT)
+        yield symbols
     finally:
         for symbol in set(CATALOGUE) - before:
             del CATALOGUE[symbol]
 
 
 def _run(path: str) -> None:
-    place = Path(path)
-    source = place.read_bytes()
+    file = Path(path)
+    source = file.read_bytes()
     try:
-        exec(compile(source, path, "exec"), {"__name__": place.stem, "__file__": path})
+        exec(compile(source, path, "exec"), {"__name__": file.stem, "__file__": path})
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
         raise InputError([f"{error.filename or path}{line}: {type(error).__name__}: {error.msg}"]) from error
     except (Exception, SystemExit) as error:
-        own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-        line = f":{own[-1]}" if own else ""
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        line = f":{lines[-1]}" if lines else ""
         raise InputError([f"{path}{line}: {type(error).__name__}: {error}"]) from error

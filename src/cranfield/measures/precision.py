@@ -1,4 +1,4 @@
-"""Precision and recall: how much of what was shown is relevant, how much of what is relevant was shown."""
+"""Precision and recall: the share of retrieved documents that are relevant, and of relevant ones retrieved."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNORDERED, Positive, Rank, Share, measure
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, GainSums
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import ratio, running, summed
 
 inf = float("inf")
 
 
 def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
-    """Expected gain (relevant documents, where gains are 0 and 1) in the first k."""
+    """Expected gain of the first k documents; with gains of 0 and 1, the expected number of relevant ones."""
     end = None if k is None else np.asarray(k).astype(np.int64)
     return b.gained(count, end)
 
@@ -28,7 +27,7 @@ def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
 def precision(b: GainSums, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
-    A ranking shorter than k is not forgiven: the divisor stays k.
+    The divisor is always k, also for rankings shorter than k.
 
     >>> import cranfield as cf
     >>> cf.parse("P@4")([1, 0, 1])
@@ -41,15 +40,15 @@ Base = Literal["judged", "retrieved"]
 
 
 def relevant_documents(b: GainSums, base: Base) -> Floats:
-    """R: the relevant documents of the judgments, or of the result list alone."""
+    """R: the number of relevant documents in the judgments, or in the ranking only."""
     return b.R if base == "judged" else hits(b)
 
 
 @measure("R", cite="cleverdon1966 mcsherry2008", formula="R@k = Σ_{i≤k} b_i / R")
 def recall(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
-    """The share of all relevant documents that is found in the first k.
+    """The share of all relevant documents that are among the first k.
 
-    Undefined where no document is relevant. ``R='retrieved'`` counts the relevant documents of the result list.
+    Undefined if no document is relevant. ``R='retrieved'`` divides by the relevant documents in the ranking.
 
     >>> import cranfield as cf
     >>> cf.parse("R@2")([1, 0, 1], missed=[1, 1])
@@ -60,9 +59,9 @@ def recall(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
 
 @measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)", terminal=FIXED)
 def f_one(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
-    """Precision and recall at k in one number, their harmonic mean.
+    """The harmonic mean of precision and recall at k.
 
-    ``R='retrieved'`` counts the relevant documents of the result list, as McSherry and Najork do.
+    ``R='retrieved'`` uses the relevant documents in the ranking, as McSherry and Najork do.
 
     >>> import cranfield as cf
     >>> cf.parse("F1@4")([1, 0, 1], missed=[1, 1])
@@ -79,13 +78,14 @@ def f_one(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
     retrieved_only=True,
 )
 def success(b: Batch, *, k: Rank) -> Floats:
-    """Whether any of the first k documents is relevant; with ties, how likely that is.
+    """1 if any of the first k documents is relevant, else 0; with ties, the probability of that.
 
     >>> import cranfield as cf
     >>> cf.parse("Success@1[ties=expected]")([(1, 0, 0, 0)])
     0.25
     """
-    # All r relevant of a group of n miss its m slots with chance C(n-m, r) / C(n, r): one factor for each.
+    # All r relevant documents of a tie of n miss its first m positions with probability C(n-m, r) / C(n, r), which is
+    # a product with one factor for each of them.
     before = running(b.relevant) - b.relevant - b.above(b.relevant)
     missed = np.maximum(b.size - b.seen(k) - before, 0) / np.maximum(b.size - before, 1)
     return 1 - np.where(b.relevant, missed, 1).prod(axis=1)
@@ -100,7 +100,7 @@ def success(b: Batch, *, k: Rank) -> Floats:
     retrieved_only=True,
 )
 def best_gain(b: Batch, *, k: Rank) -> Floats:
-    """The best document among the first k, on a scale where the best possible one is 1.
+    """The gain of the best document among the first k; 1 is the highest possible gain.
 
     >>> import cranfield as cf
     >>> round(cf.parse("HIT(max=3)@2")([0, 2, 3]), 6)
@@ -110,18 +110,18 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
     b = b.columns(by_gain)
     m, n, i = b.seen(k), b.size, b.order
     sure = np.where(m == n, b.gain, 0).max(axis=1)
-    # In the one span that k cuts, the best of m drawn is document i = 0, 1, .. with chance
-    # C(n-i-1, m-1) / C(n, m): all better ones were missed and this one was not.
+    # In the tie that rank k cuts, m of n documents are in the first k. Document i = 0, 1, ... is the best of them with
+    # probability C(n-i-1, m-1) / C(n, m): no better document is among the m.
     cut = (m > 0) & (m < n)
     missed = running(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), np.multiply)
     missed = np.concatenate([np.ones_like(missed[:, :1]), missed[:, :-1]], axis=1)
-    chance = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
-    return sure + summed(chance * np.maximum(b.gain - sure[:, None], 0))
+    probability = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
+    return sure + summed(probability * np.maximum(b.gain - sure[:, None], 0))
 
 
 @measure("Rprec", cite="buckley2000", formula="Rprec = Σ_{i≤R} b_i / R")
 def r_precision(b: GainSums) -> Floats:
-    """Precision at the rank where a perfect ranking would have found everything.
+    """Precision at rank R, where R is the number of relevant documents.
 
     >>> import cranfield as cf
     >>> round(cf.parse("Rprec")([1, 0, 1], missed=[1]), 6)
@@ -132,7 +132,7 @@ def r_precision(b: GainSums) -> Floats:
 
 @measure("RPrec", cite="moffat2013", formula="RPrec@k = P@min(k, R)", terminal=FIXED)
 def r_precision_at(b: GainSums, *, k: Rank) -> Floats:
-    """Precision at k, or at the number of relevant documents where these are fewer.
+    """Precision at rank k, or at rank R if fewer than k documents are relevant.
 
     >>> import cranfield as cf
     >>> cf.parse("RPrec@2")([1, 0, 1], missed=[1])
@@ -149,10 +149,10 @@ Rule = Literal["trec9", "trec10", "exact"]
     "IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", ties=OneOpenClosedForm()
 )
 def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> Floats:
-    """The best precision that can be had at this recall or beyond.
+    """The highest precision at any rank where recall is at least r.
 
-    How many documents make a recall of r is a matter of rounding: trec_eval 9 takes r R + 0.9 rounded down,
-    trec_eval 10 r R rounded to the nearest; ``exact`` is the least number with that recall.
+    The rule says how many relevant documents make a recall of r: trec_eval 9 rounds r R + 0.9 down, trec_eval 10 rounds
+    r R to the nearest integer, and ``exact`` takes the smallest sufficient number.
 
     >>> import cranfield as cf
     >>> round(cf.parse("IPrec@0.5")([1, 0, 1], missed=[1]), 6)
@@ -162,14 +162,14 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> 
 
 
 def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]:
-    """Interpolated precision at some levels of recall, of rankings with one open place at most."""
-    found: Integers = running(b.relevant)
-    at = np.where(b.relevant & (b.size == 1), found / (b.start + 1), 0)
+    """Interpolated precision at several recall levels, for rankings with at most one tied relevant document."""
+    relevant_so_far: Integers = running(b.relevant)
+    at = np.where(b.relevant & (b.size == 1), relevant_so_far / (b.start + 1), 0)
     best = running(at[:, ::-1], np.maximum)[:, ::-1]
     query, column = np.nonzero(b.relevant & (b.size > 1))
     if len(query):
-        i, t, n = (x[query, column][:, None] for x in (found, b.start, b.size))
-        # At rank x the i-th relevant document beats c, the best precision of the others, where x < i/c.
+        i, t, n = (x[query, column][:, None] for x in (relevant_so_far, b.start, b.size))
+        # The i-th relevant document at rank x has a higher precision than c, the best of the others, if x < i/c.
         c = best[query]
         end = np.minimum(np.divide(i, c, out=np.full_like(c, np.inf), where=c > 0), t + n).astype(np.int64)
         wins = np.maximum(end - t, 0)
@@ -179,9 +179,9 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
     values = []
     for recall in recalls:
         share = recall * b.R
-        # 1e-9: a product that should be a whole number may exceed it by a rounding error
+        # 1e-9: rounding errors may push a product just above the integer that it should be.
         needed = {"trec9": np.floor(share + 0.9), "trec10": np.floor(share + 0.5), "exact": np.ceil(share - 1e-9)}[rule]
-        first = (found < needed[:, None]).sum(axis=1)
+        first = (relevant_so_far < needed[:, None]).sum(axis=1)
         values.append(np.where(b.R > 0, best[np.arange(len(best)), first], np.nan))
     return values
 
@@ -194,7 +194,7 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
     retrieved_only=True,
 )
 def set_precision(b: GainSums) -> Floats:
-    """The share of relevant documents among all that were retrieved; 0 for an empty answer.
+    """The share of all retrieved documents that are relevant; 0 for an empty ranking.
 
     >>> import cranfield as cf
     >>> cf.parse("SetP")([1, 0, 1, None])
@@ -205,7 +205,7 @@ def set_precision(b: GainSums) -> Floats:
 
 @measure("SetR", cite="cleverdon1966", formula="SetR = relevant retrieved / R", terminal=UNORDERED)
 def set_recall(b: GainSums) -> Floats:
-    """The share of all relevant documents that was retrieved at all.
+    """The share of all relevant documents that were retrieved, at any rank.
 
     >>> import cranfield as cf
     >>> cf.parse("SetR")([1, 0, 1], missed=[1, 1])
@@ -216,9 +216,9 @@ def set_recall(b: GainSums) -> Floats:
 
 @measure("SetF", cite="vanrijsbergen1979", formula="SetF = (1 + β²) SetP SetR / (β² SetP + SetR)", terminal=UNORDERED)
 def set_f(b: GainSums, *, beta: Positive = 1.0) -> Floats:
-    """Precision and recall of everything retrieved in one number; recall counts beta times as much.
+    """The weighted harmonic mean of precision and recall of the whole ranking; beta weights recall.
 
-    trec_eval's ``set_F.x`` takes the square of beta.
+    The parameter of trec_eval's ``set_F.x`` is the square of beta.
 
     >>> import cranfield as cf
     >>> cf.parse("SetF")([1, 0, 1, 0], missed=[1, 1])
@@ -229,7 +229,7 @@ def set_f(b: GainSums, *, beta: Positive = 1.0) -> Floats:
 
 @measure("SetAP", cite="buckley2005", formula="SetAP = SetP · SetR", terminal=UNORDERED)
 def set_average_precision(b: GainSums) -> Floats:
-    """Precision times recall of everything retrieved: average precision if the order were not known.
+    """Precision times recall of the whole ranking: average precision for an unordered set.
 
     >>> import cranfield as cf
     >>> cf.parse("SetAP")([1, 0, 1, 0], missed=[1, 1])
@@ -247,18 +247,18 @@ def set_average_precision(b: GainSums) -> Floats:
     uses_nonrelevant=True,
 )
 def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "k") -> Floats:
-    """The share of the first k documents (of all, without k) that somebody judged.
+    """The share of the first k documents (of all documents, without k) that are judged.
 
-    A list shorter than k counts as k documents; with ``of='retrieved'``, as many as it has.
+    The divisor is k; with ``of='retrieved'``, it is the length of a ranking shorter than k.
 
     >>> import cranfield as cf
     >>> cf.parse("Judged@4")([1, None, 0])
     0.5
     """
-    seen = summed(b.judged * b.mean_over(count, k))
+    judged_documents = summed(b.judged * b.mean_over(count, k))
     if k is not None and of == "k":
-        return seen / k
-    return seen / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
+        return judged_documents / k
+    return judged_documents / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
 
 
 @measure(
@@ -271,7 +271,7 @@ def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "
     retrieved_only=True,
 )
 def number_retrieved(b: GainSums) -> Floats:
-    """How many documents were retrieved; summed over queries.
+    """The number of documents retrieved, summed over queries.
 
     >>> import cranfield as cf
     >>> cf.parse("NumRet")([1, None, 0])
@@ -282,7 +282,7 @@ def number_retrieved(b: GainSums) -> Floats:
 
 @measure("NumRel", cite="buckley2005", formula="NumRel = R", bounds=(0, inf), aggregate="sum", terminal=UNORDERED)
 def number_relevant(b: GainSums) -> Floats:
-    """How many documents are relevant, retrieved or not; summed over queries.
+    """The number of relevant documents, retrieved or not, summed over queries.
 
     >>> import cranfield as cf
     >>> cf.parse("NumRel")([1, None, 0], missed=[1])
@@ -301,7 +301,7 @@ def number_relevant(b: GainSums) -> Floats:
     retrieved_only=True,
 )
 def number_relevant_retrieved(b: GainSums) -> Floats:
-    """How many relevant documents were retrieved; summed over queries.
+    """The number of relevant documents retrieved, summed over queries.
 
     >>> import cranfield as cf
     >>> cf.parse("NumRelRet")([1, None, 0], missed=[1])
@@ -320,7 +320,7 @@ def number_relevant_retrieved(b: GainSums) -> Floats:
     retrieved_only=True,
 )
 def number_of_queries(b: Batch) -> Floats:
-    """One for every query that counts; summed over queries.
+    """The number of queries in the evaluation.
 
     >>> import cranfield as cf
     >>> cf.parse("NumQ")([1, None, 0])

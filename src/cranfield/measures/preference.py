@@ -1,7 +1,7 @@
-"""Preference measures: only pairs of judged documents count, so unjudged ones do no harm.
+"""Preference measures: they count pairs of judged documents, so unjudged documents do not matter.
 
-All of them look at the condensed list, the ranking without the documents that nobody judged. A relevant
-document that was not retrieved adds nothing (Sakai, eqs 16 and 17).
+All but Accuracy use the condensed list, which is the ranking without its unjudged documents. A relevant document that
+is not retrieved adds nothing (Sakai, eqs 16 and 17).
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import harmonic
 from cranfield.ranking.batch import Batch, Preferences, penalty
-from cranfield.ranking.row_math import summed
+from cranfield.ranking.row_math import ratio, summed
 from cranfield.ranking.views import condense
 
 
-def preferred(b: Preferences, limit: Floats, pairs: Floats) -> Floats:
-    """The mean over relevant documents of 1 - misplaced / pairs, misplaced being at most the limit."""
+def preference_score(b: Preferences, limit: Floats, pairs: Floats) -> Floats:
+    """The mean over relevant documents of 1 - min(misplaced, limit) / pairs."""
     return ratio(b.preferences(limit, pairs), b.mass)
 
 
@@ -30,39 +29,39 @@ def preferred(b: Preferences, limit: Floats, pairs: Floats) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference(b: Preferences) -> Floats:
-    """How rarely a document judged not relevant stands above a relevant one.
+    """How rarely documents judged nonrelevant are ranked above relevant ones.
 
-    Undefined where no document is relevant.
+    Undefined if no document is relevant.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref")([1, None, 0, 1], missed=[0])
     0.75
     """
-    return preferred(b, b.R, np.minimum(b.R, b.N))
+    return preference_score(b, b.R, np.minimum(b.R, b.N))
 
 
 @measure(
     "bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", uses_nonrelevant=True
 )
 def binary_preference_by_relevant(b: Preferences) -> Floats:
-    """Bpref with penalties out of R, the number of relevant documents, even where fewer are non-relevant.
+    """The bpref variant that divides by R, also if fewer than R documents are judged nonrelevant.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_R")([0, 1, None, 1])
     0.5
     """
-    return preferred(b, b.R, b.R)
+    return preference_score(b, b.R, b.R)
 
 
 @measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", uses_nonrelevant=True)
 def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
-    """Bpref with every non-relevant document above counted, out of all N that are judged so.
+    """The bpref variant that counts all judged nonrelevant documents above and divides by their number N.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_N")([0, 1, None, 1], missed=[0, 0, 0])
     0.75
     """
-    return preferred(b, b.N, b.N)
+    return preference_score(b, b.N, b.N)
 
 
 @measure(
@@ -72,13 +71,13 @@ def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
-    """Bpref as trec_eval had it up to version 7: non-relevant documents that were not retrieved do not count.
+    """The bpref of trec_eval up to version 7, which ignores nonrelevant documents that are not retrieved.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_old")([0, 1, None, 1], missed=[0, 0, 0])
     0.0
     """
-    return preferred(b, b.R, np.minimum(b.R, b.nonrelevant_retrieved))
+    return preference_score(b, b.R, np.minimum(b.R, b.nonrelevant_retrieved))
 
 
 @measure(
@@ -89,7 +88,7 @@ def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference_relative(b: Batch) -> Floats:
-    """Bpref with penalties out of all judged documents above; a relevant document on top adds nothing.
+    """The bpref variant that divides by the number of judged documents above; the first adds nothing.
 
     r' is the rank in the condensed list.
 
@@ -97,7 +96,7 @@ def binary_preference_relative(b: Batch) -> Floats:
     >>> cf.parse("bpref_relative")([1, 0, None, 1])
     0.25
     """
-    return relative(b, first=1)
+    return relative_preference(b, first=1)
 
 
 @measure(
@@ -108,9 +107,9 @@ def binary_preference_relative(b: Batch) -> Floats:
     uses_nonrelevant=True,
 )
 def graded_preference(b: Batch) -> Floats:
-    """bpref_N for graded relevance: how little worse documents stand above better ones.
+    """A graded bpref_N: how rarely documents of lower grade are ranked above documents of higher grade.
 
-    The penalty of a document sums, over the documents above that gain less, what they lack of its gain.
+    The penalty of a document is the sum, over the documents above it with a smaller gain g', of (g - g') / g.
 
     >>> import cranfield as cf
     >>> round(cf.parse("rpref_N(max=3)")([3, None, 0, 1], missed=[0]), 6)
@@ -130,13 +129,13 @@ def graded_preference(b: Batch) -> Floats:
     uses_nonrelevant=True,
 )
 def graded_preference_relative(b: Batch) -> Floats:
-    """bpref_relative for graded relevance; the document on top adds nothing.
+    """A graded bpref_relative; the first document adds nothing.
 
     >>> import cranfield as cf
     >>> cf.parse("rpref_relative(max=3)")([None, 3, 0, 1], missed=[0])
     0.125
     """
-    return relative(b, first=1)
+    return relative_preference(b, first=1)
 
 
 @measure(
@@ -147,13 +146,13 @@ def graded_preference_relative(b: Batch) -> Floats:
     uses_nonrelevant=True,
 )
 def graded_preference_relative_to_rank(b: Batch) -> Floats:
-    """rpref_relative with penalties out of the rank itself; on 0 and 1, average precision of the condensed list.
+    """A graded bpref that divides by the rank; with grades 0 and 1, AP of the condensed list.
 
     >>> import cranfield as cf
     >>> round(cf.parse("rpref_relative2(max=3)")([None, 3, 0, 1], missed=[0]), 6)
     0.916667
     """
-    return relative(b, first=0)
+    return relative_preference(b, first=0)
 
 
 @measure(
@@ -165,41 +164,41 @@ def graded_preference_relative_to_rank(b: Batch) -> Floats:
     rewards_promotion=False,
 )
 def accuracy(b: Batch, *, k: Rank | None = None) -> Floats:
-    """The share of pairs of a relevant and another document among the first k that are in the right order.
+    """The share of pairs of a relevant and a nonrelevant document of the first k in the right order.
 
-    Documents that nobody judged count as not relevant. Undefined where there is no such pair.
+    Unjudged documents count as nonrelevant. Undefined if there is no such pair.
 
     >>> import cranfield as cf
     >>> cf.parse("Accuracy")([1, 0, 1, None])
     0.75
     """
-    inside = b.relevant & (b.seen(k) == b.size)
-    found = inside.sum(axis=1)
-    others = (b.length if k is None else np.minimum(b.length, k)) - found
-    # Of the others in its tie, half are above a document on average.
+    in_top = b.relevant & (b.seen(k) == b.size)
+    relevant_in_top = in_top.sum(axis=1)
+    others = (b.length if k is None else np.minimum(b.length, k)) - relevant_in_top
+    # On average, half of the other documents of a tie are above a document.
     above = b.start - b.above(b.relevant) + (b.size - b.within(b.relevant)) / 2
-    return 1 - ratio(summed(np.where(inside, above, 0)), found * others.astype(np.float64))
+    return 1 - ratio(summed(np.where(in_top, above, 0)), relevant_in_top * others.astype(np.float64))
 
 
 def penalties(b: Batch) -> tuple[Floats, Floats]:
-    """What documents above each one, and those tied with it, lack of its gain, relative to it (Sakai, eq 8)."""
+    """The penalties of each document from documents above it and from documents tied with it (Sakai, eq 8)."""
     above, inside = np.zeros((2, *b.gain.shape))
     gain = np.where(b.relevant, b.gain, 1)
     for level in np.unique(b.gain[b.judged]):
-        alike = b.judged & (b.gain == level)
+        same_gain = b.judged & (b.gain == level)
         lack = np.maximum(gain - level, 0) / gain
-        above += lack * b.above(alike)
-        inside += lack * b.within(alike)
+        above += lack * b.above(same_gain)
+        inside += lack * b.within(same_gain)
     return above, inside
 
 
-def relative(b: Batch, *, first: int) -> Floats:
-    """The mean of gain less penalty / (r' - first), over the ranks r' > first of each span of the condensed list."""
+def relative_preference(b: Batch, *, first: int) -> Floats:
+    """Σ_r' g(r') (1 - penalty(r') / (r' - first)) / Σ ideal g over ranks r' > first of the condensed list."""
     b = condense(b)
     above, inside = penalties(b)
     t, n = b.start, b.size
     ranks = n - ((t == 0) & (first == 1))
     inverse = harmonic(t + n - first) - harmonic(np.maximum(t - first, 0))
-    # At the x-th place of a tie, each of the others in it stands above with chance (x-1)/(n-1).
-    tied = (ranks - (t + 1 - first) * inverse) / np.maximum(n - 1, 1)
-    return ratio(summed(b.gain * (ranks - above * inverse - inside * tied) / n), b.mass)
+    # At position x of a tie of n, each of its other documents is above with probability (x-1)/(n-1).
+    mean_above = (ranks - (t + 1 - first) * inverse) / np.maximum(n - 1, 1)
+    return ratio(summed(b.gain * (ranks - above * inverse - inside * mean_above) / n), b.mass)

@@ -15,10 +15,10 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Preferences
 from cranfield.measures.catalogue import measure
-from cranfield.measures.ratio import ratio
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, OverDistinctOrders, Scoring
 from cranfield.ranking.batch import Batch, ragged
+from cranfield.ranking.row_math import ratio
 from cranfield.ranking.views import condense
 
 inf = float("inf")
@@ -133,7 +133,7 @@ def number_of_preferences(b: Batch) -> Floats:
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
     >>> run = {"q": {"b": 3.0, "a": 2.0}}
-    >>> cf.evaluate(None, run, "NumPrefs", prefs=prefs).to_dict()["runs"]["run"]["NumPrefs"]["sum"]
+    >>> cf.evaluate(None, run, "NumPrefs", prefs=prefs).to_dict()["runs"]["run"]["NumPrefs"]["mean"]
     3.0
     """
     row = pairs(b).row
@@ -156,7 +156,7 @@ def number_of_preferences_met(b: Batch, *, count: Count = "all") -> Floats:
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
     >>> run = {"q": {"b": 3.0, "a": 2.0}}
-    >>> cf.evaluate(None, run, "NumPrefsMet", prefs=prefs).to_dict()["runs"]["run"]["NumPrefsMet"]["sum"]
+    >>> cf.evaluate(None, run, "NumPrefsMet", prefs=prefs).to_dict()["runs"]["run"]["NumPrefsMet"]["mean"]
     2.0
     """
     seen = pairs(b)

@@ -1,7 +1,7 @@
-"""User models: somebody reads down the list and stops; the score is the gain they met on the way.
+"""User models: a reader goes down the ranking and stops; the score is the expected gain on the way.
 
-Gains are scaled into [0, 1] by the top grade. Where weights over an endless list sum to 1, what is
-neither judged nor retrieved leaves a residual: how much higher the score could be.
+Gains are scaled into [0, 1] by the top grade. If the weights of all ranks sum to 1, unjudged documents and ranks below
+the end of the ranking leave a residual: the amount by which the score could be higher.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
-from cranfield.measures.satisfaction import gain_per_document
+from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
 from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
@@ -23,20 +23,21 @@ from cranfield.ranking.views import fill
 
 
 def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
-    """The gain met, by weights that sum to 1 down an endless list."""
+    """The weighted gain, with weights that sum to 1 over an endless ranking."""
     below = (1 if k is None else cumulative(np.array(k))) - cumulative(b.length)
     return b.gained(cumulative, k) + b.tail * np.maximum(below, 0)
 
 
-def unseen(b: Batch, cumulative: Weights, k: int | None) -> Floats:
-    """The weight, out of 1, of everything but the judged documents of the first k."""
+def unjudged_weight(b: Batch, cumulative: Weights, k: int | None) -> Floats:
+    """The total weight of everything but the judged documents of the first k; all weights sum to 1."""
     return 1 - summed(b.judged * b.mean_over(cumulative, k))
 
 
-def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) -> Floats:
-    """How much a score would rise if every rank down to a depth that nobody judged held a perfect document."""
+def _increase_if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) -> Floats:
+    """The increase of a score if every rank down to a depth without a judged document had full gain."""
     if depth is None:
-        raise MeasureError("a residual needs a list that ends", hint="give a horizon, as in INST(horizon=1000)")
+        message = "a residual needs a finite horizon"
+        raise MeasureError(message, hint="for example INST(horizon=1000)")
     return score(fill(b, depth), **parameters) - score(b, **parameters)
 
 
@@ -45,12 +46,12 @@ def _if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) ->
     cite="moffat2008",
     formula="RBP@k = (1-p) Σ_{i≤k} g_i p^{i-1};  residual p^k where all k are judged",
     gains="scaled",
-    residual=lambda b, *, k, p: unseen(b, geometric(p), k),
+    residual=lambda b, *, k, p: unjudged_weight(b, geometric(p), k),
     terminal=TERMINAL,
     retrieved_only=True,
 )
 def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
-    """The gain per document of a reader who goes on to the next one with probability p.
+    """The expected gain per document for a reader who continues with probability p.
 
     >>> import cranfield as cf
     >>> round(cf.parse("RBP(p=0.5)")([1, 0, 1]), 6)
@@ -64,12 +65,12 @@ def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability 
     cite="moffat2013",
     formula="InvSq@k = Σ_{i≤k} g_i / (i(i+1));  residual 1/(k+1) where all k are judged",
     gains="scaled",
-    residual=lambda b, *, k: unseen(b, inverse_square, k),
+    residual=lambda b, *, k: unjudged_weight(b, inverse_square, k),
     terminal=TERMINAL,
     retrieved_only=True,
 )
 def inverse_squares(b: GainSums, *, k: Rank | None = None) -> Floats:
-    """The gain per document of a reader who grows more patient with every document read.
+    """The expected gain per document for a reader whose patience grows with each document read.
 
     >>> import cranfield as cf
     >>> round(cf.parse("InvSq")([1, 0, 1]), 6)
@@ -78,26 +79,30 @@ def inverse_squares(b: GainSums, *, k: Rank | None = None) -> Floats:
     return weighted(b, inverse_square, k)
 
 
-NEVER = np.iinfo(np.int64).max // 2  # a rank below every list
-FAR = 1 << 24  # ranks above which running sums are kept
-# With 1/4 or less, who has met nothing but relevant documents would go on with a chance of ((2T-1)/2T)² of 1 or more.
+NEVER = np.iinfo(np.int64).max // 2  # a rank below the end of every ranking
+FAR = 1 << 24  # the number of ranks for which running sums are tabulated
+# With T ≤ 1/4, the continuation probability ((2T-1)/2T)² after a relevant first document would be 1 or more.
 Target = Annotated[float, Range(0.25, 1e6, closed="(]")]
 
 
 def zeta_weights(target: float, horizon: int | None) -> Weights:
-    """Rank i is worth 1/(i+2T-1)², scaled so that ranks up to the horizon are worth 1 together."""
+    """Rank i has weight 1/(i+2T-1)², scaled so that the weights of all ranks up to the horizon sum to 1."""
     shift, end = 2 * target, NEVER if horizon is None else horizon
-    every = float(hurwitz(np.array(shift)))
-    whole = every - (0 if horizon is None else float(hurwitz(np.array(shift + horizon))))
+    endless = float(hurwitz(np.array(shift)))
+    total_weight = endless - (0 if horizon is None else float(hurwitz(np.array(shift + horizon))))
     squares = inverse_squares_from(shift)
 
     def total(n: Integers) -> Floats:
         n = np.minimum(n, end)
-        far = n >= FAR
-        near = squares(np.where(far, 0, n))
-        return (np.where(far, every - hurwitz(shift + n.astype(np.float64)), near) if far.any() else near) / whole
+        beyond_table = n >= FAR
+        within_table = squares(np.where(beyond_table, 0, n))
+        return (
+            np.where(beyond_table, endless - hurwitz(shift + n.astype(np.float64)), within_table)
+            if beyond_table.any()
+            else within_table
+        ) / total_weight
 
-    return Weights(total, lambda rank: np.where(rank <= end, 1 / (rank + shift - 1.0) ** 2, 0) / whole)
+    return Weights(total, lambda rank: np.where(rank <= end, 1 / (rank + shift - 1.0) ** 2, 0) / total_weight)
 
 
 @measure(
@@ -105,7 +110,7 @@ def zeta_weights(target: float, horizon: int | None) -> Weights:
     cite="moffat2012",
     formula="INSQ = Σ_i g_i w_i / Σ_i w_i,  w_i = 1/(i+2T-1)²,  i ≤ horizon",
     gains="scaled",
-    residual=lambda b, *, T, horizon: unseen(b, zeta_weights(T, horizon), None),
+    residual=lambda b, *, T, horizon: unjudged_weight(b, zeta_weights(T, horizon), None),
     terminal=TERMINAL,
     retrieved_only=True,
 )
@@ -115,9 +120,9 @@ def inverse_squares_target(
     T: Positive = 1.0,
     horizon: Rank | None = 1000,
 ) -> Floats:
-    """The gain per document of a reader who expects to need T relevant documents.
+    """The expected gain per document for a reader who expects to need T relevant documents.
 
-    Weights are normalised over ``horizon`` ranks, as in cwl_eval; ``horizon=None`` has no end.
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an endless ranking.
 
     >>> import cranfield as cf
     >>> round(cf.parse("INSQ(T=1)")([1, 0, 1]), 6)
@@ -132,7 +137,7 @@ def inverse_squares_target(
     formula="INST = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = ((i+T+T_i-1)/(i+T+T_i))²,  T_i = T - Σ_{j≤i} g_j",
     gains="scaled",
     ties=OneOpenEnumerated(),
-    residual=lambda b, *, T, horizon: _if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
+    residual=lambda b, *, T, horizon: _increase_if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
     retrieved_only=True,
     rewards_promotion=False,
 )
@@ -142,18 +147,69 @@ def information_satisfied(
     T: Target = 1.0,
     horizon: Rank | None = 1000,
 ) -> Floats:
-    """The gain per document of a reader who wants T relevant documents and loses interest as they come in.
+    """The expected gain per document for a reader who wants T relevant ones and stops sooner as they come.
 
-    Weights are normalised over ``horizon`` ranks, as in cwl_eval; ``horizon=None`` has no end.
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an endless ranking.
 
     >>> import cranfield as cf
     >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
     0.723289
     """
-    return gain_per_document(b, T, NEVER if horizon is None else horizon)
+    return inst_score(b, T, NEVER if horizon is None else horizon)
 
 
-ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of it
+def inst_score(b: Batch, target: float, horizon: int) -> Floats:
+    """The score of INST, for rankings with at most one tied document with gain.
+
+    After rank i with a cumulated gain c, the reader continues with probability ((i+2T-c-1)/(i+2T-c))². Between two
+    documents with gain, c is constant: products telescope, and sums of weights are differences of Hurwitz zetas.
+    """
+    shift = 2 * target
+    in_horizon = b.relevant & (b.start < horizon)
+    tied = np.nonzero(in_horizon & (b.size > 1))
+    gain = np.where(in_horizon, b.gain, 0)
+    cumulated = running(gain)
+    shifts = shift - cumulated + gain
+    x = np.where(in_horizon, b.start + shifts, 1)
+    stays = ((x - gain) / x) ** 2
+    stays[tied] = 1  # the tied document is added later
+    after = shift**2 * running(stays, np.multiply)
+    before = np.concatenate([np.full((len(x), 1), shift**2), after[:, :-1]], axis=1)
+    weighted_gain = gain * np.where(in_horizon, before / x**2, 0)
+    change = after * hurwitz(x + 1 - gain) - before * hurwitz(x + 1)
+    total_weight = shift**2 * hurwitz(np.array(shift))
+    weight_below = after[:, -1] * hurwitz(shift - cumulated[:, -1] + horizon)
+    value = summed(weighted_gain) / (total_weight + summed(change) - weight_below)
+    query = tied[0]
+    if not len(query):
+        return value
+    weighted_gain[tied], change[tied] = 0, 0
+    weighted_gain, change = running(weighted_gain), running(change)
+    above, weight_above = weighted_gain[tied], total_weight + change[tied]
+    below, weight_rest = (
+        weighted_gain[query, -1] - above,
+        total_weight + change[query, -1] - weight_above - weight_below[query],
+    )
+    columns = above, weight_above, below, weight_rest, before[tied], shifts[tied], gain[tied]
+
+    def score(which: Integers, times: Integers, position: Integers) -> Floats:
+        # The tied document changes nothing above its position, and multiplies all weights below by one factor.
+        above, weight_above, below, weight_rest, scale, shift, gain = (
+            np.repeat(part[which], times) for part in columns
+        )
+        x = position + shift
+        stays = ((x - gain) / x) ** 2
+        change = stays * hurwitz(x + 1 - gain) - hurwitz(x + 1)
+        return (above + scale * gain / x**2 + stays * below) / (weight_above + scale * change + stays * weight_rest)
+
+    first, size = b.start[tied], b.size[tied]
+    inside = np.minimum(size, horizon - first)
+    beyond = above / (weight_above - before[tied] * hurwitz(shifts[tied] + horizon))
+    value[query] = (inside * mean_over_ranges(first, inside, score, *columns) + (size - inside) * beyond) / size
+    return value
+
+
+ROUNDING = 1e-9  # tolerance for rounding errors in a sum of gains that should be T
 
 
 @measure(
@@ -162,7 +218,7 @@ ROUNDING = 1e-9  # by which a sum of gains that should reach T may fall short of
     formula="BPM@k = Σ_{i≤s} g_i / s,  s = the first rank where Σ g ≥ T, at most k",
     gains="scaled",
     ties=OverOrders(affects_score=lambda b, *, k, T: (b.start < k) & (b.above(b.gain) < T - ROUNDING)),
-    residual=lambda b, *, k, T: _if_filled(b, k, bejeweled_player_model, k=k, T=T),
+    residual=lambda b, *, k, T: _increase_if_filled(b, k, bejeweled_player_model, k=k, T=T),
     terminal=FIXED,
     retrieved_only=True,
     rewards_promotion=False,
@@ -173,37 +229,39 @@ def bejeweled_player_model(
     k: Rank,
     T: Positive = 1.0,
 ) -> Floats:
-    """The gain per document of a reader who stops once T gain is met or k documents are read.
+    """The gain per document for a reader who stops at a total gain of T or after k documents.
 
     >>> import cranfield as cf
     >>> round(cf.parse("BPM(T=2)@10")([1, 0, 1]), 6)
     0.666667
     """
-    met = running(b.gain)
+    cumulated = running(b.gain)
     rank = np.where(b.relevant, b.start + 1, k)
-    stop = np.minimum(np.where(b.relevant & (met >= T - ROUNDING), rank, k).min(axis=1), k)
+    stop = np.minimum(np.where(b.relevant & (cumulated >= T - ROUNDING), rank, k).min(axis=1), k)
     return summed(np.where(b.start < stop[:, None], b.gain, 0)) / stop
 
 
-def nearly(b: Batch, weights: Weights, end: int | None) -> Floats:
-    """Gain per document of a reader who stops at each with its gain as the chance, else goes on as weights say.
+def nearly_err(b: Batch, weights: Weights, end: int | None) -> Floats:
+    """Gain per document for a reader who stops at a document with probability g, or continues by the weights.
 
-    ``weights`` are those that ranks have where nothing was found; below ``end`` they are 0.
+    ``weights``: the weights of ranks if no document has gain; below ``end`` they are 0.
     """
     last = NEVER if end is None else end
-    counts = b.relevant & (b.start < last)
-    gain = np.where(counts, b.gain, 0)
-    left = running(np.pad(1 - gain, ((0, 0), (1, 0)), constant_values=1), np.multiply)
-    rank = running(np.pad(np.where(counts, b.start + 1, 0), ((0, 0), (1, 0))), np.maximum)
-    # Up to each document, and after the last one, all ranks share what the documents above have left.
-    until = weights(rank)
-    whole = summed(left[:, :-1] * np.diff(until, axis=1)) + left[:, -1] * (weights(np.array(last)) - until[:, -1])
+    in_horizon = b.relevant & (b.start < last)
+    gain = np.where(in_horizon, b.gain, 0)
+    p_reach = running(np.pad(1 - gain, ((0, 0), (1, 0)), constant_values=1), np.multiply)
+    rank = running(np.pad(np.where(in_horizon, b.start + 1, 0), ((0, 0), (1, 0))), np.maximum)
+    # Between two documents with gain, all ranks have the same probability of being reached.
+    weight_to = weights(rank)
+    total_weight = summed(p_reach[:, :-1] * np.diff(weight_to, axis=1)) + p_reach[:, -1] * (
+        weights(np.array(last)) - weight_to[:, -1]
+    )
     own = weights.at(np.maximum(rank[:, 1:], 1))
-    return summed(gain * left[:, :-1] * own) / whole
+    return summed(gain * p_reach[:, :-1] * own) / total_weight
 
 
-def nearer(b: Batch, end: int | None) -> Floats:
-    """The documents that are not surely below the end, or below one at which every reader stops."""
+def may_be_read(b: Batch, end: int | None) -> Floats:
+    """The documents that some reader may see: above the end, and not below one at which every reader stops."""
     return (b.start < (np.inf if end is None else end)) & (b.above(b.gain >= 1) == 0)
 
 
@@ -215,19 +273,19 @@ NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
     cite="azzopardi2021",
     formula=f"{NEARLY},  i ≤ k",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
+    ties=OverOrders(affects_score=lambda b, *, k: may_be_read(b, k)),
     retrieved_only=True,
     rewards_promotion=False,
     terminal=FIXED,
 )
 def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
-    """The gain per document of a reader who stops at each with its gain as the chance, at rank k at the latest.
+    """The expected gain per document for a reader who stops with probability g, and always at rank k.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR8(max=2)@3")([1, 0, 1]), 6)
     0.375
     """
-    return nearly(b, count, k)
+    return nearly_err(b, count, k)
 
 
 @measure(
@@ -235,19 +293,19 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} i/(i+1),  i ≤ k",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, k: nearer(b, k)),
+    ties=OverOrders(affects_score=lambda b, *, k: may_be_read(b, k)),
     retrieved_only=True,
     rewards_promotion=False,
     terminal=FIXED,
 )
 def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
-    """The gain per document of a reader who stops at each with its gain as the chance, and tires rank by rank.
+    """The expected gain per document for a reader who stops with probability g or by rank.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR9(max=2)@3")([1, 0, 1]), 6)
     0.411765
     """
-    return nearly(b, harmonic, k)
+    return nearly_err(b, harmonic, k)
 
 
 @measure(
@@ -255,18 +313,18 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     cite="azzopardi2021",
     formula=f"{NEARLY} p,  i ≤ horizon",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, p, horizon: nearer(b, horizon)),
+    ties=OverOrders(affects_score=lambda b, *, p, horizon: may_be_read(b, horizon)),
     retrieved_only=True,
     rewards_promotion=False,
 )
 def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
-    """The gain per document of a reader who stops by its gain, and otherwise goes on with probability p.
+    """The expected gain per document for a reader who stops with probability g, else continues with p.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
     0.191027
     """
-    return nearly(b, geometric(p), horizon)
+    return nearly_err(b, geometric(p), horizon)
 
 
 @measure(
@@ -274,18 +332,18 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     cite="azzopardi2021",
     formula=f"{NEARLY} ((i+2T-1)/(i+2T))²,  i ≤ horizon",
     gains="scaled",
-    ties=OverOrders(affects_score=lambda b, *, T, horizon: nearer(b, horizon)),
+    ties=OverOrders(affects_score=lambda b, *, T, horizon: may_be_read(b, horizon)),
     retrieved_only=True,
     rewards_promotion=False,
 )
 def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
-    """The gain per document of a reader who stops by its gain, and expects to need T relevant documents.
+    """The expected gain per document for a reader who stops with probability g and expects to need T.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR11(max=2)")([1, 0, 1]), 6)
     0.358841
     """
-    return nearly(b, zeta_weights(T, horizon), horizon)
+    return nearly_err(b, zeta_weights(T, horizon), horizon)
 
 
 @measure(
@@ -298,9 +356,9 @@ def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 100
 def expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, gain: Literal["exp", "linear"] = "exp", max: Positive | None = None
 ) -> Floats:
-    """One over the rank at which a reader is satisfied, the better documents satisfying more readers.
+    """The expected reciprocal rank at which a reader is satisfied; higher grades satisfy more readers.
 
-    ``gain='exp'`` is as published; NTCIREVAL has ``gain='linear'``, unless it is told other gains.
+    ``gain='exp'`` is as published; NTCIREVAL uses ``gain='linear'`` by default.
 
     >>> import cranfield as cf
     >>> cf.parse("ERR(max=1)@5")([1, 1, 0, 0, 0])
@@ -310,48 +368,50 @@ def expected_reciprocal_rank(
     """
     top = b.top if max is None else max
     if gain == "linear":
-        return cascade_of(b, np.minimum(b.gain / (top + 1), 1), k)
-    return cascade_of(b, np.minimum(np.exp2(b.gain - top) - np.exp2(-top), 1), k)
+        return cascade_score(b, np.minimum(b.gain / (top + 1), 1), k)
+    return cascade_score(b, np.minimum(np.exp2(b.gain - top) - np.exp2(-top), 1), k)
 
 
-def reaching(b: Batch, stop: Floats) -> Floats:
-    """The chance that a reader, who stops at each document with its own chance, gets as far as each tie."""
-    left = running(1 - stop, np.multiply)
-    left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
-    return np.take_along_axis(left, np.arange(left.shape[1]) - b.order, axis=1)
+def reach_probability(b: Batch, stop: Floats) -> Floats:
+    """The probability that a reader, who stops at documents with these probabilities, reaches each tie."""
+    p_reach = running(1 - stop, np.multiply)
+    p_reach = np.concatenate([np.ones_like(p_reach[:, :1]), p_reach[:, :-1]], axis=1)
+    return np.take_along_axis(p_reach, np.arange(p_reach.shape[1]) - b.order, axis=1)
 
 
-def cascade_of(b: Batch, stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
-    """The expected weight, 1/rank by default, of the rank at which a reader stops; 0 below the first k."""
-    reach = reaching(b, stop)
+def cascade_score(b: Batch, stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
+    """The expected weight (by default 1/rank) of the rank at which a reader stops; 0 below rank k."""
+    p_reach = reach_probability(b, stop)
     m = b.seen(k)
-    # Alone in its tie a document may be anywhere in it, each rank as likely.
-    several = b.within(stop > 0) > 1
-    value = summed(np.where(several, 0, reach * stop * b.mean_over(weights, k)))
-    row, column = np.nonzero((b.order == 0) & several & (m > 0))
+    # A single document with gain has each rank of its tie with the same probability.
+    with_others = b.within(stop > 0) > 1
+    value = summed(np.where(with_others, 0, p_reach * stop * b.mean_over(weights, k)))
+    row, column = np.nonzero((b.order == 0) & with_others & (m > 0))
     for part in np.array_split(np.arange(len(row)), 1 + int(m.max(initial=0)) * len(row) // CELLS):
         q, j = row[part], column[part]
-        value += np.bincount(q, reach[q, j] * _satisfied(b, stop, q, j, m[q, j], weights), minlength=len(value))
+        value += np.bincount(
+            q, p_reach[q, j] * _stop_weight_in_ties(b, stop, q, j, m[q, j], weights), minlength=len(value)
+        )
     return value
 
 
 def ideal_cascade(stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
-    """The same for rows of chances in rank order, those of an ideal ranking."""
+    """`cascade_score` of the ideal ranking, from stopping probabilities in rank order."""
     stop = stop[:, :k]
-    left = running(1 - stop, np.multiply)
-    left = np.concatenate([np.ones_like(left[:, :1]), left[:, :-1]], axis=1)
-    return summed(left * stop * weights.at(np.arange(stop.shape[1]) + 1))
+    p_reach = running(1 - stop, np.multiply)
+    p_reach = np.concatenate([np.ones_like(p_reach[:, :1]), p_reach[:, :-1]], axis=1)
+    return summed(p_reach * stop * weights.at(np.arange(stop.shape[1]) + 1))
 
 
-def _satisfied(b: Batch, stop: Floats, q: Integers, j: Integers, m: Integers, weights: Weights) -> Floats:
-    """Σ_x (S_{x-1} - S_x) w(t+x) over the first m slots of ties, S_x the chance to be unsatisfied after x."""
+def _stop_weight_in_ties(b: Batch, stop: Floats, q: Integers, j: Integers, m: Integers, weights: Weights) -> Floats:
+    """Σ_x (S_{x-1} - S_x) w(t+x) over the first m positions of ties; S_x: the probability of not stopping by x."""
     if not len(q):
         return np.zeros(0)
-    same = (b.start[q] == b.start[q, j][:, None]) & ~np.isnan(b.grade[q])
-    keep = -np.sort(-np.where(same, 1 - stop[q], 1), axis=1)
+    same_tie = (b.start[q] == b.start[q, j][:, None]) & ~np.isnan(b.grade[q])
+    keep = -np.sort(-np.where(same_tie, 1 - stop[q], 1), axis=1)
     s = survival(b.size[q, j], keep, int(m.max()))
     x = np.arange(1, s.shape[1])
-    stops, rank = s[:, :-1] - s[:, 1:], b.start[q, j][:, None] + x
-    # A quotient is rounded once, a product with a weight that was rounded already twice.
-    worth = stops / rank if weights is harmonic else stops * weights.at(rank)
-    return summed(np.where(x <= m[:, None], worth, 0))
+    p_stop, rank = s[:, :-1] - s[:, 1:], b.start[q, j][:, None] + x
+    # A quotient is rounded once; a product with a rounded weight is rounded twice.
+    weighted = p_stop / rank if weights is harmonic else p_stop * weights.at(rank)
+    return summed(np.where(x <= m[:, None], weighted, 0))

@@ -1,6 +1,6 @@
-"""The seam to the native core: text in, columns out; ids joined; positions found.
+"""The interface to the native core, which parses text into columns, joins ids and computes positions.
 
-``_core`` (C++) and ``plain`` (Python, the oracle of the first) export the same names:
+``_core`` (C++) and ``plain`` (Python, the reference for tests) export the same names:
 
 ``Index(queries, begin, documents)``
     The judged ids, hashed once and used for any number of runs. ``queries`` and ``documents`` are
@@ -11,30 +11,30 @@
     ``query_of`` / ``iteration_of``: int64 code of each line; ``document``: ``(offsets, data)`` of each
     line; ``grade``: float64; ``line``: int64 line numbers.
 ``scan_run(opener) -> dict``
-    The same for runs: ``query``, ``query_of``, ``document``, ``rank`` (float64; NaN where it is no
+    The same for runs: ``query``, ``query_of``, ``document``, ``rank`` (float64; NaN if it is not a
     number), ``score``, ``line``, and ``tag``: bytes, of the first line.
 
 ``scan_nested(mapping) -> dict | None``
     Judgments that are ``{query: {document: grade}}``: ``query`` and ``document``: ``(offsets, data)``; ``begin``: query
     q's documents are rows ``begin[q]:begin[q+1]``; ``grade``: float64. None where not everything is a dict, a str that
-    UTF-8 can hold, or a finite int or float: what is wrong then, if anything, is for the caller to find out.
+    UTF-8 can hold, or a finite int or float; the caller then looks for the error.
 
 ``join_text(opener, index, keys, by_id, top) -> dict``
 ``join_table(query, document, score, rank, index, keys, by_id, top) -> dict``
 ``join_dict(mapping, index, keys, by_id, top) -> dict``
-    ``keys``: one or more, each different, of what orders documents: "score" (float64, high first), "score32" (the same
-    rounded to 32 bits), "rank" (the rank column, low first; where there is none, the order given).
+    ``keys``: one or more different keys that rank documents: "score" (float64, high first), "score32" (the same
+    rounded to 32 bits), "rank" (the rank column, low first; without one, the input order).
 
     ``hits``: a dict for each key, with one row for each judged document retrieved, grouped by query in the index's
     order, best first, tied ones in input order: ``query``: int64 query of the index; ``document``: int64 row of the
     index; ``start``: documents ranked strictly above its tie group; ``size``: documents in that group; ``by_id``: its
-    place (from 0) in the group when ids descend bytewise (0 everywhere unless ``by_id`` is asked for); ``by_input``:
-    its place in the group in input order.
+    position (from 0) in the group by descending bytes of the id (always 0 unless ``by_id`` is true); ``by_input``: its
+    position in the group in input order.
 
-    ``tops``, only where ``top`` is not 0: the same for every document whose ``start`` is below ``top``, so that tie
-    groups are whole. ``document``: ``(offsets, data)`` of the ids; ``judged``: row of the index, or -1. Queries that
+    ``tops``, only if ``top`` is not 0: the same for every document whose ``start`` is below ``top``, so that tie
+    groups are complete. ``document``: ``(offsets, data)`` of the ids; ``judged``: row of the index, or -1. Queries that
     the index does not have follow, and their number is that of the index's queries plus the row in ``other``.
-    ``by_id`` is there whether it is asked for or not.
+    ``by_id`` is always computed.
 
     ``length``: int64 for each query of the index, documents retrieved, -1 where the run does not have the query;
     ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
@@ -42,15 +42,15 @@
 
 ``tabulate(row, document, start, keep, grade, rankings) -> tuple``
     Documents, one row each with the ranking it is in (ascending), laid out as tables with a row for each ranking, from
-    the left; only those for whose row in the judgments ``keep`` (uint8, or None for all) is not 0. Returned are the
-    rows kept; the cell of each; the shape of the tables; and the tables of ``start`` (0 where there is no document)
-    and ``grade`` (NaN there). Up to 8 columns a table is kept column by column; more are a multiple of 8.
+    the left; only documents for which ``keep`` (uint8 by row of the judgments, or None for all) is not 0. Returns the
+    rows kept; the cell of each; the shape of the tables; and the tables of ``start`` (0 if there is no document) and
+    ``grade`` (NaN there). Tables with up to 8 columns are stored column by column; wider ones have a multiple of 8.
 ``row_sums(table) -> float64``
-    The sum of each row, to the last bit the same whatever zeros follow it.
+    The sum of each row; zeros at its end never change the result, not even in the last bit.
 ``weighted_sums(gain, start, weights, k) -> float64``
-    The sum over each row of gain times ``weights[start + 1]``; from ``start`` k on, unless k is -1, nothing is added.
+    The sum over each row of gain times ``weights[start + 1]``, over documents with ``start`` < k; all if k is -1.
 ``cumulated_sums(gain, start, weights, k) -> float64``
-    The same with each gain times all gain down to the document. Both raise IndexError beyond the weights.
+    The same with each gain times the cumulated gain at the document. Both raise IndexError beyond the weights.
 
 ``differences_at_least(table, first, second, limit) -> int64``
     For pairs of rows of a table (system, resample): how many differences are at least as large as the pair's limit,
@@ -62,16 +62,16 @@
 
 ``Words(kinds, lower)``
     Words of texts, counted. ``kinds``: uint8 for each code point, 0 where it separates words, 1 where it may begin
-    one, 2 where it can only continue one; beyond its end all separate, and so do bytes that are no UTF-8. With
-    ``lower`` A-Z become a-z; other letters stay. Words have numbers in order of appearance. Not for two threads at
-    once; ``add`` and ``merge`` let others run.
+    one, 2 where it can only continue one; code points beyond its end separate words, and so do bytes that are not
+    UTF-8. With ``lower`` A-Z become a-z. Words are numbered in order of appearance. Not thread-safe;
+    ``add`` and ``merge`` release the interpreter lock.
 ``Words.add(texts, keep) -> dict``
-    ``texts``: ``(offsets, data)``; ``keep``: rows, ascending, whose words are wanted one by one. ``length``: words of
+    ``texts``: ``(offsets, data)``; ``keep``: rows, ascending, whose words are returned separately. ``length``: words of
     each text; ``begin`` (k + 1), ``word``, ``count``: of the i-th text kept, numbers ascending.
 ``Words.merge(other) -> int64``
-    Counts of another one added; its word i has this number here.
+    Adds the counts of another object; returns the number here of each of its words.
 ``Words.columns() -> ((offsets, data), int64)``
-    The words, and how often each came.
+    The words and their counts.
 
 Every dict of the scans and joins has ``faults``: up to 20 tuples ``(line, kind, query, text, other)``, lowest line
 first, and ``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
@@ -89,7 +89,7 @@ A line is bad once: the first kind that applies, in the order binary, columns, i
 nan, rank. Separators are runs of bytes 0x01-0x20 other than newline; a leading UTF-8 BOM, lines of
 separators alone and lines whose first column starts with ``#`` are skipped. Numbers: optional sign, decimal digits with
 optional point and exponent, or inf/infinity/nan in any case; grades must be finite. Beyond float64's
-range a number becomes infinite or zero, as in Python. Nothing is returned but faults where there is one.
+range a number becomes infinite or zero, as in Python. If there is any fault, only faults are returned.
 """
 
 from __future__ import annotations
@@ -129,19 +129,19 @@ cumulated_sums = implementation.cumulated_sums
 differences_at_least = implementation.differences_at_least
 differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences
-# A core that was built before this was added still reads runs.
+# A core that was built before `Words` existed can still read runs.
 Words = getattr(implementation, "Words", words.Words)
 
-_said: list[str] = []
+_warnings: list[str] = []
 
 
-def warn_if_slow(say: Callable[[str], object] | None = None) -> None:
-    """Says once, as a warning or in the way given, that there is no native core; not where that was chosen."""
-    if NATIVE or _said or os.environ.get("CRANFIELD_PLAIN"):
+def warn_if_slow(warn: Callable[[str], object] | None = None) -> None:
+    """Warn once, by a warning or by the given function, that the native core is missing, unless this was chosen."""
+    if NATIVE or _warnings or os.environ.get("CRANFIELD_PLAIN"):
         return
-    _said.append(SLOW)
-    if say is not None:
-        say(SLOW)
+    _warnings.append(SLOW)
+    if warn is not None:
+        warn(SLOW)
         return
     import warnings
 

@@ -1,1 +1,1 @@
-"""Rankings as measures see them: the order of documents, ties, and documents that nobody judged."""
+"""Rankings as measures see them: the order of documents, ties, and unjudged documents."""

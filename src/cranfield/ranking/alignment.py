@@ -1,4 +1,4 @@
-"""Here ids meet, once, and here alone positions come from scores: a run and judgments in, batches for measures out."""
+"""Alignment of runs with judgments: the only module that matches document ids and derives positions from scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Aligner:
-    """Judgments made ready to meet runs: ids hashed and pools laid out once, for any number of runs."""
+    """Judgments prepared for alignment with any number of runs: ids are hashed and pools are built once."""
 
     def __init__(
         self,
@@ -32,9 +32,9 @@ class Aligner:
         top: float | None = None,
         costs: Floats | None = None,
     ) -> None:
-        """``nil``: the rows that mean no answer; ``top``: the highest grade, where there are judgments beyond these.
+        """``nil``: the rows that mean "no answer"; ``top``: the highest grade, if these are not all judgments.
 
-        ``costs``: what each row of the judgments costs a reader, NaN where that is not given.
+        ``costs``: the cost of each row of the judgments, NaN if it is not given.
         """
         self.judgments = judgments
         grade = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
@@ -59,19 +59,19 @@ class Aligner:
 
     @property
     def subtopics(self) -> Subtopics | None:
-        """What documents are about, where the judgments say so."""
+        """The judgments by subtopic, if there are any."""
         return self.judged.subtopics
 
     @property
     def reading(self) -> Reading | None:
-        """What documents say, where there is a corpus."""
+        """The text of documents, if there is a corpus."""
         return self.judged.reading
 
     @cached_property
     def pools(self) -> list[Pool]:
-        """Every judged query once, in one pool; in several with like numbers of judged documents if padding is costly.
+        """Every judged query once: all in one pool, or in pools of similar width if padding would be large.
 
-        No query has more judged documents retrieved than it has judged ones.
+        The width is the number of judged documents, which no ranking can exceed.
         """
         width = np.diff(self.judgments.begin)
         queries = np.arange(len(width))
@@ -80,25 +80,25 @@ class Aligner:
         pools = []
         magnitude = np.ceil(np.log2(np.maximum(width, 1)))
         for bits in np.unique(magnitude):
-            alike = queries[magnitude == bits]
+            same_width = queries[magnitude == bits]
             step = max(1, CELLS >> int(bits))
-            pools += [self._pool(alike[i : i + step]) for i in range(0, len(alike), step)]
+            pools += [self._pool(same_width[i : i + step]) for i in range(0, len(same_width), step)]
         return pools
 
     def _pool(self, queries: Integers) -> Pool:
-        row, place = ragged(np.diff(self.judgments.begin)[queries])
-        document = self.judgments.begin[queries][row] + place
+        row, column = ragged(np.diff(self.judgments.begin)[queries])
+        document = self.judgments.begin[queries][row] + column
         return Pool(self.judged, queries, row, document, self._nil_grade[queries])
 
     def align(self, run: Run, key: Key = "score", *, by_id: bool = True) -> Alignment:
-        """Where a run ranks the judged documents."""
+        """The positions of the judged documents in a run."""
         return self.read(run, [key], by_id=by_id).alignments[key]
 
     def read(self, run: Run, keys: Sequence[Key], *, by_id: bool = True, top: int = 0) -> AlignedRun:
-        """A run read once, and aligned for each of the keys that rank documents.
+        """Read a run once, and align it for each of the keys that rank documents.
 
-        ``by_id``: find each document's position by id in its tie group. ``top``: keep the ids of all documents,
-        judged or not, that may be among the first so many.
+        ``by_id``: compute the position of each document in its tie group by descending id. ``top``: keep the ids of
+        all documents, judged or not, that may have a rank up to this.
         """
         joined = io.join(run, self.index, keys, by_id, top)
         unjudged, shared = Strings(*joined["other"]), {"length": joined["length"], "tag": joined["tag"]}
@@ -109,17 +109,17 @@ class Aligner:
         tops = {key: TopDocuments.of(rows) for key, rows in zip(keys, joined.get("tops", ()), strict=False)}
         return AlignedRun(run, alignments, tops)
 
-    def aligned(self, rows: dict[str, Any], other: Alignment) -> Alignment:
-        """Rows of these judgments that another alignment of the same run was turned into."""
-        return Alignment(self, rows, other.other, other.other_length)
+    def aligned(self, rows: dict[str, Any], alignment: Alignment) -> Alignment:
+        """An alignment of the same run with these judgments, from rows that are already known."""
+        return Alignment(self, rows, alignment.other, alignment.other_length)
 
 
 @dataclass(frozen=True, eq=False)
 class TopDocuments:
-    """The first documents of every query of a run, judged or not; whole tie groups, one row a document.
+    """The top documents of every query of a run, judged or not; complete tie groups, one row per document.
 
-    ``query`` counts the judged queries, then the run's other ones; ``judged`` is the document's row in the
-    judgments, -1 for none. ``start``, ``size``, ``by_id``, ``by_input`` are those of a `Batch`.
+    ``query``: the judged queries come first, then the other queries of the run. ``judged``: the row of the document in
+    the judgments, or -1. ``start``, ``size``, ``by_id``, ``by_input``: as in `Rankings`.
     """
 
     query: Integers
@@ -137,7 +137,7 @@ class TopDocuments:
 
 @dataclass(eq=False)
 class AlignedRun:
-    """One run after its only reading: an alignment, and perhaps the top documents, for each key that ranks them."""
+    """A run that has been read: an alignment and, if requested, the top documents for each ranking key."""
 
     run: Run
     alignments: dict[Key, Alignment]
@@ -145,13 +145,13 @@ class AlignedRun:
 
     @property
     def first(self) -> Alignment:
-        """Any of the alignments: they agree on queries and lengths."""
+        """Any of the alignments: all have the same queries and lengths."""
         return next(iter(self.alignments.values()))
 
 
 @dataclass(eq=False)
 class Alignment:
-    """Where one run ranks the judged documents, as rows (see `core`); `rankings` has them for measures."""
+    """The positions of the judged documents in a run, as rows (see `native`); `rankings` has them for measures."""
 
     aligner: Aligner
     rows: dict[str, Any]
@@ -159,12 +159,12 @@ class Alignment:
     other_length: Integers
 
     def release(self) -> None:
-        """Forget what was laid out for measures, which is many times the size of the rows; it can be made again."""
+        """Free the rankings, which are much larger than the rows; they are rebuilt when needed."""
         self.__dict__.pop("rankings", None)
 
     @property
     def length(self) -> Integers:
-        """Documents retrieved for each judged query; -1 where the run does not answer it."""
+        """The number of documents retrieved for each judged query; -1 if the run does not answer it."""
         return self.rows["length"]
 
     @cached_property
@@ -185,7 +185,7 @@ class Alignment:
         return laid_out
 
     def unjudged(self) -> Rankings:
-        """The run's queries that nobody judged, as rankings without judged documents."""
+        """The queries of the run without judgments, as rankings without judged documents."""
         none = np.zeros(0, np.int64)
         pool = Pool.of(self.aligner.judged, none, none, np.full(len(self.other), -1))
         return Rankings(pool, self.other_length, *[none] * len(COLUMNS))

@@ -1,4 +1,4 @@
-"""A ranking is where its judged documents are: the one type that measures read. There are only arrays in it."""
+"""`Batch`: rankings of many queries as arrays of the positions of judged documents; the input of every measure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.data import Preferences as PreferenceJudgments
-from cranfield.ranking.row_math import cells, ordered, picked, running, scattered, summed
-from cranfield.ranking.subtopics import Subtopics, Worth
+from cranfield.ranking.row_math import cells, reorder, running, scatter, summed, take_rows
+from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
@@ -24,10 +24,10 @@ Key = Literal["score", "score32", "rank"]
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What ranks are worth: ``total`` of the first n together, and ``at`` one of them, without rounding.
+    """Weights of ranks: ``total`` is the sum over the first n ranks, and ``at`` the exact weight of one rank.
 
-    ``moment`` is the total of the first n, each times its rank, where it has a closed form. ``table`` has the weights
-    of at least the first n ranks, with one of rank 0 before them.
+    ``moment`` is the sum over the first n ranks of weight times rank, if it has a closed form. ``table`` has the
+    weights of at least the first n ranks, preceded by that of rank 0.
     """
 
     total: Callable[[Integers], Floats]
@@ -40,7 +40,7 @@ class Weights:
 
 
 class GainSums(Protocol):
-    """Sums of gains: all that many measures read of rankings, which then are a `Batch` or `Completions` of one."""
+    """Sums of gains, the only input of many measures; a `Batch` provides them, and so do its `Completions`."""
 
     @property
     def R(self) -> Floats: ...
@@ -62,39 +62,39 @@ class GainSums(Protocol):
         """The same for all judged documents in descending order of gain."""
 
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
-        """Expected sum over the first k documents of gain times weight times all gain down to the document."""
+        """Expected sum over the first k documents of gain times weight times the cumulated gain at the document."""
 
 
 class Preferences(GainSums, Protocol):
-    """The same for measures of pairs; of `Completions` only those without ties have these."""
+    """`GainSums` for measures of pairs; `Completions` provide them only for rankings without ties."""
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
-        """Expected sum over documents of gain less what is misplaced above, up to a limit, as a share of pairs."""
+        """Expected sum over documents of gain times (1 - min(misplaced, limit) / pairs)."""
 
 
-MOST_RANKS = 1000  # of most rankings
-# A batch is padded to its widest query; beyond this many cells, queries of like width go together.
+MOST_RANKS = 1000  # the length of most rankings, for which tables of weights suffice
+# A batch is padded to its widest query; above this number of cells, queries of similar width are grouped.
 CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rankings by judged documents retrieved, best first; rows are padded with grade NaN and gain 0.
+    """Rankings as their judged documents, best first; rows are padded with grade NaN and gain 0.
 
-    ``grade``, ``gain`` (q, j): the judgment, and what it is worth to the measure at hand.
-    ``start``, ``size`` (q, j): the document stands somewhere in positions start+1 .. start+size.
-    ``nil`` (q, j): the document is none, but says that there is no answer; ``nil_grade`` (q,): how that is judged.
-    ``document`` (q, j), ``query`` (q,): their rows in the judgments, -1 for none.
-    ``length`` (q,): documents retrieved. A depth view may end it inside a tie.
-    ``tail`` (q,): the gain of every rank below the last; 0 but for rankings that end in a terminal document.
-    ``ideal`` (q, g): gains in descending order of all that is judged, retrieved or not; ``ideal_sums``: sums of these
-    that are known already, for all runs.
-    ``R``, ``N`` (q,): documents that are relevant, and that are judged not to be, retrieved or not.
-    ``mass`` (q,): all gain there is to find; R, where gains are 0 and 1. ``top``: the gain of the highest grade.
-    ``worth``: how the measure at hand turns grades into gains, for those that have grades by subtopic.
-    ``subtopics``: what documents are about; ``reading``: what they say, for measures that read them.
-    ``judged_pairs``: which documents are preferred to which, where the judgments are preferences.
-    ``costs``: the cost of each row of the judgments, NaN where none was given; None if no cost was given at all.
+    ``grade``, ``gain`` (q, j): the judgment, and its gain for the current measure.
+    ``start``, ``size`` (q, j): the document has one of the ranks start+1 .. start+size, which is its *span*.
+    ``nil`` (q, j): the document id stands for "no answer"; ``nil_grade`` (q,): the grade of "no answer".
+    ``document`` (q, j), ``query`` (q,): rows in the judgments, -1 for none.
+    ``length`` (q,): the number of documents retrieved. A depth may end a ranking inside a tie.
+    ``tail`` (q,): the gain of every rank below the last; 0 unless the ranking ends in a terminal document.
+    ``ideal`` (q, g): the gains of all judged documents in descending order; ``ideal_sums``: cached sums of these, which
+    all runs share.
+    ``R``, ``N`` (q,): the numbers of relevant and of judged nonrelevant documents, retrieved or not.
+    ``mass`` (q,): the sum of the gains of all judged documents; R, if gains are 0 and 1. ``top``: the gain of the
+    highest grade. ``gain_of_grade``: the mapping from grades to gains of the current measure, for grades by subtopic.
+    ``subtopics``: the judgments by subtopic; ``reading``: the text of documents; ``judged_pairs``: the preferences
+    between documents, if the judgments are preferences.
+    ``costs``: the cost of each row of the judgments, NaN if it has none; None without costs.
     """
 
     grade: Floats
@@ -112,7 +112,7 @@ class Batch:
     N: Floats
     mass: Floats
     top: float
-    worth: Worth | None = None
+    gain_of_grade: GainOfGrade | None = None
     ideal_sums: dict[Any, Floats] = field(default_factory=dict)
     subtopics: Subtopics | None = None
     reading: Reading | None = None
@@ -120,31 +120,31 @@ class Batch:
     costs: Floats | None = None
 
     def changed(self, **fields: Any) -> Batch:
-        """The same with other fields; what was computed from the old ones is forgotten."""
+        """A copy with some fields replaced, and nothing cached."""
         if "ideal" in fields:
             fields["ideal_sums"] = {}
         return Batch.of(**{name: self.__dict__[name] for name in FIELDS} | fields)
 
     @classmethod
     def of(cls, **fields: Any) -> Batch:
-        """A batch of these fields, all of them; quicker than the frozen dataclass sets them one by one."""
-        made = object.__new__(cls)
-        made.__dict__.update(fields)
-        return made
+        """A batch with all these fields; faster than the constructor of a frozen dataclass."""
+        batch = object.__new__(cls)
+        batch.__dict__.update(fields)
+        return batch
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What was made of this batch already: measures that ask for the same view share it."""
+        """A cache that measures with the same view share."""
         return {}
 
     @property
     def anonymous(self) -> bool:
-        """Whether nobody will ask which documents these are."""
+        """Whether no measure needs the identity of documents."""
         return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
 
     @cached_property
     def judged(self) -> Booleans:
-        """Not padding, and not a negative grade: that means 'pooled but not judged'."""
+        """Neither padding nor a negative grade, which means 'pooled but not judged'."""
         return self.grade >= 0
 
     @cached_property
@@ -152,13 +152,13 @@ class Batch:
         return self.gain > 0
 
     def seen(self, k: Integers | int | None = None) -> Integers:
-        """How many positions of each span are among the first k (a number, or one for each query)."""
+        """The number of positions of each span in the first k (a number, or one for each query)."""
         end = self.length if k is None else np.minimum(self.length, k)
         return np.clip(end[:, None] - self.start, 0, self.size)
 
     def mean_over(self, weights: Weights, k: Integers | int | None = None) -> Floats:
-        """Each document's expected weight: the mean over its span, 0 for the part of it below the first k."""
-        # Where there is no span but a rank, its weight is had without rounding.
+        """The expected weight of each document: the mean over its span, with weight 0 below rank k."""
+        # The weight of a single rank is exact; a difference of sums would be rounded.
         exact = weights.at(self.start + 1)
         if not self.has_ties:
             if k is None:
@@ -168,10 +168,10 @@ class Batch:
         exact = np.where(seen > 0, exact, 0)
         return np.where(self.size == 1, exact, (weights(self.start + seen) - weights(self.start)) / self.size)
 
-    def spread(self, weights: Weights, k: Integers | int | None = None) -> tuple[Floats, Floats]:
-        """Sums over each span's first slots x = 1..m of w(t+x), and of (x-1) w(t+x)."""
+    def span_sums(self, weights: Weights, k: Integers | int | None = None) -> tuple[Floats, Floats]:
+        """Sums over the positions x = 1..m of each span in the first k of w(t+x), and of (x-1) w(t+x)."""
         own = self.mean_over(weights, k) * self.size
-        assert weights.moment is not None  # a measure that sums them says so
+        assert weights.moment is not None  # only measures with such weights call this
         times_rank = weights.moment(self.start + self.seen(k)) - weights.moment(self.start)
         return own, times_rank - (self.start + 1) * own
 
@@ -181,7 +181,7 @@ class Batch:
         return summed(self.gain * self.mean_over(weights, k))
 
     def _summed(self, sums: Callable[..., Floats], table: Callable[[int], Floats], k: int | None) -> Floats:
-        """Sums over rankings without ties, by weights from a table that is long enough."""
+        """Weighted sums over rankings without ties, with a table that covers all ranks."""
         try:
             return sums(self.gain, self.start, table(MOST_RANKS), -1 if k is None else k)
         except IndexError:
@@ -197,9 +197,9 @@ class Batch:
         if weights.table is not None and not self.has_ties:
             return self._summed(native.cumulated_sums, weights.table, k)
         above = self.above(self.gain) + self.gain
-        # A document with gain g in a span of n, G gain in the span and C above it, at slot x has
-        # C + g + (x-1)(G-g)/(n-1) gain at or above it on average.
-        own, later = self.spread(weights, k)
+        # Let a span of n documents have total gain G, with gain C above it. At a document with gain g at position x of
+        # the span, the mean cumulated gain is C + g + (x-1)(G-g)/(n-1).
+        own, later = self.span_sums(weights, k)
         others = (self.within(self.gain) - self.gain) / np.maximum(self.size - 1, 1)
         return summed(self.gain * (above * own + others * later) / self.size)
 
@@ -207,9 +207,9 @@ class Batch:
         return summed(self.gain * (1 - penalty(self.misplaced(limit), pairs[:, None])))
 
     def misplaced(self, limit: Floats) -> Floats:
-        """Non-relevant documents above each document, never counted beyond a limit, on average over its tie.
+        """The mean over the orders of ties of min(number of nonrelevant documents above, limit), for each document.
 
-        Of s of them in the tie, any number from 0 to s is above it with the same chance.
+        Of s nonrelevant documents in its tie, any number from 0 to s is above with the same probability.
         """
         nonrel = self.judged & ~self.relevant
         above, limit = self.above(nonrel), limit[:, None]
@@ -222,107 +222,107 @@ class Batch:
 
     @property
     def nonrelevant_retrieved(self) -> Floats:
-        """How many documents retrieved are judged not to be relevant."""
+        """The number of judged nonrelevant documents retrieved."""
         return (self.judged & ~self.relevant).sum(axis=1).astype(np.float64)
 
     @cached_property
     def _edges(self) -> tuple[Integers, Integers]:
-        """The first and last column of each column's tie group."""
+        """The first and last column of the tie group of each column."""
         columns = np.arange(self.start.shape[1])
-        new = np.ones_like(self.start, dtype=bool)
-        new[:, 1:] = self.start[:, 1:] != self.start[:, :-1]
-        last = np.ones_like(new)
-        last[:, :-1] = new[:, 1:]
-        head = running(np.where(new, columns, 0), np.maximum)
+        first = np.ones_like(self.start, dtype=bool)
+        first[:, 1:] = self.start[:, 1:] != self.start[:, :-1]
+        last = np.ones_like(first)
+        last[:, :-1] = first[:, 1:]
+        head = running(np.where(first, columns, 0), np.maximum)
         tail = running(np.where(last, columns, columns[-1])[:, ::-1], np.minimum)[:, ::-1]
         return head, tail
 
     def above(self, x: npt.NDArray[Any]) -> Floats:
-        """Sum of x over the documents ranked strictly above each document's span."""
+        """The sum of x over the documents above the span of each document."""
         if not self.has_ties:
             return (running(x) - x).astype(np.float64, copy=False)
-        return ordered(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
+        return reorder(running(x) - x, self._edges[0]).astype(np.float64, copy=False)
 
     def within(self, x: npt.NDArray[Any]) -> Floats:
-        """Sum of x over the documents that share each document's span, itself included."""
+        """The sum of x over the documents in the span of each document, including itself."""
         if not self.has_ties:
             return x.astype(np.float64)
-        return ordered(running(x), self._edges[1]) - self.above(x)
+        return reorder(running(x), self._edges[1]) - self.above(x)
 
     @cached_property
     def order(self) -> Integers:
-        """Each document's place within its span among the judged ones, by column."""
+        """The index of each document among the judged documents of its span, by column."""
         return np.arange(self.start.shape[1]) - self._edges[0]
 
     @cached_property
     def has_ties(self) -> bool:
-        """Whether the order of judged documents is open in any query."""
+        """Whether any query has tied judged documents."""
         return any(self.size.strides) and bool((self.size > 1).any())
 
     @cached_property
     def tied(self) -> Booleans:
-        """Queries in which the order of judged documents is open."""
+        """The queries with tied judged documents."""
         return np.any((self.size > 1) & ~np.isnan(self.grade), axis=1)
 
     def sorted(self) -> Batch:
-        """The same with columns in rank order, as they must be once spans have moved."""
+        """The batch with columns sorted by rank, which is necessary after spans have moved."""
         key = np.where(np.isnan(self.grade), np.iinfo(np.int64).max, self.start)
         if (key[:, 1:] >= key[:, :-1]).all():
             return self
         return self.columns(np.argsort(key, axis=1, kind="stable"))
 
     def only(self, keep: Booleans) -> Batch:
-        """The batch with all other documents turned into padding."""
+        """The batch in which all other documents are replaced by padding."""
         emptied: dict[str, Any] = {name: np.where(keep, getattr(self, name), empty) for name, empty in COLUMNS.items()}
         return self.changed(**emptied).sorted()
 
     def columns(self, order: Integers) -> Batch:
-        """The columns of each row in another order."""
+        """The batch with the columns of each row reordered."""
         moved: dict[str, Any] = {}
         for name in COLUMNS:
             values = getattr(self, name)
-            if values.strides[1]:  # else all of a row are the same
-                moved[name] = ordered(values, order)
+            if values.strides[1]:  # else the values of a row are constant
+                moved[name] = reorder(values, order)
         return self.changed(**moved)
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
-        """Some of the queries, or some of them several times."""
-        alone = "length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
-        return self.changed(**{name: picked(getattr(self, name), chosen) for name in (*COLUMNS, *alone)})
+        """The batch of these queries; queries may repeat."""
+        by_query = "length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
+        return self.changed(**{name: take_rows(getattr(self, name), chosen) for name in (*COLUMNS, *by_query)})
 
     def compact(self, keep: Booleans) -> Batch:
-        """The batch with some of its documents only, and no wider than they need."""
+        """The batch with only these documents, and no wider than necessary."""
         counts = keep.sum(axis=1)
         width = max(int(counts.max(initial=0)), 1)
         if width == keep.shape[1]:
             return self.only(keep)
         row, column = np.nonzero(keep)
-        place = ragged(counts)[1]
-        # What no document of this batch has is not moved.
-        idle = set() if self.has_ties else {"size"}
-        idle |= {name for name in ("gain", "nil") if not getattr(self, name).any()}
-        idle |= {"document"} if self.anonymous else set()
+        slot = ragged(counts)[1]
+        # Constant columns are not moved.
+        constant = set() if self.has_ties else {"size"}
+        constant |= {name for name in ("gain", "nil") if not getattr(self, name).any()}
+        constant |= {"document"} if self.anonymous else set()
         shape = len(counts), width
-        at = cells(row, place, shape)
+        target = cells(row, slot, shape)
         fields: dict[str, Any] = {}
         for name, empty in COLUMNS.items():
             values = getattr(self, name)
-            moved = values[:0, 0] if name in idle else values[row, column]
-            fields[name] = scattered(moved, at[: len(moved)], shape, empty)
+            moved = values[:0, 0] if name in constant else values[row, column]
+            fields[name] = scatter(moved, target[: len(moved)], shape, empty)
         return self.changed(**fields)
 
 
-# What a batch has for each document, and what stands where there is none.
+# The fields of a batch with a column for each document, and their values in padding.
 COLUMNS = {"grade": np.nan, "gain": 0, "start": 0, "size": 1, "nil": False, "document": -1}
 FIELDS = tuple(f.name for f in fields(Batch))
 
 
 def penalty(misplaced: Floats, pairs: Floats) -> Floats:
-    """The share of pairs that are misplaced; where there is no pair nothing is."""
+    """The share of pairs that are misplaced; 0 if there are no pairs."""
     return misplaced / np.where(pairs > 0, pairs, np.inf)
 
 
 def ragged(counts: Integers) -> tuple[Integers, Integers]:
-    """Row and column of every cell of a table whose rows have these lengths."""
+    """The row and column of every cell of a table whose rows have these lengths."""
     row = np.repeat(np.arange(len(counts)), counts)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)

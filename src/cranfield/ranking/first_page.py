@@ -1,4 +1,4 @@
-"""The first documents of each query as a person would see them: unjudged ones included, ties marked."""
+"""The first documents of each query as shown to a reader: with unjudged documents and marked ties."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cranfield.ranking.tie_rules import TieRule
 class FirstPage(NamedTuple):
     """The first documents of one query, ordered by score and tie rule.
 
-    ``ties``: the sizes of the groups of equal score that follow each other; the last may be cut by the page's end.
-    ``length``: how many documents the whole ranking has.
+    ``ties``: the sizes of the groups of documents with equal scores, in order; the end of the page may cut the last
+    one. ``length``: the number of documents in the ranking.
     """
 
     documents: tuple[str, ...]
@@ -29,7 +29,7 @@ def first_pages(
 ) -> dict[str, FirstPage]:
     """The first ``depth`` documents of every query that the run answers; ``queries`` names the rows of ``length``.
 
-    A rule without one order is shown in trec_eval's order.
+    A tie rule without a single order is shown in the order of trec_eval.
     """
     position = tops.start + getattr(tops, rule.page_position)
     kept = np.flatnonzero(position < depth)
@@ -39,7 +39,7 @@ def first_pages(
     begin = np.searchsorted(query, np.arange(len(queries) + 1))
     pages = {}
     for q in np.flatnonzero(length >= 0).tolist():
-        mine = slice(begin[q], begin[q + 1])
-        new = np.flatnonzero(np.diff(start[mine], prepend=-1, append=-1))
-        pages[queries[q]] = FirstPage(tuple(names[mine]), tuple(np.diff(new).tolist()), int(length[q]))
+        rows = slice(begin[q], begin[q + 1])
+        first_of_tie = np.flatnonzero(np.diff(start[rows], prepend=-1, append=-1))
+        pages[queries[q]] = FirstPage(tuple(names[rows]), tuple(np.diff(first_of_tie).tolist()), int(length[q]))
     return pages

@@ -1,7 +1,7 @@
-"""Systems that may answer "nothing": a document id that stands for no answer, judged as one.
+"""NIL: a document id with which a system says that there is no answer.
 
-Scored as TREC question answering did: NIL is a document with full gain if and only if no other one is relevant.
-For measures with a terminal form, `views.answered` turns it into the end of the list instead.
+As in TREC question answering, NIL is a document with full gain if and only if no other document is relevant. For
+measures with a terminal form, `views.end_at_nil` ends the ranking at NIL instead.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from cranfield.errors import InputError
 
 
 def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:
-    """The judgments with NIL judged for every query, as its last document; and the rows where it stands.
+    """The judgments with NIL as the last document of every query, and the rows of NIL.
 
-    ``top`` is the highest grade, where there are judgments beyond these.
+    ``top`` is the highest grade, if these are not all judgments.
     """
     begin = judgments.begin
     documents = list(judgments.documents)
-    taken = [q for q in range(len(judgments.queries)) if nil in documents[begin[q] : begin[q + 1]]]
-    if taken:
+    judged_nil = [q for q in range(len(judgments.queries)) if nil in documents[begin[q] : begin[q + 1]]]
+    if judged_nil:
         raise InputError(
-            [f"{judgments.name}: `{nil}` is judged for query `{judgments.queries[q]}`" for q in taken],
-            hint="the id that means no answer cannot be a document; choose another one",
+            [f"{judgments.name}: `{nil}` is judged for query `{judgments.queries[q]}`" for q in judged_nil],
+            hint='the id for "no answer" must not be the id of a document; choose another one',
         )
     counts = np.diff(begin)
     highest = np.full(len(counts), -np.inf)
@@ -33,8 +33,8 @@ def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[
     highest_of_all = float(judgments.grade.max(initial=1)) if top is None else top
     at = begin[1:]
     grade = np.insert(judgments.grade, at, np.where(highest > 0, 0.0, max(highest_of_all, 1.0)))
-    place = np.insert(np.arange(len(documents)), at, len(documents))
-    ids = Strings.of([*documents, nil]).take(place)
+    rows_before = np.insert(np.arange(len(documents)), at, len(documents))
+    ids = Strings.of([*documents, nil]).take(rows_before)
     rows = at + np.arange(len(counts))
-    moved = begin + np.arange(len(begin))
-    return replace(judgments, documents=ids, grade=grade, begin=moved, labels=None), rows
+    new_begin = begin + np.arange(len(begin))
+    return replace(judgments, documents=ids, grade=grade, begin=new_begin, labels=None), rows

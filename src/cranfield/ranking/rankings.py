@@ -1,4 +1,4 @@
-"""Where runs rank the judged documents, one row a document; batches for measures are laid out from it."""
+"""`Rankings`: the positions of judged documents in rankings, one row per document; batches are built from them."""
 
 from __future__ import annotations
 
@@ -13,30 +13,37 @@ import numpy.typing as npt
 from cranfield import native
 from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.row_math import constant, scattered, summed
-from cranfield.ranking.subtopics import Subtopics, Worth
+from cranfield.ranking.row_math import constant, scatter, summed
+from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
 
 Position = Literal["by_id", "by_input"]
-COLUMNS = "row", "document", "start", "size", "by_id", "by_input"  # what rankings have for each document
+COLUMNS = (
+    "row",
+    "document",
+    "start",
+    "size",
+    "by_id",
+    "by_input",
+)  # the fields of rankings with a value for each document
 
 
 class GainMapping(Protocol):
-    """How a measure sees grades; equal mappings are equal keys."""
+    """The mapping from grades to gains of a measure; equal mappings are equal keys."""
 
     def of(self, grade: Floats, top: float) -> Floats:
-        """The gain of each grade, where ``top`` is the highest one of the collection."""
+        """The gain of each grade; ``top`` is the highest grade of the collection."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The judged documents of a collection, and what they gain, for all runs.
+    """The judged documents of a collection and their gains, which all runs share.
 
-    ``grade``: one for each row of the judgments. ``top``: the highest grade of the whole collection. ``nil``: the rows
-    that mean "no answer". ``subtopics``: what documents are about; ``reading``: what they say; ``judged_pairs``: which
-    are preferred to which; ``costs``: what each row costs a reader, NaN where that is not given.
+    ``grade``: the grade of each row of the judgments. ``top``: the highest grade of the collection. ``nil``: the rows
+    that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents;
+    ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given.
     """
 
     grade: Floats
@@ -62,7 +69,7 @@ class Judged:
         return [], {}
 
     def gaining_set(self, gains: GainMapping) -> int:
-        """A number for the set of documents that have a gain: the same where the set is the same."""
+        """A number for the set of documents with a gain; equal numbers mean equal sets."""
         sets, numbers = self._sets
         if gains not in numbers:
             gaining = (self.gain(gains) > 0).view(np.uint8)
@@ -73,35 +80,35 @@ class Judged:
         return numbers[gains]
 
     def gaining(self, gains: GainMapping) -> Bytes:
-        """1 for each document that has a gain, else 0."""
+        """1 for each document with a gain, else 0."""
         return self._sets[0][self.gaining_set(gains)]
 
     @property
     def anonymous(self) -> bool:
-        """Whether no measure needs to know which document is which."""
+        """Whether no measure needs the identity of documents."""
         return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
 
 
 class PoolGains(NamedTuple):
-    """What all judged documents of each query gain, retrieved or not; see `Batch` for the fields."""
+    """The gains of all judged documents of each query, retrieved or not; see `Batch` for the fields."""
 
     ideal: Floats
     R: Floats
     N: Floats
     mass: Floats
     top: float
-    worth: Worth
+    gain_of_grade: GainOfGrade
     ideal_sums: dict[Any, Floats]
 
     def take(self, rows: Integers) -> PoolGains:
-        """Those of some queries."""
+        """The gains of these queries."""
         ideal, R, N, mass = (values[rows] for values in self[:4])
         return self._replace(ideal=ideal, R=R, N=N, mass=mass, ideal_sums={})
 
 
 @dataclass(frozen=True)
-class _Worth:
-    """Gains, once the collection's top grade is known."""
+class _GainOfGrade:
+    """A gain mapping with the top grade of the collection."""
 
     gains: GainMapping
     top: float
@@ -112,11 +119,11 @@ class _Worth:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """All judged documents of some queries, retrieved or not: what is to be known of these whatever the run.
+    """All judged documents of some queries, retrieved or not; they do not depend on the run.
 
-    ``query``: the rows of the queries in the judgments, -1 for one that nobody judged. ``row``, ``document``: of each
-    judged document its query, counted within the pool, and its row in the judgments. ``nil_grade``: the grade of "no
-    answer" for each query, NaN where nobody asked.
+    ``query``: the rows of the queries in the judgments, -1 for an unjudged query. ``row``, ``document``: for each
+    judged document, the index of its query in the pool, and its row in the judgments. ``nil_grade``: the grade of "no
+    answer" for each query, NaN without NIL.
     """
 
     judged: Judged
@@ -127,42 +134,42 @@ class Pool:
 
     @classmethod
     def of(cls, judged: Judged, row: Integers, document: Integers, query: Integers) -> Pool:
-        """A pool without "no answer"."""
+        """A pool without NIL."""
         return cls(judged, query, row, document, np.full(len(query), np.nan))
 
     @cached_property
-    def _seen(self) -> dict[GainMapping, PoolGains]:
+    def _gains(self) -> dict[GainMapping, PoolGains]:
         return {}
 
     @cached_property
     def _judged(self) -> Integers:
-        """How many documents of each query have a grade that is not negative."""
+        """The number of documents of each query with a non-negative grade."""
         return np.bincount(self.row[self.judged.grade[self.document] >= 0], minlength=len(self.query))
 
-    def seen(self, gains: GainMapping) -> PoolGains:
-        """What the documents gain."""
-        if gains not in self._seen:
+    def gains(self, gains: GainMapping) -> PoolGains:
+        """The gains of the documents of the pool."""
+        if gains not in self._gains:
             gaining, count = self.judged.gaining(gains), len(self.query)
             kept, at, shape, _, _ = native.tabulate(
                 self.row, self.document, self.row, gaining, self.judged.grade, count
             )
-            ideal = -np.sort(-scattered(self.judged.gain(gains)[self.document[kept]], at, shape, 0), axis=1)
+            ideal = -np.sort(-scatter(self.judged.gain(gains)[self.document[kept]], at, shape, 0), axis=1)
             R = np.bincount(self.row[kept], minlength=count).astype(np.float64)
             top = float(gains.of(np.array([self.judged.top]), self.judged.top)[0])
-            worth = _Worth(gains, self.judged.top)
-            self._seen[gains] = PoolGains(ideal, R, self._judged - R, summed(ideal), top, worth, {})
-        return self._seen[gains]
+            gain_of_grade = _GainOfGrade(gains, self.judged.top)
+            self._gains[gains] = PoolGains(ideal, R, self._judged - R, summed(ideal), top, gain_of_grade, {})
+        return self._gains[gains]
 
 
 @dataclass(eq=False)
 class Rankings:
-    """Where some rankings have the judged documents, one row a document, ranking by ranking and best first.
+    """The positions of the judged documents of rankings: one row per document, ranking by ranking, best first.
 
-    ``row``: which ranking; ``document``: its row in the judgments. It stands somewhere in positions start+1 ..
-    start+size. ``by_id``, ``by_input``: its position within these, from 0, by descending id and in input order.
-    ``length``: the documents of each ranking, judged or not. ``pool_row``: the query of each ranking in the pool, where
-    there are not as many rankings as queries. ``memo``: what was made of these rankings already: measures that ask for
-    the same view share it.
+    ``row``: the ranking; ``document``: the row in the judgments. The document has one of the ranks start+1 ..
+    start+size. ``by_id``, ``by_input``: its position in this tie group, from 0, by descending id and in input order.
+    ``length``: the number of documents of each ranking, judged or not. ``pool_row``: the query of each ranking in the
+    pool, if rankings and queries do not correspond one to one. ``memo``: a cache that measures with the same view
+    share.
     """
 
     pool: Pool
@@ -182,31 +189,31 @@ class Rankings:
 
     @property
     def query(self) -> Integers:
-        """The row of each ranking's query in the judgments; -1 for none."""
+        """The row of the query of each ranking in the judgments; -1 for none."""
         return self.pool.query if self.pool_row is None else self.pool.query[self.pool_row]
 
     @property
     def nil_grade(self) -> Floats:
-        """How "no answer" is judged for each ranking's query; NaN where nobody asked."""
+        """The grade of "no answer" for the query of each ranking; NaN without NIL."""
         return self.pool.nil_grade if self.pool_row is None else self.pool.nil_grade[self.pool_row]
 
     @cached_property
     def tied(self) -> bool:
-        """Whether any judged document shares its score with another."""
+        """Whether any judged document has the same score as another document."""
         return bool((self.size > 1).any())
 
     def count(self, chosen: Booleans) -> Integers:
-        """How many of the chosen documents each ranking has."""
+        """The number of chosen documents in each ranking."""
         return np.bincount(self.row[chosen], minlength=len(self.length))
 
     @property
     def nil(self) -> Booleans:
-        """Which rows mean "no answer"."""
+        """The rows that mean "no answer"."""
         nil = self.judged.nil
         return np.zeros(len(self.row), bool) if nil is None else nil[self.document]
 
     def rankings(self, chosen: Integers) -> Rankings:
-        """Some of the rankings, in ascending order."""
+        """The chosen rankings, whose indices must ascend."""
         number = np.full(len(self.length), -1)
         number[chosen] = np.arange(len(chosen))
         kept = np.flatnonzero(number[self.row] >= 0)
@@ -214,44 +221,44 @@ class Rankings:
         rows = chosen if self.pool_row is None else self.pool_row[chosen]
         return Rankings(self.pool, row=number[self.row[kept]], **columns, length=self.length[chosen], pool_row=rows)
 
-    def batch(self, gains: GainMapping, position: Position | None, *, whole: bool = True) -> Batch:
-        """The rankings as measures read them.
+    def batch(self, gains: GainMapping, position: Position | None, *, all_documents: bool = True) -> Batch:
+        """The rankings as a batch for measures.
 
-        ``position``: which position fixes the order of tied documents; None leaves them tied. Documents without gain
-        are left out, unless the ``whole`` list is asked for.
+        ``position``: the field that orders tied documents; None leaves them tied. ``all_documents``: keep judged
+        documents without gain.
         """
-        key = gains, position, whole
+        key = gains, position, all_documents
         batch: Batch | None = self.memo.get(key)
         if batch is None:
-            batch = self.memo[key] = self._batch(gains, position, whole)
+            batch = self.memo[key] = self._batch(gains, position, all_documents=all_documents)
         return batch
 
-    def _batch(self, gains: GainMapping, position: Position | None, whole: bool) -> Batch:
-        table, pool = self._table(gains, position, whole), self.pool.seen(gains)
+    def _batch(self, gains: GainMapping, position: Position | None, *, all_documents: bool) -> Batch:
+        table, pool = self._table(gains, position, all_documents=all_documents), self.pool.gains(gains)
         if self.pool_row is not None:
             pool = pool.take(self.pool_row)
-        gain = scattered(self.judged.gain(gains)[table.document], table.at, table.shape, 0)
+        gain = scatter(self.judged.gain(gains)[table.document], table.at, table.shape, 0)
         return Batch.of(gain=gain, **table.fields, **pool._asdict())
 
-    def _table(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
-        """Where in a batch the documents are: the same for all gains that the same documents have."""
-        key = "table", position, None if whole else self.judged.gaining_set(gains)
+    def _table(self, gains: GainMapping, position: Position | None, *, all_documents: bool) -> _Table:
+        """The cells of the documents in a batch; gain mappings with the same gaining documents share it."""
+        key = "table", position, None if all_documents else self.judged.gaining_set(gains)
         if key not in self.memo:
-            self.memo[key] = self._tabulated(gains, position, whole)
+            self.memo[key] = self._tabulated(gains, position, all_documents=all_documents)
         table: _Table = self.memo[key]
         return table
 
-    def _tabulated(self, gains: GainMapping, position: Position | None, whole: bool) -> _Table:
+    def _tabulated(self, gains: GainMapping, position: Position | None, *, all_documents: bool) -> _Table:
         judged = self.judged
         row, document, start, size = self._ordered(position)
-        keep = None if whole else judged.gaining(gains)
+        keep = None if all_documents else judged.gaining(gains)
         if keep is not None and judged.nil is not None:
             keep = keep | judged.nil
         kept, at, shape, starts, grades = native.tabulate(row, document, start, keep, judged.grade, len(self.length))
         document = document[kept]
 
         def table(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
-            return scattered(values, at, shape, empty)
+            return scatter(values, at, shape, empty)
 
         fields = {
             "grade": grades,
@@ -271,7 +278,10 @@ class Rankings:
         return _Table(document, at, shape, fields)
 
     def _ordered(self, position: Position | None) -> tuple[Integers, Integers, Integers, Integers | None]:
-        """Rankings, documents, starts and sizes with ties in the order of a position, or left open; no sizes if 1."""
+        """Row, document, start and size of each document, with tied documents in order of a position, or left tied.
+
+        The sizes are None if all of them are 1.
+        """
         if not self.tied:
             return self.row, self.document, self.start, None
         if position not in self.memo:
@@ -281,13 +291,13 @@ class Rankings:
             else:
                 start = start + getattr(self, position)
                 order = np.argsort(self.row * (int(start.max()) + 1) + start, kind="stable")
-            some = None if size is None else size[order]
-            self.memo[position] = self.row[order], self.document[order], start[order], some
+            sizes = None if size is None else size[order]
+            self.memo[position] = self.row[order], self.document[order], start[order], sizes
         ordered: tuple[Integers, Integers, Integers, Integers | None] = self.memo[position]
         return ordered
 
     def _by_grade(self) -> Integers:
-        """Tied documents by grade, then by id where it is known: in what order rows came does not move a last bit."""
+        """The order of tied documents by grade, then by id if known, so that sums do not depend on the input order."""
         order = np.arange(len(self.row))
         same = (self.row[1:] == self.row[:-1]) & (self.start[1:] == self.start[:-1])
         if same.any():
@@ -297,21 +307,21 @@ class Rankings:
         return order
 
     def mixed_ties(self) -> Booleans:
-        """The relevant documents that share a tie with a document of another grade, or with an unjudged one."""
+        """The relevant documents that are tied with a document of another grade or with an unjudged document."""
         tied, grade, nil = self.size > 1, self.judged.grade[self.document], self.nil
         relevant = tied & (grade > 0)
         if not (relevant | (tied & nil)).any():
             return np.zeros(len(tied), bool)
-        new = np.append(True, (self.row[1:] != self.row[:-1]) | (self.start[1:] != self.start[:-1]))
-        first, group = np.flatnonzero(new), np.cumsum(new) - 1
+        first_of_tie = np.append(True, (self.row[1:] != self.row[:-1]) | (self.start[1:] != self.start[:-1]))
+        first, group = np.flatnonzero(first_of_tie), np.cumsum(first_of_tie) - 1
         low, high = np.minimum.reduceat(grade, first), np.maximum.reduceat(grade, first)
         mixed = ((low != high) | (np.bincount(group) < self.size[first]))[group]
-        # Where a list ends is a matter of where NIL stands, whatever the grades beside it.
+        # The position of NIL determines the end of a list, whatever the grades in its tie.
         return (relevant & mixed) | (tied & nil)
 
 
 class _Table(NamedTuple):
-    """Documents in the cells of a table, and all fields of a batch but gains."""
+    """The documents in the cells of a table, and all fields of a batch except gains."""
 
     document: Integers
     at: Integers
@@ -320,7 +330,10 @@ class _Table(NamedTuple):
 
 
 def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Rankings:
-    """One query from grades, best first: None is unjudged, a tuple a tie; ``missed`` was judged, not retrieved."""
+    """The ranking of one query from grades, best first: None is unjudged, a tuple is a tie.
+
+    ``missed``: the grades of judged documents that are not retrieved.
+    """
     rows: list[tuple[float, int, int, int]] = []
     start = 0
     for group in (tuple(group) if isinstance(group, (tuple, list)) else (group,) for group in ranking):
@@ -328,20 +341,26 @@ def from_ranking(ranking: Iterable[Any], missed: Sequence[float] = ()) -> Rankin
         start += len(group)
     table = np.array(rows, float).reshape(-1, 4)
     grade = np.concatenate([table[:, 0], np.array(missed, float)])
-    at, size, place = table[:, 1:].T.astype(np.int64)
+    at, size, position = table[:, 1:].T.astype(np.int64)
     judged = Judged(grade, float(max(grade.max(initial=0), 0)))
     every, first = np.arange(len(grade)), np.zeros(1, np.int64)
     pool = Pool.of(judged, np.zeros_like(every), every, first - 1)
-    return Rankings(pool, first + start, np.zeros_like(at), every[: len(at)], at, size, place, place)
+    return Rankings(pool, first + start, np.zeros_like(at), every[: len(at)], at, size, position, position)
 
 
 def from_tables(
-    grade: Floats, start: Integers, size: Integers, position: Integers, length: Integers, top: float, **more: Any
+    grade: Floats,
+    start: Integers,
+    size: Integers,
+    position: Integers,
+    length: Integers,
+    top: float,
+    **judged_fields: Any,
 ) -> Rankings:
-    """Rankings from tables with a row for each of them; NaN is no document. All that is judged is retrieved."""
+    """Rankings from tables with one row per ranking; NaN means no document. All judged documents are retrieved."""
     row, column = np.nonzero(~np.isnan(grade))
     document = np.arange(len(row))
-    judged = Judged(grade[row, column], top, **more)
+    judged = Judged(grade[row, column], top, **judged_fields)
     pool = Pool.of(judged, row, document, np.arange(len(length)))
-    first, many, at = (x[row, column] for x in (start, size, position))
-    return Rankings(pool, length, row, document, first, many, at, at)
+    starts, sizes, positions = (x[row, column] for x in (start, size, position))
+    return Rankings(pool, length, row, document, starts, sizes, positions, positions)

@@ -1,7 +1,7 @@
-"""Judgments by subtopic, made ready for measures of diversity: which document is about what, and the best order.
+"""Judgments by subtopic as tables for diversity measures, and ideal orders.
 
-Subtopics are those with at least one relevant document; others cannot be covered by anybody. Where intents have
-weights, a subtopic without one is none either.
+Only subtopics with at least one relevant document count. If intents have weights, subtopics without a weight do not
+count.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy.typing as npt
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import MeasureError
 
-EXACT = 16  # relevant documents up to which every set of them is tried for the best order
-Worth = Callable[[Floats], Floats]  # what grades are worth to a measure; equal ones are equal
+EXACT = 16  # the exact ideal order is computed for queries with up to this many relevant documents
+GainOfGrade = Callable[[Floats], Floats]  # maps grades to gains; equal mappings compare equal
 
 
 def diverse(judgments: Judgments) -> bool:
-    """Whether these are beyond doubt judgments by subtopic.
+    """Whether these are certainly judgments by subtopic.
 
-    The second column of judgments has held rounds of judging, too: a document is then judged in one of them, and there
-    are not many.
+    The second column of judgments is sometimes a round of judging. Then each document is in one round, and there are
+    few rounds.
     """
     labels = judgments.labels
     if labels is None:
@@ -37,139 +37,140 @@ def diverse(judgments: Judgments) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Aspects:
-    """What documents are about, as one way of seeing grades has it; subtopics are numbered within their query.
+    """The subtopics of documents for one gain mapping; subtopics are numbered within their query.
 
-    ``gain``, ``grade`` (document, subtopic): 0 where not relevant, with a last row for no document.
-    ``many`` (query,): M, the number of subtopics. ``weight`` (query, subtopic): M times the share of readers who want
-    it, so that it is 1 where all are alike; 0 beyond the query's subtopics. ``navigational`` (query, subtopic): whether
-    one document is enough for these readers.
+    ``gain``, ``grade`` (document, subtopic): 0 if not relevant; the last row stands for no document.
+    ``count`` (query,): M, the number of subtopics. ``weight`` (query, subtopic): M p_i, which is 1 if all weights are
+    equal; 0 beyond the subtopics of the query. ``navigational`` (query, subtopic): whether one document is enough.
     """
 
     gain: Floats
     grade: Floats
-    many: Integers
+    count: Integers
     weight: Floats
     navigational: npt.NDArray[np.bool_]
 
 
 class Subtopics:
-    """The labels of judgments, laid out once for each way of seeing grades, for all runs."""
+    """The judgments by subtopic as tables, computed once for each gain mapping and shared by all runs."""
 
     def __init__(self, judgments: Judgments, top: float) -> None:
         self.judgments = judgments
-        self.top = max(top, 1.0)  # the highest grade that any document has for any subtopic, of the whole collection
-        # By name: in what order rows came does not move a last bit of a sum over subtopics.
+        self.top = max(top, 1.0)  # the highest grade of any document for any subtopic of the collection
+        # Sorted by name, so that sums over subtopics do not depend on the input order.
         assert judgments.labels is not None
         named = [name.encode("utf-8", "surrogateescape") for name in judgments.labels.names]
         self.rank = np.argsort(sorted(range(len(named)), key=named.__getitem__))
-        self.known: dict[Worth, Aspects] = {}
-        self.orders: dict[tuple[int, Worth, float], Integers] = {}
-        self.bests: dict[tuple[int, Worth, float, tuple[float, ...]], float] = {}
+        self._aspects: dict[GainOfGrade, Aspects] = {}
+        self._greedy_orders: dict[tuple[int, GainOfGrade, float], Integers] = {}
+        self._best_gains: dict[tuple[int, GainOfGrade, float, tuple[float, ...]], float] = {}
 
-    def seen(self, worth: Worth) -> Aspects:
-        """What documents are about where grades are worth this."""
-        if worth not in self.known:
+    def aspects(self, gain_of_grade: GainOfGrade) -> Aspects:
+        """The subtopics of documents with these gains."""
+        if gain_of_grade not in self._aspects:
             labels = self.judgments.labels
             assert labels is not None
             begin, names = self.judgments.begin, len(labels.names) + 1
             of_query = np.searchsorted(begin, labels.document, side="right") - 1
-            name, gain = of_query * names + self.rank[labels.subtopic], worth(labels.grade)
-            weighed = _weights(self.judgments, self.rank)
+            name, gain = of_query * names + self.rank[labels.subtopic], gain_of_grade(labels.grade)
+            weight_of = _weights(self.judgments, self.rank)
             kept = gain > 0
-            if weighed is not None:
-                kept &= np.isin(name, list(weighed))
+            if weight_of is not None:
+                kept &= np.isin(name, list(weight_of))
             distinct, code = np.unique(name[kept], return_inverse=True)
             query = distinct // names
             first = np.searchsorted(query, np.arange(len(begin)))
-            many = np.diff(first)
-            place = np.arange(len(distinct)) - first[query]
-            gains, grades = np.zeros((2, len(self.judgments.documents) + 1, max(int(many.max(initial=0)), 1)))
-            at = labels.document[kept], place[code]
+            counts = np.diff(first)
+            column = np.arange(len(distinct)) - first[query]
+            gains, grades = np.zeros((2, len(self.judgments.documents) + 1, max(int(counts.max(initial=0)), 1)))
+            at = labels.document[kept], column[code]
             np.maximum.at(gains, at, gain[kept])
             np.maximum.at(grades, at, labels.grade[kept])
-            weight = np.zeros((len(many), gains.shape[1]))
-            weight[query, place] = 1.0
-            if weighed is not None:
-                given = np.array([weighed[key] for key in distinct.tolist()])
-                total = np.bincount(query, given, len(many))
-                # Alike means exactly 1: the greedy order is settled by exact equality.
-                alike = np.bincount(query, given != given[first[query]], len(many)) == 0
-                weight[query, place] = np.where(alike[query], 1.0, given * many[query] / total[query])
+            weight = np.zeros((len(counts), gains.shape[1]))
+            weight[query, column] = 1.0
+            if weight_of is not None:
+                given = np.array([weight_of[key] for key in distinct.tolist()])
+                total = np.bincount(query, given, len(counts))
+                # Equal weights are exactly 1, because the greedy order compares gains for exact equality.
+                equal_weights = np.bincount(query, given != given[first[query]], len(counts)) == 0
+                weight[query, column] = np.where(equal_weights[query], 1.0, given * counts[query] / total[query])
             navigational = np.zeros(weight.shape, bool)
             if (types := self.judgments.navigational) is not None:
-                navigational[query, place] = np.isin(distinct, types.query * names + self.rank[types.subtopic])
-            self.known[worth] = Aspects(gains, grades, many, weight, navigational)
-        return self.known[worth]
+                navigational[query, column] = np.isin(distinct, types.query * names + self.rank[types.subtopic])
+            self._aspects[gain_of_grade] = Aspects(gains, grades, counts, weight, navigational)
+        return self._aspects[gain_of_grade]
 
-    def best(self, query: int, worth: Worth, alpha: float, ideal: str, discount: Floats) -> float:
-        """The discounted gain of the best order of a query's relevant documents, as far as the discounts reach."""
-        key = query, worth, alpha, tuple(discount.tolist())
-        seen = self.seen(worth)
-        many = int(seen.many[query])  # no wider than this query needs: not a bit depends on others
-        gain, weight = seen.gain[:, :many], seen.weight[query, :many]
+    def best(self, query: int, gain_of_grade: GainOfGrade, alpha: float, ideal: str, discount: Floats) -> float:
+        """The discounted gain of the ideal order of the relevant documents of a query, down to the last discount."""
+        key = query, gain_of_grade, alpha, tuple(discount.tolist())
+        aspects = self.aspects(gain_of_grade)
+        M = int(aspects.count[query])  # only the columns of this query, so that sums do not depend on other queries
+        gain, weight = aspects.gain[:, :M], aspects.weight[query, :M]
         if ideal == "exact":
-            if key not in self.bests:
+            if key not in self._best_gains:
                 begin, end = self.judgments.begin[query : query + 2]
                 about = np.sign(gain[begin:end])
-                self.bests[key] = _exact(about[about.any(axis=1)], weight, alpha, discount)
-            return self.bests[key]
-        about = np.sign(gain[self._order(query, worth, alpha)[: len(discount)]])
+                self._best_gains[key] = _exact(about[about.any(axis=1)], weight, alpha, discount)
+            return self._best_gains[key]
+        about = np.sign(gain[self._order(query, gain_of_grade, alpha)[: len(discount)]])
         above = np.cumsum(about, axis=0) - about
         return float(((about * (1 - alpha) ** above) @ weight) @ discount[: len(about)])
 
-    def _order(self, query: int, worth: Worth, alpha: float) -> Integers:
-        """Greedy, as ndeval has it: next comes the document that adds most, of equal ones the one with the greatest id.
+    def _order(self, query: int, gain_of_grade: GainOfGrade, alpha: float) -> Integers:
+        """The greedy ideal order of ndeval, which is not always the best order.
 
-        It is not always the best order there is.
+        The next document is always the one that adds most; of equal ones, the one with the highest id.
         """
-        key = query, worth, alpha
-        if key not in self.orders:
-            seen = self.seen(worth)
-            many = int(seen.many[query])
+        key = query, gain_of_grade, alpha
+        if key not in self._greedy_orders:
+            aspects = self.aspects(gain_of_grade)
+            M = int(aspects.count[query])
             begin, end = self.judgments.begin[query : query + 2]
-            rows = np.arange(begin, end)[seen.gain[begin:end].any(axis=1)]
+            rows = np.arange(begin, end)[aspects.gain[begin:end].any(axis=1)]
             ids = [self.judgments.documents[int(row)].encode("utf-8", "surrogateescape") for row in rows]
             rows = rows[np.array(sorted(range(len(rows)), key=ids.__getitem__, reverse=True), np.int64)]
-            self.orders[key] = rows[_greedy(np.sign(seen.gain[rows, :many]), seen.weight[query, :many], alpha)]
-        return self.orders[key]
+            self._greedy_orders[key] = rows[_greedy(np.sign(aspects.gain[rows, :M]), aspects.weight[query, :M], alpha)]
+        return self._greedy_orders[key]
 
 
 def _weights(judgments: Judgments, rank: Integers) -> dict[int, float] | None:
-    """The weight of every (query, subtopic) that has one above 0; None where all subtopics are alike."""
+    """The positive weights by (query, subtopic); None if all subtopics have equal weights."""
     labels, intents = judgments.labels, judgments.intents
     if labels is None or intents is None:
         return None
-    # A query whose intents nobody weighed has all its subtopics alike.
+    # A query without weights has equal weights for all its subtopics.
     of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
-    plain, names = ~np.isin(of_query, intents.query), len(rank) + 1
-    weighed = dict.fromkeys((of_query * names + rank[labels.subtopic])[plain].tolist(), 1.0)
+    unweighted, names = ~np.isin(of_query, intents.query), len(rank) + 1
+    equal = dict.fromkeys((of_query * names + rank[labels.subtopic])[unweighted].tolist(), 1.0)
     given = intents.weight > 0
     keys = (intents.query * names + rank[intents.subtopic])[given]
-    return weighed | dict(zip(keys.tolist(), intents.weight[given].tolist(), strict=True))
+    return equal | dict(zip(keys.tolist(), intents.weight[given].tolist(), strict=True))
 
 
 def _greedy(about: Floats, weight: Floats, alpha: float) -> Integers:
-    worth = weight.copy()
+    weights = weight.copy()
     left = np.ones(len(about), bool)
     order = []
     for _ in range(len(about)):
-        best = int(np.argmax(np.where(left, about @ worth, -1)))
+        best = int(np.argmax(np.where(left, about @ weights, -1)))
         order.append(best)
         left[best] = False
-        worth *= np.where(about[best] > 0, 1 - alpha, 1)
+        weights *= np.where(about[best] > 0, 1 - alpha, 1)
     return np.array(order, np.int64)
 
 
 def _exact(about: Floats, weight: Floats, alpha: float, discount: Floats) -> float:
-    """The greatest discounted gain of any order, by way of the best order of every set of documents.
+    """The highest discounted gain of any order, by dynamic programming over sets of documents.
 
-    What a document adds depends on which are above it, not on their order: 2^n sets stand for n! orders.
+    The contribution of a document depends on the set of documents above it, not on their order, so that 2^n sets
+    replace n! orders.
     """
     n = len(about)
     if n > EXACT:
+        message = f"ideal='exact' supports up to {EXACT} relevant documents per query; a query has {n}"
         raise MeasureError(
-            f"ideal='exact' tries every set of relevant documents, and {n} of them have {2.0**n:.0e}",
-            hint=f"it is for queries with up to {EXACT} of them; the default is ideal='greedy'",
+            message,
+            hint="use ideal='greedy', the default",
         )
     sets = np.arange(1 << n)
     inside = (sets[:, None] >> np.arange(n)) & 1
@@ -179,6 +180,6 @@ def _exact(about: Floats, weight: Floats, alpha: float, discount: Floats) -> flo
     for rank in range(min(n, len(discount))):
         for document in range(n):
             above = sets[(size == rank) & (inside[:, document] == 0)]
-            reached = above | (1 << document)
-            best[reached] = np.maximum(best[reached], best[above] + discount[rank] * adds[above, document])
+            with_document = above | (1 << document)
+            best[with_document] = np.maximum(best[with_document], best[above] + discount[rank] * adds[above, document])
     return float(best[size == min(n, len(discount))].max())

@@ -1,4 +1,4 @@
-"""How documents with equal scores are ordered. Each rule is one record; to add a rule is to add a record."""
+"""Rules that order documents with equal scores. Each rule is one record; adding a rule means adding a record."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TIES: tuple[str, ...] = get_args(Ties)
 
 @dataclass(frozen=True, eq=False)
 class TieRule:
-    """One rule.
+    """A rule that orders documents with equal scores.
 
     ``key``: the number that ranks documents before ties are considered.
-    ``position``: the array of `Rankings` that holds each document's position in its tie group. A rule that has it puts
-    the documents of a run into one order, whatever the measure.
-    ``arrange``: how a rule without it arranges the documents of a batch; None leaves ties open, and measures take
-    the expectation over all orders.
+    ``position``: the field of `Rankings` with the position of each document in its tie group. A rule with this field
+    gives the same order for every measure.
+    ``arrange``: a function that orders the tied documents of a batch, for a rule without ``position``. If both are
+    None, documents stay tied, and measures compute the expectation over all orders.
     """
 
     key: Key = "score"
@@ -32,7 +32,7 @@ class TieRule:
 
     @property
     def fixes_order(self) -> bool:
-        """Whether the documents of a run have one order, the same for every measure."""
+        """Whether the order of documents is the same for every measure."""
         return self.position is not None
 
     @property
@@ -42,21 +42,21 @@ class TieRule:
 
     @property
     def needs_ids(self) -> bool:
-        """Whether document ids decide, so that they must be compared."""
+        """Whether the rule compares document ids."""
         return self.position == "by_id"
 
     @property
     def page_position(self) -> Position:
-        """The position that one shown ranking uses; a rule without one order is shown in trec_eval's."""
+        """The position that orders a shown ranking; a rule without a single order uses that of trec_eval."""
         return self.position or "by_id"
 
     def __call__(self, batch: Batch) -> Batch:
-        """A batch whose ties are still open, or in the order of this rule's position, as this rule has it."""
+        """Order the tied documents of a batch by ``arrange``, if the rule has it."""
         return batch if self.arrange is None else self.arrange(batch)
 
 
-def place(batch: Batch, position: Any) -> Batch:
-    """The batch with each document at one position of its tie group."""
+def fix_positions(batch: Batch, position: Any) -> Batch:
+    """The batch with each document at a fixed position of its tie group."""
     if not batch.has_ties:
         return batch
     return batch.changed(start=batch.start + position, size=np.broadcast_to(np.int64(1), batch.size.shape)).sorted()
@@ -65,14 +65,14 @@ def place(batch: Batch, position: Any) -> Batch:
 def best(batch: Batch) -> Batch:
     """Ties in descending order of gain, unjudged documents last."""
     batch = _by_gain(batch, descending=True)
-    return place(batch, batch.order)
+    return fix_positions(batch, batch.order)
 
 
 def worst(batch: Batch) -> Batch:
     """Ties in ascending order of gain, unjudged documents first."""
     batch = _by_gain(batch, descending=False)
     unjudged = batch.size - batch.within(~np.isnan(batch.grade))
-    return place(batch, np.where(np.isnan(batch.grade), 0, unjudged + batch.order).astype(np.int64))
+    return fix_positions(batch, np.where(np.isnan(batch.grade), 0, unjudged + batch.order).astype(np.int64))
 
 
 def _by_gain(batch: Batch, *, descending: bool) -> Batch:
@@ -97,5 +97,5 @@ TIE_RULES: dict[Ties, TieRule] = {
 
 
 def tie_rule(ties: Ties | None) -> TieRule:
-    """The rule of this name; trec_eval's if none is named."""
+    """The rule with this name; by default, the rule of trec_eval."""
     return TIE_RULES[ties or DEFAULT]

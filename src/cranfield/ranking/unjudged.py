@@ -1,7 +1,7 @@
-"""Unjudged documents for measures that read documents, or their costs: which of a run's top documents, and where.
+"""Unjudged documents for measures of document text or costs: which documents of a run are read, and their positions.
 
-They join the judgments with a negative grade, which means: pooled, but not judged. So ties, depths and condensed lists
-mean for them what they mean for judged documents.
+These documents are added to the judgments with a negative grade, which means pooled but not judged. Tie rules, depths
+and condensed lists then apply to them as to judged documents.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ def last_rank_read(measure: Measure) -> int:
 
 
 def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
-    """Which of a run's top documents the measure reads; of a tie that stays open, all that may be above its end."""
+    """Which of the top documents of a run the measure reads; if ties stay open, all that may be above its last rank."""
     position = measure.views.rule.position
     rank = tops.start if position is None else tops.start + getattr(tops, position)
     return np.asarray(rank < last_rank_read(measure))
 
 
 def documents_read_by(aligned: AlignedRun, measures: Sequence[Measure], queries: Strings) -> dict[str, set[str]]:
-    """The documents, judged or not, that these measures read in a run, for each judged query."""
-    found: dict[str, set[str]] = {}
+    """The documents of a run, judged or not, that these measures read, for each judged query."""
+    documents: dict[str, set[str]] = {}
     for key, tops in aligned.tops.items():
         masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
         rows = np.flatnonzero(np.any(masks, axis=0) & (tops.query < len(queries))) if masks else np.zeros(0, np.int64)
         for query, document in zip(tops.query[rows].tolist(), tops.document.take(rows), strict=True):
-            found.setdefault(queries[query], set()).add(document)
-    return found
+            documents.setdefault(queries[query], set()).add(document)
+    return documents
 
 
 def content_aligner(
     judgments: Judgments, read: Mapping[str, set[str]], corpus: Any, negative: Negative, top_grade: float | None = None
 ) -> Aligner:
-    """The judgments, with the documents that are read besides the judged ones, and the words of all of them."""
+    """An aligner for the judgments, the unjudged documents that are read, and the text of both."""
     extended = with_unjudged(judgments, read, negative)
     return Aligner(extended, reading=Reading(extended, Corpus.open(corpus, wanted=extended.documents)), top=top_grade)
 
@@ -85,35 +85,36 @@ def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:
 
 
 def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subtopics: bool) -> None:
-    """Raise if these measures need judgments by subtopic, or a corpus, that are not there."""
+    """Raise if these measures need judgments by subtopic or a corpus, and it is missing."""
     for measure in measures:
         if not subtopics and not measure.chosen["whole"]:
-            whole = replace(measure, parameters=(*measure.parameters, ("whole", True)))
+            one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
             raise InputError(
-                [f"{name}: {measure} needs judgments by subtopic, and these have none"],
-                hint=f"`{whole}` takes each query as one subtopic",
+                [f"{name}: {measure} needs judgments by subtopic"],
+                hint=f"`{one_subtopic}` takes each query as one subtopic",
             )
     if corpus is None:
+        message = f"{measures[0]} needs a corpus, because it uses document text"
         raise MeasureError(
-            f"{measures[0]} reads documents, and needs a corpus of them",
+            message,
             hint="corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}",
         )
 
 
 def no_overlap_error(name: str, relevant: int, example: str) -> InputError:
-    """The corpus has none of the relevant documents."""
+    """An error for a corpus without any relevant document."""
     return InputError(
-        [f"{name}: none of its {relevant} relevant documents is in the corpus, such as `{example}`"],
-        hint="do the two belong together? A corpus must have been made with the judged documents",
+        [f"{name}: none of its {relevant} relevant documents is in the corpus (for example `{example}`)"],
+        hint="check that both belong to the same collection; a corpus must be built with the judged documents",
     )
 
 
 def with_unjudged(
     judgments: Judgments, documents: Mapping[str, set[str]], negative: Negative = "unjudged"
 ) -> Judgments:
-    """The judgments with the unjudged ones of these documents after those of each query.
+    """The judgments with these documents, if unjudged, added after the judged documents of each query.
 
-    ``negative`` is what a negative grade in the judgments means.
+    ``negative`` is the meaning of a negative grade in the judgments.
 
     >>> from cranfield.io import read_qrels
     >>> more = with_unjudged(read_qrels({"q": {"b": 1}, "r": {"b": 0}}), {"q": {"a", "b"}, "x": {"c"}})
@@ -140,7 +141,7 @@ def with_unjudged(
 
 
 def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
-    """The alignment of a run, already read, with judgments that hold some of its unjudged documents."""
+    """The alignment of a run that was read with judgments that contain some of its unjudged documents."""
     alignment, tops = aligned.alignments[key], aligned.tops.get(key)
     queries = aligner.judgments.queries
     moved = aligner.judgments.begin - alignment.aligner.judgments.begin
@@ -156,8 +157,8 @@ def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
     ids = zip(tops.query[candidates].tolist(), tops.document.take(candidates), strict=True)
     document = np.array([row_of.get(pair, -1) for pair in ids], np.int64)
     rows = candidates[document >= 0]
-    both = {"document": np.concatenate([judged["document"], document[document >= 0]])}
+    merged = {"document": np.concatenate([judged["document"], document[document >= 0]])}
     for name in ("query", "start", "size", "by_id", "by_input"):
-        both[name] = np.concatenate([judged[name], getattr(tops, name)[rows]])
-    order = np.lexsort((both["by_input"], both["start"], both["query"]))
-    return aligner.aligned(judged | {name: values[order] for name, values in both.items()}, alignment)
+        merged[name] = np.concatenate([judged[name], getattr(tops, name)[rows]])
+    order = np.lexsort((merged["by_input"], merged["start"], merged["query"]))
+    return aligner.aligned(judged | {name: values[order] for name, values in merged.items()}, alignment)

@@ -43,6 +43,9 @@ MEANING = {
     "mu": "the smoothing parameter of language models",
     "theta": "the probability of going on to the next document",
     "whole": "treat each query as one subtopic",
+    "by": "what has equal weight: preferences (all), groups of them, or pairs of documents",
+    "count": "which pairs count: all, with at least one document retrieved (implied), or with both (retrieved)",
+    "fixed": "count preferences only, unlike trec_eval",
     "rule": "how a fraction of the relevant documents is rounded to a number",
 }
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
@@ -56,6 +59,14 @@ VARIANTS = ("", "[ties=expected]", "[ties=best]", "[ties=worst]", "[condensed]",
 DIVERSE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
 DIVERSE_QRELS = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "d": {"3": 1}}}
 DIVERSE_STORY = "a document on subtopic 1, then one on 1 and 2 tied with an unjudged one, then one on 3"
+# The same for measures of preferences.
+PREFERENCE_RUN = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}
+PREFERENCES = {
+    "q": [["1", "1", "b", 2], ["1", "1", "a", 1], ["1", "1", "d", 0], ["2", "1", "b", 1], ["2", "1", "c", 0]]
+}
+PREFERENCE_STORY = (
+    "the ranking a, then b and c tied, then d; one judge prefers b to a and both to d, another prefers b to c"
+)
 # The same for measures of document text.
 READ_TEXTS = {"a": "lamp oil lamp", "b": "oil lamp wick", "c": "sea gull", "d": "wick trimmed at dusk", "e": "dusk sea"}
 READ_RUN = {"q": {"b": 3.0, "c": 2.0, "d": 2.0, "a": 1.0}}
@@ -207,6 +218,7 @@ def _example(entry: CatalogueEntry, width: int, *, colour: bool) -> Iterator[str
         return
     yield _bold("example", colour=colour)
     story = READ_STORY if d.content else DIVERSE_STORY if d.subtopics else STORY
+    story = PREFERENCE_STORY if d.preferences else story
     yield from textwrap.wrap(story, width, initial_indent="  ", subsequent_indent="  ")
     column = max(len(name) for name, _ in scored) + 2
     for name, value in scored:
@@ -218,6 +230,8 @@ def _scored(name: str, d: Definition) -> float | None:
     try:
         if d.content:
             value = evaluate(READ_QRELS, READ_RUN, name, corpus=READ_TEXTS).summary(0, 0)
+        elif d.preferences:
+            value = evaluate(None, PREFERENCE_RUN, name, prefs=PREFERENCES).summary(0, 0)
         elif d.subtopics:
             value = evaluate(DIVERSE_QRELS, DIVERSE_RUN, name).summary(0, 0)
         else:

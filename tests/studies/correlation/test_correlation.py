@@ -212,7 +212,7 @@ def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
     scores = cf.evaluate(made.judgments, made.runs, names, corpus=made.texts)
     assert result.means == pytest.approx(scores.means.T, abs=1e-9)
     assert result.matrix[0, 2] == pytest.approx(cf.kendall(scores.means[:, 0], scores.means[:, 2]).tau_a)
-    with pytest.raises(cf.MeasureError, match="ABSRB@20 reads documents, and needs a corpus of them"):
+    with pytest.raises(cf.MeasureError, match="ABSRB@20 needs a corpus, because it uses document text"):
         correlation(made.judgments, made.runs, names)
 
 

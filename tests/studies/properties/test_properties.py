@@ -473,7 +473,7 @@ def test_result_is_plain_data() -> None:
 
 
 def test_errors_in_a_measure_of_ones_own(tmp_path: Any) -> None:
-    from cranfield.measures.plugins import loaded
+    from cranfield.measures.plugins import load_measures
 
     path = tmp_path / "own.py"
     path.write_text(
@@ -487,7 +487,7 @@ def test_errors_in_a_measure_of_ones_own(tmp_path: Any) -> None:
         "@measure('Endless', cite='', formula='')\n"
         "def endless(b, *, k: Rank): return 1 / (1 - half(b, k=1))\n"
     )
-    with loaded(str(path)) as symbols:
+    with load_measures(str(path)) as symbols:
         assert symbols == ["Wide", "Fails", "Half", "Endless"]
         with pytest.raises(InputError, match=r"own.py:2: Wide returns an array of shape \(6, 2\), expected \(6,\)"):
             cf.properties("Wide", documents=2)

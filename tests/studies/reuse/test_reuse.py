@@ -104,7 +104,7 @@ def test_saved_and_read_again(found: Reuse, tmp_path: Path) -> None:
         ({"pattern": "("}, "invalid regular expression"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
         ({"share": 1}, "share must be between 0 and 1, not 1"),
-        ({"corpus": None}, "ABSNB@20 reads documents, and needs a corpus of them"),
+        ({"corpus": None}, "ABSNB@20 needs a corpus, because it uses document text"),
         ({"coefficient": "tau"}, "unknown coefficient `tau`"),
     ],
 )

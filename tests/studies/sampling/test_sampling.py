@@ -121,14 +121,14 @@ def test_documents_that_the_corpus_lacks_are_counted(lab: Simulation) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"rates": [0]}, "rates are whole numbers from 1 to 100, not 0"),
-        ({"rates": [2.5]}, "rates are whole numbers from 1 to 100, not 2.5"),
-        ({"rates": []}, "rates are whole numbers from 1 to 100, and there is none"),
+        ({"rates": [0]}, "rates must be whole numbers from 1 to 100, not 0"),
+        ({"rates": [2.5]}, "rates must be whole numbers from 1 to 100, not 2.5"),
+        ({"rates": []}, "rates must be whole numbers from 1 to 100, at least one"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1, not 0"),
         ({"coefficient": "tau"}, "unknown coefficient `tau`"),
         ({"measures": ["DELTARB@20"]}, "all requested measures read document text"),
         ({"measures": ["NRBP[condensed]"]}, "this study evaluates raw and condensed lists itself"),
-        ({"corpus": None}, "ABSRB@20 reads documents, and needs a corpus of them"),
+        ({"corpus": None}, "ABSRB@20 needs a corpus, because it uses document text"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"variants": -1}, "variants must be a whole number of at least 0, not -1"),
         ({"variants": 3}, "variants need exactly one run, got 6"),
@@ -144,9 +144,9 @@ def test_wrong_input(files: tuple[Path, list[Path], Path]) -> None:
     one = call("study", "sampling", qrels, runs[0], "--corpus", docs)
     assert one.exit_code == 2 and "this study needs at least two runs, got 1" in one.stderr
     plain = call("study", "sampling", qrels.with_name("qrels.txt"), *runs, "--corpus", docs)
-    assert plain.exit_code == 1 and "needs judgments by subtopic, and these have none" in plain.stderr
+    assert plain.exit_code == 1 and "needs judgments by subtopic" in plain.stderr
     nothing = call("study", "sampling", qrels, *runs)
-    assert nothing.exit_code == 2 and "reads documents, and needs a corpus of them" in nothing.stderr
+    assert nothing.exit_code == 2 and "needs a corpus, because it uses document text" in nothing.stderr
     other = call("study", "sampling", qrels, *runs, "--corpus", example.path("documents.jsonl"))
     assert other.exit_code == 1 and "in the corpus" in other.stderr
 

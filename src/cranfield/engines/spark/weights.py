@@ -9,7 +9,7 @@ from pyspark.sql import functions as sql
 from cranfield.engines.shards import Weights
 from cranfield.engines.totals import MAX_NAMES
 from cranfield.errors import InputError
-from cranfield.evaluation.intents import weighed
+from cranfield.evaluation.intents import add_weights
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.io import read_qrels
 from cranfield.io.weights import read_weights
@@ -44,7 +44,7 @@ def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights
         return {}, []
     if not sample:  # no weight fits: one judged query is needed for the message
         sample, first, count = {first[0]: {"": {"": 0} if subtopics else 0}}, first[1:], count - 1
-    _, notes = weighed(read_qrels(sample, name="qrels"), name, weights, QueryNames(count, first))
+    _, notes = add_weights(read_qrels(sample, name="qrels"), name, weights, QueryNames(count, first))
     by_query: dict[str, dict[str, float]] = {}
     for weight in weights:
         if weight.query in graded:

@@ -1,8 +1,8 @@
-"""Ties: how the expectation of a measure over the orders of tied documents is taken.
+"""Ties: the expectation of a measure over the orders of tied documents.
 
-- `strategies`: what a measure declares, and where to begin reading.
-- `over_cuts`, `over_orders`: which rankings the ties of a query leave possible, and how likely each is.
+- `strategies`: what a measure declares; start reading here.
+- `over_cuts`, `over_orders`: the possible rankings of a query with ties, and their probabilities.
 - `expectation`: the mean of a measure over possible rankings.
-- `positions`: means over the positions of tied documents, for the closed forms of measures, too.
-- `estimate`: what comes out, and up to how many possibilities it is exact.
+- `positions`: means over the positions of tied documents; closed forms of measures use them, too.
+- `estimate`: the result, and the limits up to which it is exact.
 """

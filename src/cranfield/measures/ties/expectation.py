@@ -1,11 +1,11 @@
-"""The expectation of a measure over the rankings that ties leave possible.
+"""The expectation of a measure over the possible rankings of queries with ties.
 
-A query with ties is replaced by rankings without them, each with its probability. The measure scores these rankings,
-and the mean of each query's scores by probability is the expectation.
+A query with ties is replaced by rankings without ties, each with its probability. The measure scores these rankings,
+and the expectation is the mean of the scores of a query, weighted by probability.
 
-A ranking may leave one document *open*: tied, and equally likely at each of several positions. Rankings that differ
-only in which positions these are share the scores of the positions that they have in common. This is frequent: most
-queries have one relevant document.
+A ranking may leave one document *open*: it is tied, and each of several positions is equally likely. Rankings that
+differ only in these positions share the scores of the positions that they have in common. This is frequent, because
+most queries have one relevant document.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.positions import distinct_positions, group_equal_rows, range_sums
 from cranfield.ranking.batch import COLUMNS, Batch
-from cranfield.ranking.row_math import picked
+from cranfield.ranking.row_math import take_rows
 
-AT_ONCE = 1 << 14  # cells of rankings that are scored together: few enough to stay in the processor's cache
+AT_ONCE = 1 << 14  # number of cells that are scored together; they fit into the processor cache
 
 Scorer = Callable[[Batch], Estimate]
 
 
 @dataclass(frozen=True, eq=False)
 class PossibleRankings:
-    """Rankings that the ties of some queries leave possible.
+    """The possible rankings of queries with ties.
 
-    ``query``: whose ranking each of them is. ``start``, ``size`` (ranking, column): as in a batch. ``probability``:
-    those of one query sum to 1. The document in ``open_column`` is equally likely at each of ``open_positions``
-    positions, from its start on; with one position it is not open. ``sampled``: it was drawn, not enumerated.
+    ``query``: the query of each ranking. ``start``, ``size`` (ranking, column): as in a batch. ``probability``: those
+    of one query sum to 1. The document in ``open_column`` is equally likely at each of ``open_positions`` positions,
+    beginning at its start; with one position it is not open. ``sampled``: the ranking was drawn, not enumerated.
     """
 
     query: Integers
@@ -49,12 +49,12 @@ class PossibleRankings:
     def without_open(
         query: Integers, start: Integers, size: Integers, probability: Floats, *, sampled: bool = False
     ) -> PossibleRankings:
-        """Rankings that leave no document open."""
+        """Rankings without an open document."""
         none = np.zeros_like(query)
         return PossibleRankings(query, start, size, probability, none, none + 1, np.full(len(query), sampled))
 
     def with_ties(self) -> PossibleRankings:
-        """The same for a kernel that averages over the positions of an open document itself: as the size of a tie."""
+        """The rankings with open documents as ties, for a kernel that averages over their positions itself."""
         size = self.size.copy()
         size[np.arange(len(size)), self.open_column] = self.open_positions
         return replace(self, size=size, open_positions=np.ones_like(self.open_positions))
@@ -68,9 +68,9 @@ class PossibleRankings:
 def mean_over_rankings(
     score: Scorer, batch: Batch, parts: Sequence[PossibleRankings], *, retrieved_only: bool = False
 ) -> Estimate:
-    """The expected score of every query, over its possible rankings; a query without any is scored as it is.
+    """The expected score of every query over its possible rankings; queries without any are scored unchanged.
 
-    ``retrieved_only``: the measure reads nothing but the documents retrieved.
+    ``retrieved_only``: the measure depends only on the documents retrieved.
     """
     replaced = np.zeros(len(batch.length), bool)
     for part in parts:
@@ -81,10 +81,10 @@ def mean_over_rankings(
     as_they_are = PossibleRankings.without_open(kept, batch.start[kept], batch.size[kept], np.ones(len(kept)))
     rankings = PossibleRankings.concatenated([as_they_are, *parts])
     query, probability, positions = rankings.query, rankings.probability, rankings.open_positions
-    row, position, first = _to_score(batch, rankings, retrieved_only)
+    row, position, first = _rankings_to_score(batch, rankings, retrieved_only=retrieved_only)
     tied = (rankings.size > 1).any()
     scores, errors = np.zeros((2, len(row)))
-    # Queries with about the same number of documents go together, so that little is padded.
+    # Queries with about the same number of documents are scored together, so that there is little padding.
     bits_of_width = np.frexp(np.maximum((~np.isnan(batch.grade)).sum(axis=1), 1) - 0.5)[1][query[row]]
     for bits in np.flatnonzero(np.bincount(bits_of_width)).tolist():
         same_width = np.flatnonzero(bits_of_width == bits)
@@ -92,14 +92,14 @@ def mean_over_rankings(
         for i in range(0, len(same_width), step := max(1, AT_ONCE // columns)):
             chunk = same_width[i : i + step]
             rows = row[chunk]
-            start = picked(rankings.start[:, :columns], rows)
+            start = take_rows(rankings.start[:, :columns], rows)
             start[np.arange(len(rows)), rankings.open_column[rows]] = position[chunk]
-            size = picked(rankings.size[:, :columns], rows) if tied else np.broadcast_to(1, start.shape)
-            estimate = score(_rearranged(batch, query[rows], start, size, retrieved_only))
+            size = take_rows(rankings.size[:, :columns], rows) if tied else np.broadcast_to(1, start.shape)
+            estimate = score(_move_documents(batch, query[rows], start, size, retrieved_only=retrieved_only))
             scores[chunk] = estimate.value
             if estimate.error is not None:
                 errors[chunk] = estimate.error
-    # A ranking for which the measure is undefined has nothing relevant to score: it counts 0 among defined ones.
+    # If a measure is undefined for some rankings of a query, because they have no relevant document, these count 0.
     undefined = np.isnan(scores)
     queries = len(replaced)
     mean_of_ranking = range_sums(np.where(undefined, 0, scores), first, positions) / positions
@@ -120,59 +120,61 @@ def mean_over_rankings(
     return Estimate(value, np.sqrt(variance) if variance.any() else None)
 
 
-def _to_score(batch: Batch, rankings: PossibleRankings, retrieved_only: bool) -> tuple[Integers, Integers, Integers]:
-    """What is to be scored, each thing once: a ranking, and the position of its open document.
+def _rankings_to_score(
+    batch: Batch, rankings: PossibleRankings, *, retrieved_only: bool
+) -> tuple[Integers, Integers, Integers]:
+    """The distinct things to score: a ranking, and the position of its open document.
 
-    Last, for each ranking, the index of its first position among these.
+    The third array has, for each ranking, the index of its first position in the other two.
     """
     closed, open_ = np.flatnonzero(rankings.open_positions == 1), np.flatnonzero(rankings.open_positions > 1)
-    at = rankings.start[np.arange(len(rankings.query)), rankings.open_column]
+    start = rankings.start[np.arange(len(rankings.query)), rankings.open_column]
     if not len(open_):
-        return closed, at, closed
+        return closed, start, closed
     column, others = rankings.open_column[open_], rankings.start[open_]
     others[np.arange(len(others)), column] = 0
-    same_query = _equivalent_queries(batch, rankings.query[open_], retrieved_only)
-    row, position, index = distinct_positions(at[open_], rankings.open_positions[open_], same_query, column, others)
+    same_query = _equivalent_queries(batch, rankings.query[open_], retrieved_only=retrieved_only)
+    row, position, index = distinct_positions(start[open_], rankings.open_positions[open_], same_query, column, others)
     first = np.empty_like(rankings.query)
     first[closed], first[open_] = np.arange(len(closed)), len(closed) + index
-    return np.concatenate([closed, open_[row]]), np.concatenate([at[closed], position]), first
+    return np.concatenate([closed, open_[row]]), np.concatenate([start[closed], position]), first
 
 
-def _equivalent_queries(batch: Batch, query: Integers, retrieved_only: bool) -> Integers:
-    """A number for each query, the same for queries that measures cannot distinguish but by positions."""
+def _equivalent_queries(batch: Batch, query: Integers, *, retrieved_only: bool) -> Integers:
+    """A number for each query; equal numbers mean that only the positions of documents differ."""
     if not batch.anonymous:
         return query
     chosen = np.unique(query)
     number = np.zeros(len(batch.length), np.int64)
-    number[chosen] = group_equal_rows(*(part[chosen] for part in _measured(batch, retrieved_only)))[0]
+    number[chosen] = group_equal_rows(*(part[chosen] for part in _fields_read(batch, retrieved_only=retrieved_only)))[0]
     return number[query]
 
 
-def _rearranged(batch: Batch, query: Integers, start: Integers, size: Integers, retrieved_only: bool) -> Batch:
-    """Rankings of some queries with their documents at other positions."""
-    nothing = np.broadcast_to(0, start.shape)
+def _move_documents(batch: Batch, query: Integers, start: Integers, size: Integers, *, retrieved_only: bool) -> Batch:
+    """The rankings of these queries, with documents moved to new positions."""
+    zeros = np.broadcast_to(0, start.shape)
     fields: dict[str, Any] = {"start": start, "size": size}
-    # What no document of this batch has is not copied.
-    fields |= {} if batch.nil.any() else {"nil": nothing > 0}
+    # Columns that are constant in this batch are not copied.
+    fields |= {} if batch.nil.any() else {"nil": zeros > 0}
     fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.anonymous else {}
     for name in COLUMNS.keys() - fields.keys():
-        fields[name] = picked(getattr(batch, name)[:, : start.shape[1]], query)
-    judged = ("ideal", "R", "N", "mass", "nil_grade", "query")  # what the judgments say, whatever was retrieved
+        fields[name] = take_rows(getattr(batch, name)[:, : start.shape[1]], query)
+    judged = ("ideal", "R", "N", "mass", "nil_grade", "query")  # facts about the judgments, independent of the run
     if retrieved_only:
         fields |= {name: np.broadcast_to(np.nan, (len(query), 1)[: getattr(batch, name).ndim]) for name in judged}
     for name in ("length", "tail", *judged):
         if name not in fields:
-            fields[name] = picked(getattr(batch, name), query)
+            fields[name] = take_rows(getattr(batch, name), query)
     rows = batch.changed(**fields)
     inside = np.isnan(rows.grade) | (start < rows.length[:, None])
     return rows.sorted() if inside.all() else rows.only(~np.isnan(rows.grade) & inside)
 
 
 def score_once(score: Scorer, batch: Batch, *, retrieved_only: bool) -> Estimate:
-    """The score of every query, computed once for all queries that the measure cannot distinguish."""
+    """The score of every query; queries that the measure cannot distinguish are scored once."""
     if not batch.anonymous:
         return score(batch)
-    number, example = group_equal_rows(batch.start, batch.size, *_measured(batch, retrieved_only))
+    number, example = group_equal_rows(batch.start, batch.size, *_fields_read(batch, retrieved_only=retrieved_only))
     estimate = score(batch.rows(example))
     return Estimate(estimate.value[number], None if estimate.error is None else estimate.error[number])
 
@@ -185,8 +187,8 @@ def score_apart(batch: Batch, chosen: Booleans, score_chosen: Scorer, score_othe
     return Estimate.joined(len(chosen), ((part, score(batch.rows(part))) for part, score in parts if len(part)))
 
 
-def _measured(batch: Batch, retrieved_only: bool) -> Iterator[Any]:
-    """All that a measure can read of each query but positions, row by row."""
+def _fields_read(batch: Batch, *, retrieved_only: bool) -> Iterator[Any]:
+    """The fields of each query that a measure can depend on, without positions, row by row."""
     yield from (batch.gain, np.where(np.isnan(batch.grade), 2, batch.judged), batch.nil, batch.length, batch.tail)
     if not retrieved_only:
         yield from (batch.ideal, batch.R, batch.N, batch.mass, batch.nil_grade)
@@ -200,17 +202,17 @@ def document_kinds(batch: Batch) -> Floats:
 
 
 def document_kinds_in_order(batch: Batch) -> Floats:
-    """`document_kinds`, where documents that say the same of all subtopics are of one kind, and kinds are in order.
+    """`document_kinds`, in which documents with equal grades for all subtopics are of one kind; kinds are in order.
 
-    The order of kinds depends on grades alone: in what order judgments came changes no sum over orders.
+    The order of kinds depends on grades only, so that sums do not depend on the input order of judgments.
     """
     if batch.costs is not None:
         cost = np.where(np.isnan(batch.grade), 0, np.nan_to_num(batch.costs[batch.document], nan=-1))
         return _numbered(np.stack([batch.judged, batch.gain, cost], axis=-1))
-    if batch.subtopics is None or batch.worth is None or batch.reading is not None:
+    if batch.subtopics is None or batch.gain_of_grade is None or batch.reading is not None:
         return document_kinds(batch)
-    seen = batch.subtopics.seen(batch.worth)
-    facts = np.concatenate([seen.gain, seen.grade], axis=1)[batch.document].reshape(*batch.document.shape, -1)
+    aspects = batch.subtopics.aspects(batch.gain_of_grade)
+    facts = np.concatenate([aspects.gain, aspects.grade], axis=1)[batch.document].reshape(*batch.document.shape, -1)
     return _numbered(np.concatenate([np.where(batch.nil, 2, batch.judged)[:, :, None], facts], axis=2))
 
 
@@ -221,7 +223,7 @@ def _numbered(facts: Floats) -> Floats:
 
 
 def generator(batch: Batch, seed: int) -> np.random.Generator:
-    """A random generator for a batch of one query, whose draws do not depend on which queries are scored with it."""
+    """A random generator for a batch of one query; its draws do not depend on other queries."""
     documents = ~np.isnan(batch.grade[0])
     content = batch.start[0, documents].tobytes() + batch.gain[0, documents].tobytes()
     return np.random.default_rng([seed, zlib.crc32(content)])

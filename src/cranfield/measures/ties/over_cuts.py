@@ -1,4 +1,4 @@
-"""The mean of a measure over which of the documents tied across a cutoff reach the first k."""
+"""The mean of a measure over the possible sets of documents in the first k, if a tie crosses rank k."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from cranfield.measures.ties.expectation import (
 )
 from cranfield.ranking.batch import Batch
 
-FEW = 8  # documents of one kind tied across a cutoff, up to which queries with the same number of them go together
+FEW = 8  # queries with up to this many documents of one kind in a tie across rank k are processed together
 
 
 def over_cuts(score: Scorer, batch: Batch, *, k: int, retrieved_only: bool = False, seed: int = 0) -> Estimate:
-    """The mean of a score over which of the documents tied across rank k reach the first k.
+    """The mean of a score over the possible sets of documents in the first k, if a tie crosses rank k.
 
-    The documents that do, and those that do not, stay tied with each other.
+    The documents of the tie above rank k stay tied with each other, and so do those below.
     """
     if not _across(batch, k).any():
         return score(batch)
@@ -34,7 +34,7 @@ def over_cuts(score: Scorer, batch: Batch, *, k: int, retrieved_only: bool = Fal
 
 
 def _across(batch: Batch, k: int) -> Booleans:
-    """The documents whose ties go across rank k, or across the end of the list."""
+    """The documents in ties that cross rank k or the end of the ranking."""
     end = np.minimum(batch.length, k)[:, None]
     return (batch.start < end) & (batch.start + batch.size > end) & ~np.isnan(batch.grade)
 
@@ -43,18 +43,19 @@ def _mean_over_cuts(score: Scorer, batch: Batch, k: int, seed: int) -> Estimate:
     across, kind = _across(batch, k), document_kinds(batch)
     count = across.sum(axis=1)
     one_kind = np.where(across, kind, -np.inf).max(axis=1) == np.where(across, kind, np.inf).min(axis=1)
-    easy = one_kind & (count > 0) & (count <= FEW)
-    together = [
-        _cuts_of_one_kind(batch, np.flatnonzero(easy & (count == n)), across, n, k) for n in np.unique(count[easy])
+    groupable = one_kind & (count > 0) & (count <= FEW)
+    grouped = [
+        _cuts_of_one_kind(batch, np.flatnonzero(groupable & (count == n)), across, n, k)
+        for n in np.unique(count[groupable])
     ]
-    alone = [_cuts_of_query(batch, q, k, seed) for q in np.flatnonzero((count > 0) & ~easy).tolist()]
-    return mean_over_rankings(score, batch, [*together, *alone])
+    single = [_cuts_of_query(batch, q, k, seed) for q in np.flatnonzero((count > 0) & ~groupable).tolist()]
+    return mean_over_rankings(score, batch, [*grouped, *single])
 
 
 def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: int, k: int) -> PossibleRankings:
-    """The cuts of queries with so many documents across rank k, all of one kind.
+    """The cuts of queries with ``count`` judged documents, all of one kind, in the tie across rank k.
 
-    How many of them are in the first k has a hypergeometric distribution.
+    The number of them in the first k has a hypergeometric distribution.
     """
     column = across[query].argmax(axis=1)[:, None] + np.arange(count)
     end = np.minimum(batch.length, k)[query]
@@ -77,14 +78,14 @@ def _cuts_of_one_kind(batch: Batch, query: Integers, across: Booleans, count: in
 
 
 def _cuts_of_query(batch: Batch, query: int, k: int, seed: int) -> PossibleRankings:
-    """The cuts of one query: all of them, or a sample of many."""
+    """All cuts of one query, or a sample if there are too many."""
     batch = batch.rows(np.array([query]))
     rng = generator(batch, seed)
     end = int(min(batch.length[0], k))
     columns, first, size = next((c, t, n) for c, t, n in tie_groups(batch) if t < end < t + n)
     slots = end - first
-    # Documents of one kind are interchangeable: only how many of each kind are in the first k matters. The last kind
-    # are the unjudged documents.
+    # Documents of one kind are interchangeable: only the number of each kind in the first k matters. The last kind is
+    # that of the unjudged documents.
     kind = np.unique(document_kinds(batch)[0, columns], return_inverse=True)[1]
     of_kind = np.append(np.bincount(kind), size - len(columns))
     sampled = math.prod((of_kind + 1).tolist()) > EXACT_CUTS

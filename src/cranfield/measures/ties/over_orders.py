@@ -1,6 +1,6 @@
-"""The mean of a measure over the orders of tied documents: over all orders of a query, or over a sample of many.
+"""The mean of a measure over all orders of the tied documents of a query, or over a sample of the orders.
 
-All orders give the exact mean. A sample is drawn with a fixed seed, and its standard error is part of the estimate.
+All orders give the exact mean. A sample is drawn with a fixed seed, and the estimate includes its standard error.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +33,9 @@ def over_orders(
 ) -> Estimate:
     """The mean of a score over all orders of tied documents.
 
-    ``positions_at_once``: how many positions of one open document are scored in about the time of one ranking; if
-    more than 1, ``score`` takes rankings in which one document is tied. ``retrieved_only``: the measure reads nothing
-    but the documents retrieved.
+    ``positions_at_once``: the number of positions of an open document that are scored in about the time of one
+    ranking; if it is more than 1, ``score`` accepts rankings in which one document is tied. ``retrieved_only``: the
+    measure depends only on the documents retrieved.
     """
     if not batch.tied.any():
         return score(batch)
@@ -46,8 +47,8 @@ def over_orders(
     several = np.flatnonzero(((batch.size > 1) & ~np.isnan(batch.grade)).sum(axis=1) > 1)
     if not len(several):
         return score(batch)
-    # All queries are scored first, those with several tied documents in any order: to copy these few is cheaper than
-    # to copy the many others.
+    # Score all queries first, and those with several tied documents in an arbitrary order: copying these few queries
+    # is cheaper than copying the many others.
     rows = batch.rows(several)
     start, size = batch.start.copy(order="K"), batch.size.copy(order="K")
     start[several], size[several] = rows.start + rows.order, 1
@@ -59,19 +60,20 @@ def over_orders(
 def _mean_over_orders(
     score: Scorer, batch: Batch, *, positions_at_once: float, retrieved_only: bool, seed: int
 ) -> Estimate:
-    """The mean over orders of every query, as many queries at a time as fit into memory."""
+    """The mean over orders for each query; queries are processed in chunks that fit into memory."""
     tied = TiedDocuments.of(batch)
     rankings = tied.arrangements if positions_at_once == 1 else tied.arrangements_of_others
     cells = np.where(tied.enumerable(positions_at_once), rankings, SAMPLES) * tied.tied.shape[1]
     chunk = (np.cumsum(cells) // (4 * CELLS)).astype(np.int64)
     parts = [np.flatnonzero(chunk == number) for number in range(chunk[-1] + 1)]
     tied_parts = (tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part)) for part in parts)
-    estimates = (_mean_of_chunk(score, part, positions_at_once, retrieved_only, seed) for part in tied_parts)
+    settings: dict[str, Any] = {"positions_at_once": positions_at_once, "retrieved_only": retrieved_only, "seed": seed}
+    estimates = (_mean_of_chunk(score, part, **settings) for part in tied_parts)
     return Estimate.joined(len(chunk), zip(parts, estimates, strict=True))
 
 
 def _mean_of_chunk(
-    score: Scorer, tied: TiedDocuments, positions_at_once: float, retrieved_only: bool, seed: int
+    score: Scorer, tied: TiedDocuments, *, positions_at_once: float, retrieved_only: bool, seed: int
 ) -> Estimate:
     count = tied.tied.sum(axis=1)
     enumerable = tied.enumerable(positions_at_once)
@@ -87,11 +89,11 @@ def _mean_of_chunk(
 
 @dataclass(frozen=True, eq=False)
 class TiedDocuments:
-    """The tied documents of a batch, in order of their kind within each tie; arrays are (query, column).
+    """The tied documents of a batch, sorted by kind within each tie; arrays are (query, column).
 
-    Documents of one kind are interchangeable. ``tied``: the document is tied. ``nth_of_kind``: how many documents of
-    its kind and tie come before it, of ``of_kind`` in all. ``other_kinds``: documents of other kinds of its tie that
-    come before it. ``single_kind``: all judged documents of its tie are of one kind.
+    Documents of one kind are interchangeable. ``tied``: the document is tied. ``nth_of_kind``: the number of documents
+    of its kind and tie in earlier columns, of ``of_kind`` in total. ``other_kinds``: the number of documents of other
+    kinds of its tie in earlier columns. ``single_kind``: all judged documents of its tie are of one kind.
     """
 
     batch: Batch
@@ -128,24 +130,24 @@ class TiedDocuments:
 
     @cached_property
     def open_tie(self) -> Integers:
-        """The first column of each query's widest tie with documents of one kind: its last one may stay open; or -1."""
+        """The first column of the largest tie with a single kind, whose last document may stay open; -1 for none."""
         widest = np.where(self.tied & self.single_kind, self.batch.size, 0)
         return np.where(widest.max(axis=1) > 0, widest.argmax(axis=1), -1)
 
     @cached_property
     def arrangements_of_others(self) -> Floats:
-        """The number of different rankings of all documents but the open one."""
+        """The number of different rankings of all documents except the open one."""
         query = np.arange(len(self.open_tie))
         share = self.of_kind[query, self.open_tie] / self.batch.size[query, self.open_tie]
         return np.where(self.open_tie < 0, self.arrangements, self.arrangements * share)
 
     def enumerable(self, positions_at_once: float) -> Booleans:
-        """The queries with so few rankings that all of them are scored."""
+        """The queries with few enough rankings to score all of them."""
         return (self.arrangements_of_others <= EXACT) & (self.arrangements <= EXACT * positions_at_once)
 
 
 def _edges(same: Booleans) -> tuple[Integers, Integers]:
-    """The first and last column of each column's group; ``same``: a column is in the group of the one before."""
+    """The first and last column of the group of each column; ``same``: a column is in the group of the previous one."""
     first = np.pad(~same, ((0, 0), (1, 0)), constant_values=True)
     last = np.pad(~same, ((0, 0), (0, 1)), constant_values=True)
     columns = np.arange(first.shape[1])
@@ -154,7 +156,7 @@ def _edges(same: Booleans) -> tuple[Integers, Integers]:
 
 
 def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> PossibleRankings:
-    """All rankings of queries with so many tied documents; where possible, the last of these is left open."""
+    """All rankings of queries with this number of tied documents; if possible, the last document is left open."""
     batch, width = tied.batch, tied.tied.shape[1]
     is_tied, first = tied.tied[query], batch.start[query]
     opens = tied.open_tie[query] >= 0
@@ -163,7 +165,7 @@ def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> Possible
     nth_of_kind, other_kinds, of_kind, size = (
         x[query[:, None], column] for x in (tied.nth_of_kind, tied.other_kinds, tied.of_kind, batch.size)
     )
-    # A position counts only those that documents of earlier kinds leave free; documents of one kind are in order.
+    # Positions count only slots not taken by documents of earlier kinds; documents of one kind are in order.
     end = size - other_kinds - of_kind + nth_of_kind + 1
     row = np.arange(len(query))
     position = np.zeros((len(query), documents), np.int64)
@@ -193,7 +195,7 @@ def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> Possible
 
 
 def _sample(tied: TiedDocuments, query: int, seed: int) -> PossibleRankings:
-    """A sample of the rankings of a query."""
+    """A random sample of the rankings of a query."""
     batch = tied.batch.rows(np.array([query]))
     rng = generator(batch, seed)
     start = np.repeat(batch.start, SAMPLES, axis=0)
@@ -204,9 +206,9 @@ def _sample(tied: TiedDocuments, query: int, seed: int) -> PossibleRankings:
 
 
 def sample_positions(documents: int, size: int, samples: int, rng: np.random.Generator) -> Integers:
-    """Random positions (sample, document) in a tie of a size; no two documents of a sample share one."""
+    """Random positions (sample, document) in a tie of this size; the documents of a sample have different positions."""
     if documents**2 > size:
-        # The shuffle of Fisher and Yates for all samples at once, which stops when all documents have a position.
+        # A Fisher-Yates shuffle of all samples at once; it stops when all documents have a position.
         positions = np.repeat(np.arange(size)[:, None], samples, axis=1)
         flat, sample = positions.reshape(-1), np.arange(samples)
         for d, uniform in enumerate(rng.random((documents, samples))):
@@ -214,13 +216,13 @@ def sample_positions(documents: int, size: int, samples: int, rng: np.random.Gen
             positions[d], flat[at] = flat[at], positions[d].copy()
         return positions[:documents].T
     positions = rng.integers(0, size, (samples, documents))
-    while len(again := np.flatnonzero((np.diff(np.sort(positions, axis=1), axis=1) == 0).any(axis=1))):
-        positions[again] = rng.integers(0, size, (len(again), documents))
+    while len(repeated := np.flatnonzero((np.diff(np.sort(positions, axis=1), axis=1) == 0).any(axis=1))):
+        positions[repeated] = rng.integers(0, size, (len(repeated), documents))
     return positions
 
 
 def over_distinct_orders(score: Scorer, batch: Batch, *, k: int, seed: int = 0) -> Estimate:
-    """The mean of a score of the first k over all orders of tied documents, no two of which are interchangeable."""
+    """The mean of a score of the first k over all orders, if no two tied documents are interchangeable."""
     end = np.minimum(batch.length, k)[:, None]
     tied = ((batch.size > 1) & (batch.start < end) & ~np.isnan(batch.grade)).any(axis=1)
     rankings = [_distinct_orders(batch, query, k, seed) for query in np.flatnonzero(tied).tolist()]
@@ -228,13 +230,13 @@ def over_distinct_orders(score: Scorer, batch: Batch, *, k: int, seed: int = 0) 
 
 
 def _distinct_orders(batch: Batch, query: int, k: int, seed: int) -> PossibleRankings:
-    """The orders of one query's first k: all of them, or a sample of many."""
+    """All orders of the first k of one query, or a sample if there are too many."""
     batch = batch.rows(np.array([query]))
     end = int(min(batch.length[0], k))
-    # The seed must not depend on documents below the end: which of these are known depends on what else is evaluated.
+    # The seed must not depend on documents below the end: which of these are aligned depends on the other measures.
     rng = generator(batch.only(batch.start < end), seed)
     ties = [(columns, first, size) for columns, first, size in tie_groups(batch) if first < end]
-    # Documents below the first k may be in any order: only those that reach it are drawn.
+    # The order below rank k does not matter: only the documents in the first k are drawn.
     slots = [min(size, end - first) for _, first, size in ties]
     sampled = math.prod(math.perm(size, n) for (_, _, size), n in zip(ties, slots, strict=True)) > EXACT_DISTINCT
     drawn: list[Integers]

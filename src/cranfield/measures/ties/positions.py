@@ -1,6 +1,6 @@
-"""The positions that documents of a tie may take when all its orders are equally likely, and means over them.
+"""Means over the positions of tied documents, if all orders of a tie are equally likely.
 
-A *range* is a number of consecutive positions: the first one, and how many there are. Positions count from 0.
+A *range* is a sequence of consecutive positions, given by the first one and their number. Positions count from 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cranfield.data import Floats, Integers
 from cranfield.ranking.batch import CELLS, ragged
 
-AT_ONCE = 1 << 12  # positions that are scored together: few enough to stay in the processor's cache
+AT_ONCE = 1 << 12  # number of positions that are scored together; they fit into the processor cache
 
 
 @lru_cache(maxsize=8)
@@ -27,18 +27,18 @@ def _log_factorials(bits: int) -> Floats:
 def mean_for_nth(
     size: Integers, count: Integers, nth: Integers, score: Callable[[Integers, Integers], Floats]
 ) -> Floats:
-    """The mean score of one document of each tie, over all positions that it can have in the tie.
+    """The mean score of one document of each tie, over all its possible positions in the tie.
 
-    It is the nth, from 0, of ``count`` documents in a tie of ``size``. ``score`` takes indices of ties and positions
-    in these. With r documents in n positions, the one with j of them above is at position x with probability
-    C(x, j) C(n-1-x, r-1-j) / C(n, r).
+    The document is the nth (from 0) of ``count`` documents in a tie of ``size``. ``score`` takes indices of ties and
+    positions in them. With r documents in n positions, the document with j of the others above it is at position x
+    with probability C(x, j) C(n-1-x, r-1-j) / C(n, r).
     """
     mean = np.zeros(len(size))
     for part in _chunks(size - count + 1):
         n, r, j = size[part], count[part], nth[part]
         owner, step = ragged(n - r + 1)
         log = _log_factorials(max(10, int(n.max(initial=0)).bit_length()))
-        # x = j + step and n-1-x = r-1-j + after; the factors that do not depend on x come after.
+        # x = j + step and n-1-x = r-1-j + after; factors that do not depend on x are added at the end.
         after = (n - r)[owner] - step
         x = j[owner] + step
         ways = log[x] - log[step] + log[(r - 1 - j)[owner] + after] - log[after]
@@ -50,7 +50,7 @@ def mean_for_nth(
 
 
 def _chunks(cells: Integers) -> Iterator[Integers]:
-    """Indices of ties, as many at a time as fit into memory."""
+    """Indices of ties in chunks that fit into memory."""
     chunk = np.cumsum(cells) // CELLS
     return (np.flatnonzero(chunk == i) for i in np.unique(chunk))
 
@@ -60,7 +60,7 @@ def mean_over_ranges(
 ) -> Floats:
     """The mean of a score over each range; ranges with equal rows in the tables share the scores of their positions.
 
-    ``score`` takes indices of ranges, how many positions to score for each of them, and all of these positions.
+    ``score`` takes indices of ranges, the number of positions to score for each of them, and all these positions.
     """
     total = np.zeros(len(first))
     order, leader, width, offset = _merge_ranges(first, count, tables)
@@ -78,10 +78,10 @@ def mean_over_ranges(
 def distinct_positions(
     first: Integers, count: Integers, *tables: npt.NDArray[Any]
 ) -> tuple[Integers, Integers, Integers]:
-    """Every position of the ranges, but only once for all ranges with equal rows in the tables.
+    """The distinct positions of the ranges; ranges with equal rows in the tables share positions.
 
-    Returned are, for each position, a range that has it and the position itself; then, for each range, the index of
-    its first position among these. Its other positions follow that one.
+    Returns, for each position, a range that contains it and the position itself; and, for each range, the index of
+    its first position in these arrays. Its other positions follow.
     """
     order, leader, width, offset = _merge_ranges(first, count, tables)
     example = order[leader]
@@ -98,11 +98,11 @@ def _positions(first: Integers, count: Integers) -> Integers:
 def _merge_ranges(
     first: Integers, count: Integers, tables: Sequence[npt.NDArray[Any]]
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """Ranges with equal rows in the tables that overlap or touch, merged.
+    """Merge ranges with equal rows in the tables that overlap or touch.
 
-    Returned are an order of the ranges in which the members of a merged range follow each other; for each merged
-    range, which one of the order is its first member, and how many positions it has; and for each range of the order,
-    how many positions of merged ranges come before its first.
+    Returns an order of the ranges in which the members of a merged range are adjacent; for each merged range, the
+    index of its first member in this order, and its number of positions; and, for each range in this order, the number
+    of positions of merged ranges before its first position.
     """
     group, _ = group_equal_rows(*tables)
     order = np.lexsort((_narrowest(first), _narrowest(group)))
@@ -116,7 +116,7 @@ def _merge_ranges(
 
 
 def _narrowest(x: Integers) -> npt.NDArray[Any]:
-    """The same numbers in 16 bits if they fit: NumPy sorts those much faster."""
+    """The same numbers in 16 bits if possible, because NumPy sorts these much faster."""
     return x.astype(np.uint16) if x.max(initial=0) < 1 << 16 else x
 
 
@@ -126,7 +126,7 @@ def _hash_factors(bits: int) -> npt.NDArray[np.uint64]:
 
 
 def group_equal_rows(*tables: npt.NDArray[Any]) -> tuple[Integers, Integers]:
-    """A group number for each row, the same for rows that are equal in all tables; and one row of each group."""
+    """A group number for each row, equal for rows that are equal in all tables; and one row of each group."""
     parts = [part for table in tables if len(part := _varying_columns(table))]
     hashed = np.zeros(len(tables[0]), np.uint64)
     for part in parts:
@@ -156,7 +156,7 @@ def range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
 
 def _ascending_range_sums(x: npt.NDArray[Any], first: Integers, count: Integers) -> Floats:
     """The sum of x over each range, where ranges are in order of their first position."""
-    # From the last range to the first: what reduceat returns for the gap between two ranges is then a single number.
+    # From the last range to the first: reduceat then returns a single number for the gap between two ranges.
     ends = np.empty(2 * len(first), np.int64)
     ends[-2::-2], ends[::-2] = first, first + count
     return np.add.reduceat(np.append(x, 0.0), ends)[-2::-2]

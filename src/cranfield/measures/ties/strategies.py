@@ -1,16 +1,16 @@
-"""Strategies: how the expectation of a measure over the orders of tied documents is taken.
+"""Strategies: ways to compute the expectation of a measure over the orders of tied documents.
 
 With ``ties=expected`` all orders of tied documents are equally likely, and a score is the mean over them. A measure
-names its strategy in the catalogue, as in ``@measure("BPM", ties=OverOrders())``. From the cheapest to the dearest:
+declares its strategy in the catalogue, as in ``@measure("BPM", ties=OverOrders())``. From cheap to expensive:
 
 - `ClosedForm`: the kernel, which is the measure's function, is the expectation itself.
-- `OverCuts`: the kernel is the expectation once it is known which documents are in the first k.
-- `OneOpenClosedForm`, `OneOpenEnumerated`: the kernel is the expectation where a single document is tied.
+- `OverCuts`: the kernel is the expectation for a given set of documents in the first k.
+- `OneOpenClosedForm`, `OneOpenEnumerated`: the kernel is the expectation if a single document is tied.
 - `OverOrders`: the kernel scores rankings without ties.
-- `OverOrdersIfCosts`: so it does where costs are given; else it is the expectation itself.
-- `OverDistinctOrders`: so it does, and no two documents are interchangeable, because the measure reads them.
+- `OverOrdersIfCosts`: the same if documents have costs; else the kernel is the expectation.
+- `OverDistinctOrders`: the same, but no two documents are interchangeable, because the measure uses their text.
 
-Other tie rules leave no ties open; then every strategy calls the kernel once.
+The other tie rules leave no ties; then every strategy calls the kernel once.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from cranfield.measures.ties.estimate import (
     Estimate,
 )
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.views import Views, settled
+from cranfield.ranking.views import Views, condense_and_terminate
 
 Kernel = Callable[..., Floats]
-NO_CUTOFF = 1 << 60  # below any ranking
+NO_CUTOFF = 1 << 60  # a rank below the end of every ranking
 
 
 class TieStrategy(ABC):
-    """One way to take the expectation of a measure over the orders of tied documents.
+    """A way to compute the expectation of a measure over the orders of tied documents.
 
-    ``summary``: what ``ties=expected`` is, for readers. ``exact_up_to``: the number of possibilities of a query beyond
-    which ``samples`` of them are drawn; empty where the expectation is always exact.
+    ``summary``: the meaning of ``ties=expected``, for readers. ``exact_up_to``: the number of possibilities of a query
+    beyond which ``samples`` of them are drawn; empty if the expectation is always exact.
     """
 
     summary = "the mean over all orders of tied documents"
@@ -53,41 +53,42 @@ class TieStrategy(ABC):
 
     @abstractmethod
     def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
-        """The expected score of complete lists: condensed and terminated, and none ends inside a tie."""
+        """The expected scores of lists that are condensed, terminated, and do not end inside a tie."""
 
     def expectation_at_depth(self, scoring: Scoring, batch: Batch, depth: int, seed: int) -> Estimate:
-        """The expected score of lists that are cut at a depth, which may fall inside a tie."""
+        """The expected scores of lists that are cut at a depth, which may be inside a tie."""
         from cranfield.measures.ties.over_cuts import over_cuts
 
         return over_cuts(partial(scoring.score_uncut, seed=seed), batch, k=depth, seed=seed)
 
     @property
     def for_residual(self) -> TieStrategy:
-        """The strategy for the measure's residual, a kernel with the same parameters."""
+        """The strategy for the residual, which is a kernel with the same parameters."""
         return self
 
 
 class ClosedForm(TieStrategy):
     """The kernel itself is the expectation.
 
-    Right for a sum over documents of gain by discount (P, DCG, RBP), where a tied document counts with its mean
-    discount; and wherever else the mean over the orders of a tie has a formula (AP, RR, ERR, bpref).
+    For sums over documents of gain times discount (P, DCG, RBP), in which a tied document has its mean discount; and
+    for all other measures with a formula for the mean over the orders of a tie (AP, RR, ERR, bpref).
     """
 
     summary = "the exact mean over all orders of tied documents, in closed form"
 
     def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
+        del seed  # nothing is sampled
         return scoring.estimate(batch)
 
 
 class OverCuts(TieStrategy):
-    """The mean over which of the documents tied across the cutoff are in the first k.
+    """The mean over the possible sets of documents in the first k, if a tie crosses the cutoff.
 
-    Right for a measure that is divided by something that depends on which documents the first k hold, but not on
-    their order (SN_AP, SN_DCG, Accuracy). Inside the first k the kernel is the expectation.
+    For measures whose divisor depends on the set of documents in the first k, but not on their order (SN_AP, SN_DCG,
+    Accuracy). For a given set, the kernel is the expectation.
     """
 
-    summary = "the mean over which of the tied documents reach the first k"
+    summary = "the mean over the possible sets of tied documents in the first k"
     exact_up_to = f"{EXACT_CUTS:,} possibilities of a query"
     samples = SAMPLES
 
@@ -98,18 +99,18 @@ class OverCuts(TieStrategy):
 
 
 class OverOrders(TieStrategy):
-    """The mean over all orders of tied documents, with documents of equal gain taken as interchangeable.
+    """The mean over all orders of tied documents; documents of equal gain are interchangeable.
 
-    Right where no formula is known, because what a document adds depends on the gains above it, and not linearly
-    (BPM, NERR). The kernel may take every ranking to be without ties.
+    For measures without a known formula, because the contribution of a document is not linear in the gains above it
+    (BPM, NERR). The kernel may assume rankings without ties.
 
     ``affects_score`` takes the arguments of the kernel and returns which documents may change the score (those that
-    a reader may still see): the orders of all others are not enumerated.
+    a reader may see). The orders of all others are not enumerated.
     """
 
     exact_up_to = f"{EXACT:,} orders of a query"
     samples = SAMPLES
-    positions_at_once = 1.0  # how many positions of one tied document are scored in about the time of one ranking
+    positions_at_once = 1.0  # positions of one tied document that are scored in about the time of one ranking
 
     def __init__(self, affects_score: Kernel | None = None) -> None:
         self.affects_score = affects_score
@@ -130,7 +131,7 @@ class OverOrders(TieStrategy):
 
     @property
     def for_residual(self) -> TieStrategy:
-        """A residual is known for rankings without ties only, and every document may change it."""
+        """Residual kernels need rankings without ties, and every document may change the residual."""
         return OverOrders()
 
 
@@ -147,10 +148,10 @@ class OverOrdersIfCosts(OverOrders):
 
 
 class OneOpenClosedForm(OverOrders):
-    """The mean over all orders of tied documents but one, which the kernel takes tied as it is.
+    """The mean over all orders of tied documents except one, which stays tied; the kernel handles it by a formula.
 
-    Right where the mean over the positions of a single tied document has a formula, but not that over the orders of
-    two (IPrec, yaAP, G). Most queries have one relevant document, and then nothing is enumerated.
+    For measures with a formula for the mean over the positions of a single tied document, but not over the orders of
+    two (IPrec, yaAP, G). Most queries have one relevant document; for these nothing is enumerated.
     """
 
     exact_up_to = f"{EXACT:,} orders of all tied documents of a query but one"
@@ -158,10 +159,10 @@ class OneOpenClosedForm(OverOrders):
 
 
 class OneOpenEnumerated(OverOrders):
-    """The mean over all orders of tied documents but one, whose positions the kernel enumerates itself.
+    """The mean over all orders of tied documents except one, whose positions the kernel enumerates itself.
 
-    Right where moving a single document changes little of what was computed for the others (INST), so that the
-    kernel scores many positions of it in the time of one ranking.
+    For measures in which moving a single document leaves most intermediate results unchanged (INST), so that the
+    kernel scores many of its positions in the time of one ranking.
     """
 
     positions_at_once = 10.0
@@ -171,10 +172,10 @@ class OneOpenEnumerated(OverOrders):
 
 
 class OverDistinctOrders(TieStrategy):
-    """The mean over all orders of the first k, where no two documents are interchangeable.
+    """The mean over all orders of the first k, if no two documents are interchangeable.
 
-    Right for a measure that reads documents, judged or not (ABSNB, DELTARB): documents of equal grade differ in what
-    they say, and every order is to be read anew.
+    For measures of document text (ABSNB, DELTARB): documents of equal grade have different text, and each order must
+    be scored separately.
     """
 
     exact_up_to = f"{EXACT_DISTINCT:,} orders of a query"
@@ -186,21 +187,21 @@ class OverDistinctOrders(TieStrategy):
         return over_distinct_orders(scoring.estimate, batch, k=scoring.cutoff, seed=seed)
 
     def expectation_at_depth(self, scoring: Scoring, batch: Batch, depth: int, seed: int) -> Estimate:
-        """An order says which documents are above the depth, too: both means are taken at once."""
+        """The orders also determine which documents are above the depth, so that one mean is enough."""
         from cranfield.measures.ties.over_orders import over_distinct_orders
 
-        # Only in a list that is not condensed do depth and cutoff count the same ranks.
+        # Depth and cutoff refer to the same ranks only if the list is not condensed.
         k = depth if scoring.views.condensed else min(scoring.cutoff, depth)
         return over_distinct_orders(scoring.estimate_uncut, batch, k=k, seed=seed)
 
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """A measure with all parameters chosen, as strategies see it.
+    """What strategies need to know about a measure with all its parameters.
 
-    ``kernel``, ``arguments``: the function that scores rankings, and its parameters. ``views``: what is done to lists
-    first; ``bounded``: how an ideal list is terminated. ``cutoff``: the last rank that the kernel reads.
-    ``retrieved_only``: it reads nothing but the documents retrieved.
+    ``kernel``, ``arguments``: the function that scores rankings, and its parameters. ``views``: how lists are prepared;
+    ``bounded``: how an ideal list is terminated. ``cutoff``: the last rank that affects the score.
+    ``retrieved_only``: the score depends only on the documents retrieved.
     """
 
     kernel: Kernel
@@ -212,10 +213,10 @@ class Scoring:
     retrieved_only: bool = False
 
     def expectation(self, batch: Batch, seed: int) -> Estimate:
-        """The expected score of lists as `views.ordered` returns them.
+        """The expected scores of lists from `views.ordered`.
 
-        A list may end inside a tie, at its depth or at a tied NIL. The ties at ends are averaged over first: a list
-        can be condensed and terminated only where its end is known.
+        A list may end inside a tie, at its depth or at a tied NIL. The mean over ties at ends is computed first,
+        because a list can be condensed and terminated only if its end is known.
         """
         if self.views.plain and not batch.has_ties:
             return self.estimate(batch)
@@ -229,29 +230,29 @@ class Scoring:
         )
 
     def score_tied_nil(self, batch: Batch, seed: int) -> Estimate:
-        """The expected score of lists with NIL in a tie: the order decides where they end."""
+        """The expected scores of lists with NIL in a tie: they end at different ranks in different orders."""
         from cranfield.measures.ties.over_orders import over_orders
 
         return over_orders(partial(self.score_uncut, seed=seed), batch, seed=seed)
 
     def score_cut(self, batch: Batch, seed: int) -> Estimate:
-        """The expected score of lists that a depth may cut inside a tie."""
+        """The expected scores of lists that a depth may cut inside a tie."""
         if self.views.depth is None:
             return self.score_uncut(batch, seed)
         return self.strategy.expectation_at_depth(self, batch, self.views.depth, seed)
 
     def score_uncut(self, batch: Batch, seed: int) -> Estimate:
-        """The expected score of lists that do not end inside a tie."""
+        """The expected scores of lists that do not end inside a tie."""
         return self.strategy.expectation(self, self.completed(batch), seed)
 
     def completed(self, batch: Batch) -> Batch:
         """Lists that do not end inside a tie, condensed and terminated."""
-        return settled(batch, self.views, bounded=self.bounded)
+        return condense_and_terminate(batch, self.views, bounded=self.bounded)
 
     def estimate(self, batch: Batch) -> Estimate:
-        """What the kernel returns for complete lists."""
+        """The kernel applied to complete lists."""
         return Estimate(self.kernel(batch, **self.arguments))
 
     def estimate_uncut(self, batch: Batch) -> Estimate:
-        """What the kernel returns for lists that are still to be completed."""
+        """The kernel applied to lists that are completed first."""
         return self.estimate(self.completed(batch))

@@ -62,7 +62,7 @@ def command(
     cranfield properties --file my_measures.py
     cranfield properties --table2
     """
-    from cranfield.measures.plugins import loaded
+    from cranfield.measures.plugins import load_measures
     from cranfield.studies.properties import tables
     from cranfield.studies.properties.experiment import properties
 
@@ -72,7 +72,7 @@ def command(
             raise UsageError(message)
         emit(tables.table2(documents, format, width=width(), colour=colour(output)), output)
         return
-    extra: AbstractContextManager[list[str]] = loaded(file) if file else nullcontext([])
+    extra: AbstractContextManager[list[str]] = load_measures(file) if file else nullcontext([])
     with extra as own, progress("Checking measures") as step:
         result = properties(options.measure_names(measures) or own, documents=documents, grades=grades, progress=step)
     emit(tables.write(result, format, digits=digits, width=width(), colour=colour(output)), output)
