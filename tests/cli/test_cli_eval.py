@@ -168,3 +168,22 @@ def test_judgments_by_subtopic_are_recognised(call: Call, tmp_path: Path) -> Non
     assert result.exit_code == 1
     assert f"error: {weights}:1: no document is judged for subtopic `nothing` of query `q1`" in result.stderr
     assert "hint: query `q1` has subtopics " in result.stderr
+
+
+def test_costs(call: Call, tmp_path: Path) -> None:
+    files = {"qrels": "q 0 a 1\n", "run": "q Q0 x 1 2 own\nq Q0 a 2 1 own\n", "costs": "q x 9\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    asked = [
+        "eval",
+        tmp_path / "qrels",
+        tmp_path / "run",
+        "-m",
+        "TBG(half=9, per='list')",
+        "--costs",
+        tmp_path / "costs",
+    ]
+    scores = json.loads(call(*asked, "--format", "json").stdout)["runs"]["run"]
+    assert scores["TBG(half=9, per='list')"]["mean"] == 0.5
+    result = call(*asked, "--engine", "spark")
+    assert result.exit_code == 2 and "--costs does not work with --engine spark" in result.stderr

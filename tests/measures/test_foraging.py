@@ -144,3 +144,25 @@ def test_budget_is_a_cost() -> None:
     assert cf.Evaluator(qrels, stops).values(run)[:, 0].tolist() == [1 / 6, 1 / 7]
     low, high = cf.evaluate(qrels, run, stops[0].partition("[")[0], bounds=True).values[0, 1:, 0]
     assert low < 1 / 6 < high
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("TBG(half=1e-320)", 1.0),
+        ("TBG(half=1e6, cost=1e-100)", 0.002),
+        ("U(L=1e-320)", 1.0),
+        ("U(L=1e6, cost=1e-100)", 2 / 999),
+        ("NPV(rate=1e-320)", 0.002),
+        ("IFT_C1(T=1e6, R1=1e6)", 0.002),
+        ("IFT_C2(A=1e6, R2=1e6)", 1.0),
+        ("IFT_C2(cost=1e-100, R2=0)", 1 - 1 / 1.9**2),
+        ("BPMD(T=1e6, cost=1e-100)@1", 2 / 7),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_extreme_parameters(name: str, expected: float) -> None:
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    for costs in (None, {"q": {"z": 1.0}}):
+        value = cf.Evaluator({"q": {"a": 1, "b": 1}}, name, costs=costs).values(run)[0, 0]
+        assert value == pytest.approx(expected, abs=1e-6)

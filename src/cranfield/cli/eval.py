@@ -10,6 +10,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
+from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
@@ -27,6 +28,7 @@ INTERVALS = {
 @options.corpus
 @options.policies
 @options.intents
+@options.costs
 @click.option("-q", "--per-query", is_flag=True, help="Show the scores of every query, then the means.")
 @click.option(
     "--residual", is_flag=True, help="Show how much higher scores would be if all unjudged documents were relevant."
@@ -78,15 +80,19 @@ def command(
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
     spark.check_options(engine, per_query=per_query, interval=limits is not None, master=master, scores=scores)
+    if engine == "spark" and settings["costs"] is not None:
+        message = "--costs does not work with --engine spark"
+        raise UsageError(message)
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
+    costs = settings.pop("costs")
     if engine == "spark":
         with spark.evaluate(qrels, runs, names, master, scores, settings) as (frame, _):
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
-            table = evaluate(judgments or qrels, list(runs), names, progress=step, **settings)
+            table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
     emit(report.write(table, format, **layout, width=width(), colour=colour(output)), output)
     note(notes)

@@ -139,6 +139,13 @@ intents = click.option(
     help="Weights of subtopics, in lines `query subtopic weight [inf|nav]`.  [default: equal weights, inf]",
 )
 
+costs = click.option(
+    "--costs",
+    type=FILE,
+    metavar="FILE",
+    help="Costs of documents, for measures that use them, in lines `query document cost`.",
+)
+
 corpus = click.option(
     "--corpus",
     type=click.Path(),

@@ -19,12 +19,15 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import NotNegative
 from cranfield.measures.catalogue import Positive, Range, Rank, measure
+from cranfield.measures.parameters import LARGEST
 from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
 from cranfield.measures.user_model import ROUNDING, unjudged_weight
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import running, summed
 
 UpToOne = Annotated[float, Range(0, 1, "(]")]
+Cost = Annotated[float, Range(1 / LARGEST, LARGEST)]
+SMALLEST = 1e-300  # a difference between ranks that no sum shows, and one over which is a number
 SeveralRanks = Annotated[int, Range(2, 10_000_000)]  # U has no weight at the horizon itself
 RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (query, rank)
 
@@ -32,6 +35,7 @@ RankScores = Callable[[Floats, Floats], Floats]  # of gains and costs, both (que
 @lru_cache(maxsize=64)
 def halving(rate: float, horizon: int) -> Weights:
     """Rank i has weight 2^(-rate (i-1)), and 0 below the horizon."""
+    rate = min(max(rate, SMALLEST), 1e6)  # beyond these, weights are all equal, or all but the first one 0
     step = math.expm1(-rate * math.log(2))
 
     def total(n: Integers) -> Floats:
@@ -43,6 +47,7 @@ def halving(rate: float, horizon: int) -> Weights:
 @lru_cache(maxsize=64)
 def falling(step: float, last: int) -> Weights:
     """Rank i has weight 1 - step (i-1) while that is positive, and 0 below the last rank."""
+    step = min(max(step, SMALLEST), 1.0)  # with 1, the first rank alone has weight
     end = min(last, math.ceil(1 / step))
 
     def total(n: Integers) -> Floats:
@@ -81,7 +86,8 @@ def by_rank(b: Batch, horizon: int, cost: float, score: RankScores) -> Floats:
     if b.costs is not None:
         given = b.costs[b.document[row, column]]
         costs[row, rank] = np.where(np.isnan(given), cost, given)
-    return score(gains, costs)
+    with np.errstate(over="ignore"):  # a chance that is 0 or 1 is one over infinity, or one less that
+        return score(gains, costs)
 
 
 def per_document(gains: Floats, seen: Floats) -> Floats:
@@ -119,7 +125,7 @@ def time_biased_gain(
     *,
     half: Positive = 224.0,
     per: Literal["document", "list"] = "document",
-    cost: Positive = 1.0,
+    cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
     """The gain per document of readers half of whom have left after each ``half`` seconds of reading.
@@ -151,7 +157,7 @@ def time_biased_gain(
     retrieved_only=True,
     costs=True,
 )
-def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Positive = 1.0, horizon: SeveralRanks = 1000) -> Floats:
+def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: SeveralRanks = 1000) -> Floats:
     """The gain per document of readers who stop at a length of text, up to L characters, all lengths equally likely.
 
     Costs are characters. As in cwl_eval, a document counts by where it begins, and the rank of the horizon has no
@@ -174,14 +180,12 @@ def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Positive = 1.0, horizon: 
 
 def goal_not_met(gains: Floats, T: float, b1: float, R1: float) -> Floats:
     """The chance to go on at each rank of a reader who wants a gain of T."""
-    with np.errstate(over="ignore"):
-        return 1 - 1 / (1 + b1 * np.exp((T - running(gains)) * R1))
+    return 1 - 1 / (1 + b1 * np.exp((T - running(gains)) * R1))
 
 
 def rate_met(gains: Floats, costs: Floats, A: float, b2: float, R2: float) -> Floats:
     """The chance to go on at each rank of a reader who expects a gain of A for each unit of cost."""
-    with np.errstate(over="ignore"):
-        return 1 / (1 + b2 * np.exp((A - running(gains) / running(costs)) * R2))
+    return 1 / (1 + b2 * np.exp((A - running(gains) / running(costs)) * R2))
 
 
 @measure(
@@ -223,7 +227,7 @@ def information_foraging_rate(
     A: NotNegative = 0.2,
     b2: Positive = 0.9,
     R2: NotNegative = 10.0,
-    cost: Positive = 1.0,
+    cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
     """The gain per document of a reader who tends to stop once the gain per unit of cost falls below A.
@@ -258,7 +262,7 @@ def information_foraging(
     A: NotNegative = 0.2,
     b2: Positive = 0.9,
     R2: NotNegative = 10.0,
-    cost: Positive = 1.0,
+    cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
     """The gain per document of a reader who stops once a gain of T is met, or its rate falls below A.
@@ -347,7 +351,7 @@ def bejeweled_player_model_dynamic(
     hb: NotNegative = 1.0,
     hc: NotNegative = 1.0,
     med: NotNegative = 0.5,
-    cost: Positive = 1.0,
+    cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
     """The gain per document of a reader who adjusts the gain wanted and the cost accepted to what was found.
