@@ -68,4 +68,4 @@ class Policy:
     @property
     def views(self) -> Views:
         """The views of every measure that does not name its own."""
-        return Views(self.ties, self.depth, self.condensed, self.terminal, self.full_length)
+        return Views(self.ties, self.depth, self.condensed, self.full_length, self.terminal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import fields
 from typing import Any
 
 from cranfield.errors import MeasureError
@@ -139,38 +140,33 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
 
 
 def _views(inside: str, where: str) -> Views:
-    ties: Any = None
-    numbers: dict[str, int | None] = {"depth": None, "full": None}
-    flags = {"condensed": False, "terminal": False, "groups": False}
-    given: set[str] = set()
+    flags = [view.name for view in fields(Views) if view.default is False]
+    numbers = [view.name for view in fields(Views) if view.default is None and view.name != "ties"]
+    given: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
         if name in given:
             message = f"`{where}`: {name} is given twice"
             raise MeasureError(message)
-        given.add(name)
         if name == "ties" and value in TIES:
-            ties = value
+            given[name] = value
         elif name == "ties":
             message = f"`{where}`: unknown tie rule `{value}`"
             raise MeasureError(message, hint=f"use one of {', '.join(TIES)}")
         elif name in numbers and value.isdecimal() and 0 < int(value) < 10**9:
-            numbers[name] = int(value)
+            given[name] = int(value)
         elif name in numbers:
             message = f"`{where}`: {name} must be a whole number of at least 1, not `{value}`"
             raise MeasureError(message)
         elif name in flags and not value:
-            flags[name] = True
+            given[name] = True
         else:
             close = nearest(name, ["ties", *numbers, *flags])
-            hint = (
-                f"did you mean `{close}`?"
-                if close
-                else "the views are ties=RULE, depth=N, condensed, full=N, terminal and groups"
-            )
+            views = ["ties=RULE", *(f"{number}=N" for number in numbers), *flags]
+            hint = f"did you mean `{close}`?" if close else f"the views are {', '.join(views)}"
             message = f"`{where}`: unknown view `{part}`"
             raise MeasureError(message, hint=hint)
-    return Views(ties, numbers["depth"], flags["condensed"], flags["terminal"], numbers["full"], flags["groups"])
+    return Views(**given)
 
 
 def _unknown(text: str) -> MeasureError:

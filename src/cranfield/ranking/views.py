@@ -6,7 +6,7 @@ gain mapping -> ties -> depth -> condense -> terminate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -70,35 +70,24 @@ class Gains:
 class Views:
     """How a ranking is prepared for a measure; written in brackets after the name of the measure."""
 
+    # A field is all that brackets need to know of a view: False is a flag, None a number (or the tie rule).
     ties: Ties | None = None
     depth: int | None = None
     condensed: bool = False
-    terminal: bool = False
     full: int | None = None  # lists of this length were cut by the system's limit and get no terminal document
+    terminal: bool = False
     groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.group_scores`
 
     def __str__(self) -> str:
-        parts = [
-            f"ties={self.ties}" if self.ties else "",
-            f"depth={self.depth}" if self.depth else "",
-            "condensed" if self.condensed else "",
-            f"full={self.full}" if self.full and self.terminal else "",
-            "terminal" if self.terminal else "",
-            "groups" if self.groups else "",
-        ]
-        inside = ", ".join(filter(None, parts))
+        chosen = {view.name: getattr(self, view.name) for view in fields(self)}
+        if not self.terminal:
+            chosen["full"] = None
+        inside = ", ".join(name if value is True else f"{name}={value}" for name, value in chosen.items() if value)
         return f"[{inside}]" if inside else ""
 
     def over(self, other: Views) -> Views:
         """These views, completed by the others where these have no value."""
-        return Views(
-            self.ties or other.ties,
-            self.depth or other.depth,
-            self.condensed or other.condensed,
-            self.terminal or other.terminal,
-            self.full or other.full,
-            self.groups or other.groups,
-        )
+        return Views(**{view.name: getattr(self, view.name) or getattr(other, view.name) for view in fields(self)})
 
     @cached_property
     def plain(self) -> bool:
