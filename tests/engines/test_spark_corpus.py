@@ -191,7 +191,7 @@ def test_the_commands(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.M
             1,
             "docs.sgml: Spark reads collections in Parquet",
         ),
-        (["docs.jsonl", "--qrels", "qrels.txt", "--master", "local"], 2, "--master is for --engine spark"),
+        (["docs.jsonl", "--qrels", "qrels.txt", "--master", "local"], 2, "--master needs --engine spark"),
     ):
         result = CliRunner().invoke(cli, ["corpus", *args])
         assert (result.exit_code, said in result.stderr) == (code, True), result.output

@@ -258,4 +258,4 @@ def _compare_on_spark(
     with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):
         baseline = _baseline_name(baseline, name_of, frame.runs[0] if guarded else None)
         comparison = frame.compare(baseline, **asdict(settings))
-        return comparison, labels, [*notes, *sentences(frame.said), *([warning] if warning else [])]
+        return comparison, labels, [*notes, *sentences(frame.evaluation_notes), *([warning] if warning else [])]
