@@ -219,7 +219,7 @@ class EngineContract:
             query for run, query, name in found.rows if found.rows[run, query, name] != alike.rows[run, query, name]
         }
         for wrong, words in (
-            ({"q0000": {"s9": 1}}, "nobody judged a document for subtopic `s9` of query `q0000`"),
+            ({"q0000": {"s9": 1}}, "for subtopic `s9` of query `q0000`"),
             ({"q0000": {"s0": 0}}, "all weights of query `q0000` are 0"),
             ({"nobody": {"s0": 1}}, "none of its queries is judged"),
         ):
