@@ -166,3 +166,8 @@ def test_extreme_parameters(name: str, expected: float) -> None:
     for costs in (None, {"q": {"z": 1.0}}):
         value = cf.Evaluator({"q": {"a": 1, "b": 1}}, name, costs=costs).values(run)[0, 0]
         assert value == pytest.approx(expected, abs=1e-6)
+
+
+def test_costs_of_another_collection() -> None:
+    with pytest.raises(cf.InputError, match="costs: none of the queries is judged"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "TBG", costs={"other": {"a": 2}})

@@ -212,6 +212,11 @@ class Evaluator:
         if plan.policy.nil is not None:
             self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
         self._queries = tuple(judgments.queries)
+        if self._costs and not self._costs.keys() & set(self._queries):
+            from cranfield.io.faults import quotable
+
+            message = f"costs: none of the queries is judged (first query: `{quotable(next(iter(self._costs)))}`)"
+            raise InputError([message], hint=f"the judgments cover queries such as `{self._queries[0]}`")
         self._looks_like_run = looks_like_scores(judgments)
 
     @property
