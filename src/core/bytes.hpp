@@ -11,7 +11,7 @@
 #include <vector>
 
 
-// Fixed-width loads from text. Nothing here reads beyond the bytes that it is told of.
+// Fixed-width loads from text. No function reads beyond the bytes that it is given.
 // The inner loops call small functions for every row; left to itself the compiler makes real calls of them.
 #if defined(__GNUC__)
 #define CRANFIELD_INLINE [[gnu::always_inline]] inline

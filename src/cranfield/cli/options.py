@@ -250,7 +250,7 @@ def level(default: float, help: str) -> Decorator:
 
 
 def renamed(old: str, new: str) -> Decorator:
-    """A hidden option that has a new name: whoever uses the old one is told."""
+    """A hidden option under its old name; using it is an error that names the new one."""
 
     def refuse(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
         if value is not None:
