@@ -56,7 +56,7 @@ class SwapRates:
         return extrapolated
 
     def required(self, error: float = 0.05, *, extrapolated: bool = False) -> float:
-        """The smallest difference from which the swap rate stays at most ``error``; NaN if no difference is large enough.
+        """The smallest difference from which the swap rate stays at most ``error``; NaN if none is large enough.
 
         For sets of the largest size or, extrapolated, for sets as large as the set of all queries.
         """
