@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
+    from cranfield.io.formats.letor import Letor, read_letor
     from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
@@ -38,6 +39,7 @@ __all__ = [
     "Explanation",
     "InputError",
     "Judgments",
+    "Letor",
     "Measure",
     "MeasureError",
     "Note",
@@ -57,6 +59,7 @@ __all__ = [
     "pearson",
     "properties",
     "rbo",
+    "read_letor",
     "read_qrels",
     "read_run",
     "simulate",
@@ -75,6 +78,7 @@ LATER = {
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
+    "io.formats.letor": ("Letor", "read_letor"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),

@@ -14,7 +14,7 @@ from cranfield.cli.commands import Verb
 from cranfield.cli.output import emit
 from cranfield.data import Judgments
 from cranfield.errors import InputError
-from cranfield.io import check_run, read_qrels, read_run
+from cranfield.io import check_run, read_qrels, read_runs
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.wording import plural
 
@@ -74,17 +74,25 @@ def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:
         first = FileReport(qrels, warnings=tuple(judgment_warnings(judgments)))
     except InputError as error:
         first = FileReport(qrels, error)
-    return [first, *(_check_run_file(run, aligner) for run in runs)]
+    return [first, *(report for run in runs for report in _check_run_file(run, aligner))]
 
 
-def _check_run_file(path: str, aligner: Aligner | None) -> FileReport:
+def _check_run_file(path: str, aligner: Aligner | None) -> Iterator[FileReport]:
+    """A report on a file, or on each of its runs."""
     try:
-        run = read_run(path)
-        if aligner is None:
-            return FileReport(path, check_run(run))
-        return FileReport(path, warnings=tuple(run_warnings(aligner.align(run, by_id=False))))
+        runs = read_runs(path)
     except InputError as error:
-        return FileReport(path, error)
+        yield FileReport(path, error)
+        return
+    for run in runs:
+        name = path if len(runs) == 1 else run.source_name
+        try:
+            if aligner is None:
+                yield FileReport(name, check_run(run))
+            else:
+                yield FileReport(name, warnings=tuple(run_warnings(aligner.align(run, by_id=False))))
+        except InputError as error:
+            yield FileReport(name, error)
 
 
 def judgment_warnings(judgments: Judgments) -> Iterator[str]:

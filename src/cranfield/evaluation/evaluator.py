@@ -419,7 +419,9 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
     if names is not None and len(names) != len(given):
         message = f"expected {len(given)} names, one for each run, not {len(names)}"
         raise UsageError(message)
-    runs = [io.read_run(item, name=None if names is None else names[i]) for i, item in enumerate(given)]
+    runs = [
+        read for i, item in enumerate(given) for read in io.read_runs(item, name=None if names is None else names[i])
+    ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
 
