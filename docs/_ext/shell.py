@@ -29,15 +29,17 @@ SECONDS = 120
 
 
 class Workshop:
-    """A folder for each page, and a ``cranfield`` command that runs the package being documented."""
+    """A folder for each page, and commands ``cranfield`` and ``python`` that run the package being documented."""
 
     def __init__(self) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="cranfield-docs-"))
         self.bin = self.root / "bin"
         self.bin.mkdir()
-        command = self.bin / "cranfield"
-        command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cranfield "$@"\n', encoding="utf-8")
-        command.chmod(0o755)
+        for name, options in (("cranfield", "-m cranfield "), ("python", "")):
+            command = self.bin / name
+            text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {options}"$@"\n'
+            command.write_text(text, encoding="utf-8")
+            command.chmod(0o755)
         package = str(Path(cranfield.__file__).parent.parent)
         self.environment = os.environ | {
             "PATH": f"{self.bin}{os.pathsep}{os.environ.get('PATH', '')}",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.formats.letor import Letor, read_letor
     from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
@@ -46,6 +47,7 @@ __all__ = [
     "Overlap",
     "Policy",
     "Properties",
+    "Rescorer",
     "Run",
     "Score",
     "Scores",
@@ -78,6 +80,7 @@ LATER = {
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
+    "evaluation.rescoring": ("Rescorer",),
     "io.formats.letor": ("Letor", "read_letor"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),

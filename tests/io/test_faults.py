@@ -15,7 +15,9 @@ from cranfield import io
 from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
-FORMATS = "hint: supported formats: Parquet, JSON, CSV, LETOR, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
+FORMATS = (
+    "hint: supported formats: Parquet, JSON, CSV, LETOR, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
+)
 TWICE = "hint: a ranking has each document once; keep one of the rows, usually the best"
 
 RUN_TEXTS = {

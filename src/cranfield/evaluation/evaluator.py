@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, islice, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.measures import Measure
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.rescoring import Rescorer
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -308,7 +311,11 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
-        scores, undefined = self._single(run), self.policy.undefined
+        return self.means_of(self._single(run))
+
+    def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
+        """`means` of a run that is already aligned."""
+        undefined = self.policy.undefined
         counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
             column.label: summary_of(handle_undefined(scores[column].value[counted], undefined), column.aggregate)
@@ -317,7 +324,10 @@ class Evaluator:
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
-        scores = self._single(run)
+        return self.per_query_of(self._single(run))
+
+    def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
+        """`per_query` of a run that is already aligned."""
         values = [scores[column].value for column in self.columns]
         labels = [column.label for column in self.columns]
         names: Sequence[str] = self._queries
@@ -332,8 +342,23 @@ class Evaluator:
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
-        scores = self._single(run)
+        return self.values_of(self._single(run))
+
+    def values_of(self, scores: RunScores | GroupScores) -> Floats:
+        """`values` of a run that is already aligned."""
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
+
+    def rescorer(self, run: Any) -> Rescorer:
+        """The documents of a run, to be scored again and again, for example by the features of a learner.
+
+        Ids are matched with the judgments here, once. The scores of the run itself are not used.
+        """
+        from cranfield.evaluation.rescoring import Rescorer
+
+        if self._layers:
+            message = "documents cannot be re-scored for judgments by group"
+            raise UsageError(message, hint="call the evaluator itself")
+        return Rescorer(self, self._reader, io.read_run(run))
 
     def _single(self, run: Any) -> RunScores | GroupScores:
         read = io.read_run(run)

@@ -40,6 +40,11 @@
     ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
     ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
 
+``locate(document, begin, row, judged, score, rank, keys, by_id) -> list``
+    ``hits`` of documents whose ids are matched already: ``document``: ``(offsets, data)``, query by query; ``begin``:
+    query q's documents are rows ``begin[q]:begin[q+1]``; ``row``: int64, ascending: the judged documents; ``judged``:
+    their rows of the index; ``score``, ``rank``: of each document, without NaN; ``rank`` may be None.
+
 ``tabulate(row, document, start, keep, grade, rankings) -> tuple``
     Documents, one row each with the ranking it is in (ascending), laid out as tables with a row for each ranking, from
     the left; only documents for which ``keep`` (uint8 by row of the judgments, or None for all) is not 0. Returns the
@@ -96,6 +101,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 from cranfield.native import words
 
@@ -129,8 +135,17 @@ cumulated_sums = implementation.cumulated_sums
 differences_at_least = implementation.differences_at_least
 differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences
-# A core that was built before `Words` existed can still read runs.
+# A core that was built before these existed can still read runs.
 Words = getattr(implementation, "Words", words.Words)
+
+
+def locate(*arguments: Any) -> list[dict[str, Any]]:
+    """The positions of documents whose ids are matched already."""
+    chosen = getattr(implementation, "locate", None)
+    if chosen is None:
+        from cranfield.native.plain import locate as chosen
+    return chosen(*arguments)
+
 
 _warnings: list[str] = []
 
