@@ -60,13 +60,7 @@ def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:
     last = means.shape[1] - 1
     position = np.clip(np.nan_to_num(at), 0, 1).T * last
     low = np.floor(position).astype(np.int64)
-    high = np.minimum(low + 1, last)
-    ranks = np.stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]], axis=1)
-    order = np.argsort(ranks, axis=1, kind="stable")  # a strong bias may exchange the two
-    ascending = native.ranked_differences(means, a, b, np.take_along_axis(ranks, order, axis=1))
-    values = np.empty_like(ascending)
-    np.put_along_axis(values, order, ascending, axis=1)
-    below, above = values[:, ::2], values[:, 1::2]
+    below, above = np.moveaxis(native.ranked_differences(means, a, b, low), 2, 0)
     quantiles: Floats = below + (position - low) * (above - below)
     return quantiles
 
