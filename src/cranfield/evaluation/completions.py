@@ -23,6 +23,13 @@ def with_every_document(batch: Batch) -> Batch:
 
     A document is in the column of its rank. In a tie, judged documents come first.
     """
+    if with_every_document not in batch.memo:
+        batch.memo[with_every_document] = _with_every_document(batch)
+    full: Batch = batch.memo[with_every_document]
+    return full
+
+
+def _with_every_document(batch: Batch) -> Batch:
     row, column = np.nonzero(~np.isnan(batch.grade))
     first, size = batch.start[row, column], batch.size[row, column]
     # If a depth ends a ranking inside a tie, all documents of the tie have a column.
