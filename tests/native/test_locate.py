@@ -11,8 +11,6 @@ from cranfield.data import Strings
 from cranfield.native import plain
 
 _core = pytest.importorskip("cranfield.native._core")
-if not hasattr(_core, "locate"):
-    pytest.skip("the core was built before `locate`", allow_module_level=True)
 
 KEYS = ["score", "score32", "rank"]
 

@@ -63,7 +63,11 @@
 ``differences_below(table, first, second, limits) -> int64``
     (pair, 2): how many differences are below each of two limits.
 ``ranked_differences(table, first, second, ranks) -> float64``
-    (pair, rank): the differences at some ranks from the lowest, from 0 on, which ascend.
+    (pair, rank, 2): the differences at some ranks from the lowest, from 0 on, and at the next ranks (or the same, if
+    there is no next).
+
+``keep_freed_memory()``
+    For a process of our own: memory of temporary arrays stays with the process until it ends.
 
 ``Words(kinds, lower)``
     Words of texts, counted. ``kinds``: uint8 for each code point, 0 where it separates words, 1 where it may begin
@@ -101,7 +105,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 from cranfield.native import words
 
@@ -128,6 +131,7 @@ scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict
+locate = implementation.locate
 tabulate = implementation.tabulate
 row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums
@@ -135,17 +139,9 @@ cumulated_sums = implementation.cumulated_sums
 differences_at_least = implementation.differences_at_least
 differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences
-# A core that was built before these existed can still read runs.
+keep_freed_memory = implementation.keep_freed_memory
+# A core that was built before `Words` existed can still read runs.
 Words = getattr(implementation, "Words", words.Words)
-
-
-def locate(*arguments: Any) -> list[dict[str, Any]]:
-    """The positions of documents whose ids are matched already."""
-    chosen = getattr(implementation, "locate", None)
-    if chosen is None:
-        from cranfield.native.plain import locate as chosen
-    return chosen(*arguments)
-
 
 _warnings: list[str] = []
 
