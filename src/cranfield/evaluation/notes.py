@@ -19,6 +19,7 @@ Kind = Literal[
     "unweighted_subtopics",
     "unanswered_queries",
     "unjudged_queries",
+    "repeated_nil",
     "unjudged_documents",
     "tie_range",
     "tie_small",
@@ -191,6 +192,12 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "unweighted_subtopics": _each(_unweighted_subtopics),
     "unanswered_queries": _each(_unanswered),
     "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),
+    "repeated_nil": _each(
+        lambda note: (
+            f"{note.run}: `{note.values['nil']}` appears more than once for {note.values['queries']}; "
+            "only the first one counts"
+        )
+    ),
     "unjudged_documents": _unjudged_documents,
     "tie_range": _tie_range,
     "tie_small": lambda group: [

@@ -79,6 +79,10 @@ class Figures:
 
 def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
     """The notes on one run; ``counted``: which of its queries count, judged queries first."""
+    if run.repeated_nil:
+        yield Note(
+            "repeated_nil", run.run.name, values={"nil": plan.policy.nil, "queries": QueryNames.of(run.repeated_nil)}
+        )
     yield from figure_notes(run.run.name, _figures(run, plan, counted), plan)
     yield from _corpus_notes(run, plan, counted)
 
