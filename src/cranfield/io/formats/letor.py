@@ -78,7 +78,7 @@ def _parse(stream: Stream) -> _Lines:
     blocks: list[tuple[Integers, Integers, Floats]] = []  # the row, the number and the value of features
     text = stream.read().removeprefix(BOM).split(b"\n")
     for first in range(0, len(text), LINES_PER_BLOCK):
-        row, pairs = [], []
+        counts, pairs, rows_before = list[int](), list[bytes](), len(grades)
         for number, line in enumerate(text[first : first + LINES_PER_BLOCK], first + 1):
             if not line.strip() or line.lstrip().startswith(b"#"):
                 continue
@@ -89,24 +89,26 @@ def _parse(stream: Stream) -> _Lines:
                 continue
             grade, query, features, comment = match.groups()
             tokens = features.split()
-            row.append(np.full(len(tokens), len(grades)))
+            counts.append(len(tokens))
             pairs += tokens
             query_of.append(queries.setdefault(query, len(queries)))
             grades.append(grade)
             documents.append(_document(comment, number))
             line_of.append(number)
-        values = np.array(b":".join(pairs).split(b":")).astype(np.float64).reshape(-1, 2) if pairs else np.empty((0, 2))
-        blocks.append((np.concatenate(row or [np.zeros(0, np.int64)]), values[:, 0].astype(np.int64), values[:, 1]))
+        numbers_and_values = np.array(b":".join(pairs).split(b":") if pairs else [], np.bytes_)
+        values = numbers_and_values.astype(np.float64).reshape(-1, 2)
+        of_rows = np.repeat(np.arange(rows_before, len(grades)), counts)
+        blocks.append((of_rows, values[:, 0].astype(np.int64), values[:, 1]))
     if faults:
         raise InputError(faults[:MAX_FAULTS], total=len(faults))
     if not grades:
         raise no_rows_error(stream.source_name)
     row, feature, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    lines = np.array(line_of, np.int64)
     numbers, column = np.unique(feature, return_inverse=True)
-    _check_features(stream.source_name, np.array(line_of), row, column, numbers, value)
+    _check_features(stream.source_name, lines, row, column, numbers, value)
     table = np.zeros((len(grades), len(numbers)))
     table[row, column] = value
-    line = np.array(line_of, np.int64)
     zero = np.zeros(len(grades), np.int64)
     rows = Rows(
         _strings(list(queries)),
@@ -115,7 +117,7 @@ def _parse(stream: Stream) -> _Lines:
         zero,
         _strings(documents),
         np.array(grades).astype(np.float64),
-        line,
+        lines,
     )
     return _Lines(rows, [str(number) for number in numbers], table)
 
