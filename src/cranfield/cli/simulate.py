@@ -30,6 +30,13 @@ def _count(name: str, default: int, help: str) -> options.Decorator:
 @click.option("--ties", type=SHARE, default=0.0, show_default=True, help="Share of systems with many tied scores.")
 @click.option("--truncate", type=SHARE, default=0.0, show_default=True, help="Share of systems with short rankings.")
 @click.option(
+    "--nil",
+    type=SHARE,
+    default=0.0,
+    show_default=True,
+    help="Share of queries without relevant documents; short rankings may then be empty.",
+)
+@click.option(
     "--noise", type=click.FloatRange(0, 1000), default=1.0, show_default=True, help="Amount of noise in scores."
 )
 @click.option(
