@@ -26,7 +26,12 @@ GAINS = {
 }
 PREFERS = "preferences between documents in place of grades; see `prefs` of `evaluate`."
 READS = "what documents say, judged or not; it needs a corpus of them. See {doc}`/concepts/reading`."
-AGGREGATES = {"mean": "mean", "geometric": "geometric mean", "sum": "sum"}
+AGGREGATES = {
+    "mean": "mean",
+    "geometric": "geometric mean",
+    "sum": "sum",
+    "credit": "mean, in which an undefined value counts as the share of correct answers",
+}
 
 
 def families() -> dict[str, str]:

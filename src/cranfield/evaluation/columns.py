@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.policy import Policy
 from cranfield.measures import Measure, parse
+from cranfield.measures.catalogue import Aggregate as Aggregate
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
 
 Part = Literal["value", "residual", "lowest", "highest"]
-Aggregate = Literal["mean", "geometric", "sum"]
 NO_VIEWS = Views()
 
 

@@ -318,7 +318,9 @@ class Evaluator:
         undefined = self.policy.undefined
         counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
-            column.label: summary_of(handle_undefined(scores[column].value[counted], undefined), column.aggregate)
+            column.label: summary_of(
+                handle_undefined(scores[column].value[counted], undefined, column.aggregate), column.aggregate
+            )
             for column in self.columns
         }
 

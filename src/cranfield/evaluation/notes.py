@@ -86,7 +86,13 @@ COUNTED = {
     "both": "means are over the judged queries that each run answers",
     "run": "means are over all queries in each run",
 }
-UNDEFINED = {"skip": "left out of the mean", "zero": "counted as 0", "one": "counted as 1", "error": "not allowed"}
+UNDEFINED = {
+    "skip": "left out of the mean",
+    "zero": "counted as 0",
+    "one": "counted as 1",
+    "error": "not allowed",
+    "credit": "unanswered, and credited with the share of correct answers",
+}
 
 
 def _undefined(group: Sequence[Note]) -> list[str]:

@@ -127,7 +127,8 @@ class Scores(ScoreTable):
         """
         values = (self.values[run, measure] if instead is None else instead)[self.counted[run]]
         missing = np.isnan(values)
-        if self.undefined == "error" and missing.any():
+        kind = self.columns[measure].aggregate
+        if self.undefined == "error" and kind != "credit" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             what = f"{self.columns[measure].label} of {self.runs[run]}"
             message = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
@@ -135,7 +136,7 @@ class Scores(ScoreTable):
                 message,
                 hint="no relevant document is judged for them; use undefined = skip, zero or one",
             )
-        return handle_undefined(values, self.undefined)
+        return handle_undefined(values, self.undefined, kind)
 
     def matched(self, measure: int) -> tuple[Floats, Integers]:
         """One measure by (run, query), and the queries that count and have a value in every run.
@@ -143,7 +144,11 @@ class Scores(ScoreTable):
         Undefined values are handled by the policy.
         """
         values = self.values[:, measure]
-        if self.undefined in ("zero", "one"):
+        if self.columns[measure].aggregate == "credit":
+            values = values.copy()
+            for r, counted in enumerate(self.counted):
+                values[r, counted] = handle_undefined(values[r, counted], self.undefined, "credit")
+        elif self.undefined in ("zero", "one"):
             values = np.where(np.isnan(values), float(self.undefined == "one"), values)
         common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
         return values[:, common], common
@@ -163,7 +168,8 @@ class Scores(ScoreTable):
         """The number of queries of each mean, (run, column)."""
         counted = self.counted[:, None]
         if self.undefined == "skip":
-            counted = counted & ~np.isnan(self.values)
+            credit = np.array([column.aggregate == "credit" for column in self.columns])
+            counted = counted & (~np.isnan(self.values) | credit[:, None])
         return np.broadcast_to(counted.sum(axis=2), (len(self.runs), len(self.columns)))
 
     def only(self, columns: Sequence[int]) -> Scores:
@@ -258,11 +264,13 @@ class Scores(ScoreTable):
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
 
-def handle_undefined(values: Floats, undefined: Undefined) -> Floats:
-    """The values without undefined ones, or with 0 or 1 in their place."""
+def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "mean") -> Floats:
+    """The values without undefined ones, or with 0, 1 or their credit in their place."""
     missing = np.isnan(values)
     if not missing.any():
         return values
+    if kind == "credit":
+        return np.where(missing, math.fsum(values[~missing].tolist()) / len(values), values)
     if undefined in ("zero", "one"):
         return np.where(missing, float(undefined == "one"), values)
     return values[~missing]

@@ -42,6 +42,9 @@ __all__ = [
 ]
 
 Cutoff = Literal["none", "optional", "required", "recall"]
+# How the values of queries are aggregated. ``credit``: the mean, in which an undefined value counts as the share that
+# the sum of the defined values has of all queries (c@1).
+Aggregate = Literal["mean", "geometric", "sum", "credit"]
 
 # Why a measure has no terminal form.
 UNDEFINED = "none has been defined"
@@ -63,7 +66,7 @@ class Definition:
     formula: str
     gains: GainKind
     bounds: tuple[float, float]
-    aggregate: Literal["mean", "geometric", "sum"] = "mean"
+    aggregate: Aggregate = "mean"
     ties: TieStrategy = CLOSED_FORM  # how to compute the expectation over the orders of tied documents
     residual: Kernel | None = None
     terminal: str = ""  # why it has no terminal form; empty if it has one
@@ -133,7 +136,7 @@ def measure(
     formula: str,
     gains: GainKind = "binary",
     bounds: tuple[float, float] = (0, 1),
-    aggregate: Literal["mean", "geometric", "sum"] = "mean",
+    aggregate: Aggregate = "mean",
     ties: TieStrategy = CLOSED_FORM,
     residual: Kernel | None = None,
     terminal: str = UNDEFINED,
