@@ -52,7 +52,7 @@ def test_measures_lists_all_of_them(call: Call) -> None:
 
 def test_measures_of_one_family(call: Call) -> None:
     found = json.loads(call("measures", "--family", "reciprocal rank", "--format", "json").stdout)
-    assert [entry["measure"] for entry in found] == ["RR"]
+    assert [entry["measure"] for entry in found] == ["RR", "ESL"]
     assert found[0]["bounds"] == [0, 1]
 
 
