@@ -36,9 +36,7 @@ def _list_table(runs: tuple[RunStatistics, ...], digits: int) -> Page:
         lengths = _range_cells(run.to_dict()["length"], digits)
         rows.append(((run.name,), [Cell(str(run.answered)), *lengths[:3], *shares]))
     heads = ("queries", "shortest", "longest", "mean", "unjudged", f"top {TOP}")
-    title = (
-        f"Lists of the judged queries that a run answers: lengths, and unjudged documents (all, top {TOP})"
-    )
+    title = f"Lists of the judged queries that a run answers: lengths, and unjudged documents (all, top {TOP})"
     return Page(title, sheet(("run",), heads, rows))
 
 
