@@ -38,7 +38,7 @@ def _chart_library() -> Future[str]:
     def unpack() -> None:
         try:
             script.set_result(vl_convert.javascript_bundle())
-        except Exception as error:  # noqa: BLE001  (raised where the result is used)
+        except Exception as error:
             script.set_exception(error)
 
     Thread(target=unpack, daemon=True).start()
