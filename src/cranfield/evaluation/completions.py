@@ -93,9 +93,9 @@ def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
 class Completions:
     """Rankings in which every document is judged: `GainSums` by (query, completion).
 
-    ``full``: the result of `with_every_document`; its ``top`` is the gain of a relevant unjudged document. ``extremes``:
-    only the completions in which no unjudged document is relevant, or all are. Otherwise there are two for each column
-    and the end: the unjudged documents above it are relevant (these come first), or those from it on.
+    ``full``: the result of `with_every_document`; its ``top`` is the gain of a relevant unjudged document.
+    ``extremes``: only the completions in which no unjudged document is relevant, or all are. Otherwise there are two
+    for each column and the end: the unjudged documents above it are relevant (these come first), or those from it on.
     """
 
     full: Batch

@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Integers
-from cranfield.statistics.parallel import parallel
+from cranfield.parallel import parallel
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -52,7 +52,7 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
         return np.where(flat[:, None], difference[:, :1], limits)
 
     step = max(1, len(pairs) // PARTS)
-    return np.concatenate(parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step))))
+    return np.concatenate([*parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step)))])
 
 
 def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:
@@ -102,9 +102,7 @@ def t_quantile(level: float, degrees: int) -> float:
     """
     log_density = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - 0.5 * np.log(degrees * pi)
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    t = z + (z**3 + z) / (
-        4 * degrees
-    )  # Cornish and Fisher's first term; below the root, from where Newton's steps rise
+    t = z + (z**3 + z) / (4 * degrees)  # below the solution, from where Newton's steps rise to it
     for _ in range(100):
         density = exp(log_density - (degrees + 1) / 2 * np.log1p(t * t / degrees))
         step = (_central_probability(t, degrees) - level) / (2 * density)
