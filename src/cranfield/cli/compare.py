@@ -21,6 +21,7 @@ from cranfield.statistics.corrections import CORRECTIONS
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
+    from cranfield.statistics.standardisation import Standardisation
 
 # The parameters that `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
@@ -119,6 +120,7 @@ guarding = options.several(
     is_flag=True,
     help="Skip the check whether ties or unjudged documents could reverse a difference.",
 )
+@options.standardise
 @guarding
 @options.figures("Draw a figure for each measure into this folder, as PDF, SVG and PNG.")
 @options.views
@@ -138,6 +140,7 @@ def command(
     baseline: str | None,
     all_pairs: bool,
     no_audit: bool,
+    standardise: Standardisation | None,
     guarded: list[str],
     by: float,
     junit: str | None,
@@ -170,6 +173,9 @@ def command(
     if not guarded and (junit or by):
         message = f"{'--junit' if junit else '--by'} needs --fail-if-worse"
         raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
+    if standardise is not None and (guarded or engine == "spark"):
+        message = f"--standardise does not work with {'--fail-if-worse' if guarded else '--engine spark'}"
+        raise UsageError(message)
     spark.check_options(engine, master=master, scores=scores)
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
@@ -179,7 +185,9 @@ def command(
             qrels, runs, measures, guarded, baseline, settings, master, scores, warning, given
         )
     else:
-        comparison, labels, notes = _compare(qrels, runs, measures, guarded, baseline, settings, not no_audit, given)
+        comparison, labels, notes = _compare(
+            qrels, runs, measures, guarded, baseline, settings, not no_audit, standardise, given
+        )
     if format == "csv":
         text = report.csv(comparison)
     else:
@@ -210,11 +218,12 @@ def _compare(
     baseline: str | None,
     settings: ComparisonSettings,
     reversals: bool,
+    standardise: Standardisation | None,
     given: dict[str, Any],
 ) -> tuple[Comparison, list[str], list[str]]:
     """The comparison, the labels of the guarded measures, and notes."""
     from cranfield.analysis.audit import reversible
-    from cranfield.analysis.compare import compare_evaluation
+    from cranfield.analysis.compare import compare_evaluation, compare_scores
     from cranfield.evaluation.notes import input_notes
 
     evaluation, notes = read_evaluation(qrels, runs, measures, guarded=guarded, **given)
@@ -222,6 +231,11 @@ def _compare(
     labels = [label_of[column.measure] for column in options.guarded_columns(guarded, evaluation.policy)]
     name_of = dict(zip(reversed(runs), reversed(evaluation.runs), strict=True))  # the first, if a file is given twice
     baseline = _baseline_name(baseline, name_of, evaluation.runs[0] if guarded else None)
+    if standardise is not None:
+        standardised = evaluation.scores.standardised(standardise)
+        with progress("Comparing measures") as step:
+            comparison = compare_scores(standardised, settings, baseline, step)
+        return comparison, labels, [*notes, *input_notes(standardised.notes)]
     if reversals:
         with progress("Auditing runs") as step:
             reversible(evaluation, step)

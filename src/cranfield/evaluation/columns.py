@@ -15,7 +15,7 @@ from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
 
-Part = Literal["value", "residual", "lowest", "highest"]
+Part = Literal["value", "residual", "lowest", "highest", "standardised"]
 NO_VIEWS = Views()
 
 
@@ -29,7 +29,7 @@ class AlignmentKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the scores: a measure, its residual, or its lowest or highest value."""
+    """One column of the scores: a measure, its residual, its lowest or highest value, or its standardised value."""
 
     measure: Measure
     part: Part = "value"
@@ -57,7 +57,7 @@ class Column:
     @property
     def aggregate(self) -> Aggregate:
         """How the values of queries are aggregated."""
-        return "mean" if self.part == "residual" else self.measure.definition.aggregate
+        return "mean" if self.part in ("residual", "standardised") else self.measure.definition.aggregate
 
     @property
     def rank_cutoff(self) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from cranfield.wording import few, plural
 
 Kind = Literal[
+    "standardised",
     "queries_counted",
     "undefined",
     "undefined_groups",
@@ -31,7 +32,13 @@ Kind = Literal[
     "read_not_in_corpus",
 ]
 # Notes about the input, not about scores.
-ABOUT_INPUTS: tuple[Kind, ...] = ("corpus_unused", "unweighted_queries", "unjudged_weights", "unweighted_subtopics")
+ABOUT_INPUTS: tuple[Kind, ...] = (
+    "standardised",
+    "corpus_unused",
+    "unweighted_queries",
+    "unjudged_weights",
+    "unweighted_subtopics",
+)
 SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
@@ -175,7 +182,19 @@ def _unweighted_subtopics(note: Note) -> str:
     return f"{note.values['name']} gives no weight to {number} with relevant documents ({few(subtopics)}); left out"
 
 
+STANDARDISED = {
+    "z": "z-scores",
+    "normal": "the normal distribution function of z-scores",
+    "empirical": "the empirical distribution function",
+}
+
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
+    "standardised": _each(
+        lambda note: (
+            f"scores are standardised over {plural(note.values['runs'], 'run')} for each query: "
+            f"{STANDARDISED[note.values['method']]}"
+        )
+    ),
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
     "undefined": _undefined,
     "undefined_groups": _each(

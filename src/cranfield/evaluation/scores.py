@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from cranfield.statistics.standardisation import Standardisation
+
 Interval = Literal["bca", "t"]
 Layout = Literal["long", "wide"]
 
@@ -176,6 +178,34 @@ class Scores(ScoreTable):
         """The scores of these columns."""
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
+
+    def standardised(self, method: Standardisation = "normal", reference: Sequence[str] | None = None) -> Scores:
+        """The scores standardised for each query over the runs: see `statistics.standardisation.standardise`.
+
+        ``method``: z-scores, their normal distribution function, or the empirical one. ``reference``: the names of the
+        runs that are compared with; by default all. Columns of all measures are then aggregated by the mean.
+
+        >>> import cranfield as cf
+        >>> qrels = {"hard": {"a": 1, "b": 1}, "easy": {"a": 1}}
+        >>> runs = {"x": {"hard": {"a": 1.0}, "easy": {"a": 1.0}}, "y": {"hard": {"c": 1.0}, "easy": {"a": 1.0}}}
+        >>> cf.evaluate(qrels, runs, "AP").standardised("empirical").means.tolist()
+        [[0.625], [0.375]]
+        """
+        from cranfield.statistics.standardisation import standardise
+
+        for name in reference or ():
+            if name not in self.runs:
+                message = f"`{name}` is not one of the runs"
+                raise UsageError(message, hint=f"the runs are {few(self.runs, 10)}")
+        chosen = None if reference is None else np.array([run in reference for run in self.runs])
+        values = standardise(np.where(self.counted[:, None], self.values, np.nan), method, chosen)
+        columns = tuple(
+            Column(column.measure, "standardised", f"{column.label} standardised", column.alignment)
+            for column in self.columns
+        )
+        runs = len(self.runs) if chosen is None else int(chosen.sum())
+        note = Note("standardised", values={"method": method, "runs": runs})
+        return replace(self, columns=columns, values=values, notes=(note, *self.notes))
 
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0

@@ -18,6 +18,7 @@ from cranfield.studies.correlation.experiment import DEFAULT
 @click.option(
     "--swaps", is_flag=True, help="List the pairs of runs that the first measure and another order differently."
 )
+@options.standardise
 @options.corpus
 @options.seed
 @results.writing

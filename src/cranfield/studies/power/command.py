@@ -43,6 +43,7 @@ from cranfield.studies.power.experiment import DEFAULT, DIFFERENCES
     help="Number of pairs of query sets for swap rates.",
 )
 @options.undefined
+@options.standardise
 @options.corpus
 @options.seed
 @results.writing
