@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import papers
 from sphinx.application import Sphinx
 
 from cranfield.cli.main import Verbs, cli
@@ -159,7 +160,7 @@ def settings() -> dict[str, list[str]]:
 def pages() -> dict[str, str]:
     """Every generated page by its name."""
     made = {family: family_page(family, about) for family, about in families().items()}
-    return made | {"measures": overview(), "commands": command_page()}
+    return made | {"measures": overview(), "commands": command_page(), "papers": papers.page()}
 
 
 def write(app: Sphinx) -> None:
