@@ -14,7 +14,7 @@ from typing import Any
 SOURCE = Path(__file__).parent.parent / "papers.toml"
 PAGE = "reference/papers"
 NIL = "N"
-SHOWN_LINES = 40  # of the output of a command
+SHOWN_LINES = 60  # of the output of a command
 INTRODUCTION = """\
 Each table, figure, experiment and executable claim of {papers} papers, {rows} in all, and the command that repeats it
 on your own data. Here the commands run on small examples: the rankings that the papers print, a few written by hand,
