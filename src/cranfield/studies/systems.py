@@ -42,7 +42,7 @@ class SystemScores:
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes for studies that average each measure over the queries where it is defined."""
-        return (*self.input_notes, *_undefined_notes(self.measures, self.defined, self.queries))
+        return (*self.input_notes, *undefined_notes(self.measures, self.defined, self.queries))
 
     @property
     def means(self) -> Floats:
@@ -91,7 +91,7 @@ def score_systems(
                 hint=f"leave out {label}, or the runs for which it is undefined",
             )
     names = relabeller.evaluation.runs
-    notes = (*_unanswered_notes(relabeller, queries), *dict.fromkeys(_corpus_notes(relabeller)))
+    notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
     return SystemScores(relabeller, names, labels, queries, values, defined, notes)
 
 
@@ -148,9 +148,10 @@ def tie_notes(measures: Sequence[str], means: Floats, coefficient: str) -> Itera
             yield f"{measure} gives some runs the same score; tau-a counts a tied pair as half a disagreement"
 
 
-def _unanswered_notes(relabeller: Relabeller, queries: Sequence[str]) -> Iterator[str]:
-    for run, answered in zip(relabeller.evaluation.runs, relabeller.answered, strict=True):
-        missing = np.flatnonzero(~answered).tolist()
+def unanswered_notes(runs: Sequence[str], answered: Booleans, queries: Sequence[str]) -> Iterator[str]:
+    """Notes on runs that do not answer all queries; ``answered`` is (run, query)."""
+    for run, row in zip(runs, answered, strict=True):
+        missing = np.flatnonzero(~row).tolist()
         if missing:
             yield f"{run} does not answer {QueryNames.of([queries[q] for q in missing])}: scored as empty rankings"
 
@@ -169,7 +170,7 @@ def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
             yield from sentences(reading_notes(reading, view, chosen["mu"], relabeller.judgments.name))
 
 
-def _undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
+def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
     """One note for all measures that are undefined on the same queries."""
     by_queries: dict[tuple[int, ...], list[str]] = {}
     for label, row in zip(labels, defined, strict=True):
