@@ -139,6 +139,17 @@ def test_swap_chances() -> None:
     assert swap_chances(np.array([[0.5, 0.5]]), np.array([0.5])).tolist() == []
 
 
+def test_pairs_that_some_order_reverses() -> None:
+    qrels = {"q": {"a": 1, "b": 0}}
+    runs = [{"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, {"q": {"b": 2, "a": 1, "c": 1}}]
+    found = ties(qrels, runs, ["RR"], samples=2)
+    # 0.5 to 1, always 1, and 1/3 to 1/2: no order reverses a pair.
+    assert found.reversible(found.scores, 0) == 0
+    runs[2] = {"q": {"b": 1, "a": 1, "c": 1}}
+    found = ties(qrels, runs, ["RR"], samples=2)
+    assert found.reversible(found.scores, 0) == 1  # the first and the third run
+
+
 def test_rounding_creates_ties_and_never_reorders() -> None:
     qrels = {"q": {"a": 1, "b": 0}, "p": {"a": 1}}
     runs = [{"q": {"a": 1.234, "b": 1.229}, "p": {"a": 0.5}}, {"q": {"b": 2, "a": 1}, "p": {"a": 0.5}}]

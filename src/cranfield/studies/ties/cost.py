@@ -103,7 +103,7 @@ def feature_scores(queries: int = QUERIES, documents: int = 20, values: int = 10
     query = np.repeat(np.arange(queries), size)
     weight = 1 / np.arange(1, values + 1)
     score = rng.choice(np.arange(1.0, values + 1), len(query), p=weight / weight.sum())
-    chance = 0.1 + 0.4 * np.log(score) / max(np.log(values), 1)
+    chance = 0.03 + 0.2 * np.log(score) / max(np.log(values), 1)
     return FeatureScores(query, score, rng.binomial(TOP_GRADE, chance).astype(np.float64), size)
 
 

@@ -129,6 +129,13 @@ class Ties(saving.StudyResult):
         """The number of pairs of runs that a rule orders differently once scores are rounded."""
         return len(swapped_pairs(self.scores[rule, measure], rounded.scores[rule, measure]))
 
+    @staticmethod
+    def reversible(scores: Floats, measure: int) -> int:
+        """The number of pairs of runs that some orders of tied documents reverse; ``scores`` as in this class."""
+        expected, best, worst = scores[[EXPECTED, BEST, WORST], measure]
+        ahead = expected[:, None] > expected + SAME
+        return int((ahead & (worst[:, None] < best - SAME)).sum())
+
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes and ``--format json`` prints."""
         return {

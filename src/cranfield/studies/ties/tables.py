@@ -125,7 +125,11 @@ def _rounding_table(result: Ties, m: int, digits: int) -> Page:
     full = [("none", total.tied / max(total.retrieved, 1), result.scores, None)]
     rows = []
     for name, tied, scores, entry in [*full, *((e.rounding, e.tied, e.scores, e) for e in result.rounded)]:
-        cells = [Cell(f"{tied:.1%}"), Cell(shown(_largest(scores[BEST, m] - scores[WORST, m]), digits))]
+        cells = [
+            Cell(f"{tied:.1%}"),
+            Cell(shown(_largest(scores[BEST, m] - scores[WORST, m]), digits)),
+            Cell(f"{result.reversible(scores, m)}"),
+        ]
         for rule in (TREC, EXPECTED):
             cells.append(Cell(shown(_largest(np.abs(scores[rule, m] - result.scores[rule, m])), digits)))
             cells.append(Cell("0" if entry is None else f"{result.rounding_swaps(entry, rule, m)}"))
@@ -133,6 +137,7 @@ def _rounding_table(result: Ties, m: int, digits: int) -> Page:
     heads = (
         "tied",
         "largest\nbest - worst",
+        "reversible\npairs",
         "largest change,\ntrec",
         "swapped,\ntrec",
         "largest change,\nexpected",
