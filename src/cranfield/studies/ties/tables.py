@@ -136,15 +136,18 @@ def _rounding_table(result: Ties, m: int, digits: int) -> Page:
         rows.append(((name,), cells))
     heads = (
         "tied",
-        "largest\nbest - worst",
+        "best -\nworst",
         "reversible\npairs",
-        "largest change,\ntrec",
-        "swapped,\ntrec",
-        "largest change,\nexpected",
-        "swapped,\nexpected",
+        "trec:\nchange",
+        "trec:\nswapped",
+        "expected:\nchange",
+        "expected:\nswapped",
     )
     pairs = plural(len(result.pairs), "pair")
-    title = f"{result.measures[m]} of runs with rounded scores, against the scores as given: {pairs} of runs"
+    title = (
+        f"{result.measures[m]} of runs with rounded scores: largest range from the worst to the best order, largest"
+        f" change against the scores as given, and swaps of {pairs} of runs"
+    )
     return Page(title, sheet(("rounding",), heads, rows))
 
 
