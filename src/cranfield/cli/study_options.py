@@ -11,6 +11,7 @@ from cranfield.cli import results
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.report.pages import Page, write
+from cranfield.studies.candidates import HIGH
 from cranfield.studies.coefficients import COEFFICIENTS
 from cranfield.studies.registry import Study
 from cranfield.studies.saving import StudyResult
@@ -21,6 +22,14 @@ coefficient = click.option(
     default="tau-a",
     show_default=True,
     help="Correlation coefficient for comparing two orders of runs.",
+)
+
+threshold = click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=HIGH,
+    show_default=True,
+    help="Agreement that counts as high.",
 )
 
 samples = click.option(

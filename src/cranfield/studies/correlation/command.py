@@ -14,6 +14,7 @@ from cranfield.studies.correlation.experiment import DEFAULT
 @options.inputs
 @options.measuring(" ".join(DEFAULT))
 @study_options.coefficient
+@study_options.threshold
 @options.level(0.01, "Significance level of the coefficient.")
 @click.option(
     "--swaps", is_flag=True, help="List the pairs of runs that the first measure and another order differently."

@@ -8,15 +8,13 @@ from cranfield.report.sheet import Cell
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.correlation.experiment import Correlation
 
-HIGH = 0.8  # printed in bold, as in the paper
-
 
 def tables(result: Correlation, digits: int = 4) -> list[Page]:
     """The agreement of every pair of measures."""
     symbol = get_coefficient(result.coefficient).symbol
     title = (
         f"{symbol} between measures, {len(result.runs)} runs, {result.queries} queries"
-        f" (bold: above {HIGH:g}). {significance(result, digits)}"
+        f" (bold: above {result.threshold:g}). {significance(result, digits)}"
     )
     rows = [
         ((measure,), [_cell(result, m, n, digits) for n in range(len(result.measures))])
@@ -49,4 +47,6 @@ def significance(result: Correlation, digits: int = 4) -> str:
 def _cell(result: Correlation, m: int, n: int, digits: int) -> Cell:
     value, critical = float(result.matrix[m, n]), result.critical
     insignificant = critical is not None and critical < 1 and abs(value) <= critical
-    return Cell(shown(value, digits), best=bool(value > HIGH and m != n), aside="n.s." if insignificant else "")
+    return Cell(
+        shown(value, digits), best=bool(value > result.threshold and m != n), aside="n.s." if insignificant else ""
+    )

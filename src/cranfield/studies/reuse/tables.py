@@ -9,13 +9,16 @@ from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reuse.experiment import Reuse
-
-HIGH = 0.8  # printed in bold, as in the paper
+from cranfield.studies.sampling.tables import claim_tables
 
 
 def tables(result: Reuse, digits: int = 4) -> list[Page]:
     """The judged documents of each part; then for each reference measure the agreement by source and target."""
-    return [_judged_table(result), *(_agreement_table(result, r, digits) for r in range(len(result.references)))]
+    return [
+        _judged_table(result),
+        *(_agreement_table(result, r, digits) for r in range(len(result.references))),
+        *claim_tables(result.claims),
+    ]
 
 
 def _agreement_table(result: Reuse, reference: int, digits: int) -> Page:
@@ -23,26 +26,32 @@ def _agreement_table(result: Reuse, reference: int, digits: int) -> Page:
     title = (
         f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
         f" {len(result.runs)} runs, {result.queries} queries; columns: source of the judgments → target of the search"
-        f" (bold: above {HIGH:g}; –: no order)"
+        f" (bold: above {result.settings.threshold:g}; –: no order)"
     )
     heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
     rows = [
-        ((candidate,), [_cell(float(value), digits) for value in result.agreement[reference, c].ravel()])
+        (
+            (candidate,),
+            [
+                _cell(float(value), result.settings.threshold, digits)
+                for value in result.agreement[reference, c].ravel()
+            ],
+        )
         for c, candidate in enumerate(result.candidates)
     ]
     return Page(title, sheet(("source → target",), heads, rows))
 
 
-def _cell(value: float, digits: int) -> Cell:
-    return Cell(shown(value, digits), best=bool(np.isfinite(value) and value > HIGH))
+def _cell(value: float, threshold: float, digits: int) -> Cell:
+    return Cell(shown(value, digits), best=bool(np.isfinite(value) and value > threshold))
 
 
 def _judged_table(result: Reuse) -> Page:
     rows = [
-        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum())])
-        for name, counts in zip(result.collections, result.judged, strict=True)
+        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum(), included.sum())])
+        for name, counts, included in zip(result.collections, result.judged, result.included, strict=True)
     ]
     return Page(
-        f"Judged documents of each part; split {result.settings.rule}",
-        sheet(("collection",), ("relevant", "other", "judged"), rows),
+        f"Judged documents and runs of each part; split {result.settings.rule}",
+        sheet(("collection",), ("relevant", "other", "judged", "runs"), rows),
     )

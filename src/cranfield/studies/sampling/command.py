@@ -26,6 +26,7 @@ from cranfield.studies.sampling.experiment import RATES
 @study_options.repeats
 @study_options.relevant
 @study_options.coefficient
+@study_options.threshold
 @study_options.variants
 @options.seed
 @results.writing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cranfield.report.numbers import UNDEFINED, shown
@@ -9,7 +11,8 @@ from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import Cell
 from cranfield.statistics.rounding import SAME
 from cranfield.studies.coefficients import get_coefficient
-from cranfield.studies.sampling.experiment import HIGH, Sampling
+from cranfield.studies.divergence_claim import DivergenceClaim
+from cranfield.studies.sampling.experiment import Sampling
 
 
 def tables(result: Sampling, digits: int = 4) -> list[Page]:
@@ -17,7 +20,7 @@ def tables(result: Sampling, digits: int = 4) -> list[Page]:
     symbol = get_coefficient(result.settings.coefficient).symbol
     title = (
         f"Lowest percentage of judgments from which the mean {symbol} with the order under all judgments stays at "
-        f"least {HIGH:g}: {len(result.runs)} runs, {result.queries} queries"
+        f"least {result.settings.threshold:g}: {len(result.runs)} runs, {result.queries} queries"
     )
     rows = [
         ((reference,), [Cell(UNDEFINED if rate is None else f"{rate}%") for rate in rates])
@@ -27,7 +30,18 @@ def tables(result: Sampling, digits: int = 4) -> list[Page]:
     pages += [_mean_table(result, r, digits) for r in range(len(result.references))]
     if result.settings.repeats > 1:
         pages += [_percentile_table(result, r, digits) for r in range(len(result.references))]
-    return pages
+    return [*pages, *claim_tables(result.claims)]
+
+
+def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
+    """How often the results of runs are as close to a subtopic as the collection is; no table without text."""
+    rows = [
+        ((claim.measure,), [Cell(f"{claim.holds}"), Cell(f"{claim.total}"), Cell(f"{claim.holds / claim.total:.2%}")])
+        for claim in claims
+        if claim.total
+    ]
+    title = "KLD(q‖R) ≤ KLD(q‖D), counted over runs, queries, subtopics, and ranks down to the cutoff; all judgments"
+    return [Page(title, sheet(("models of",), ("holds", "of", "share"), rows))] if rows else []
 
 
 def _mean_table(result: Sampling, r: int, digits: int) -> Page:
