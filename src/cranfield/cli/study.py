@@ -72,7 +72,7 @@ def show(file: str, figures: str | None, digits: int, format: str, output: str |
         raise InputError([f"{file}: this version of cranfield has no study `{name}`"])
     study = Study(name)
     check_figures(study, figures)
-    result = study.result_class.load(file)
+    result = study.load(file)
     with saving.checked_file(name, file):
         text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
     deliver_result(study, result, text, figures=figures, format=format, output=output)

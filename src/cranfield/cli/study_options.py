@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from cranfield.studies.candidates import HIGH
 from cranfield.studies.coefficients import COEFFICIENTS
 from cranfield.studies.registry import Study
 from cranfield.studies.saving import StudyResult
+from cranfield.studies.several import CollectionFiles, SeveralCollections, run_on_collections
 
 coefficient = click.option(
     "--coefficient",
@@ -58,6 +60,16 @@ variants = click.option(
 )
 
 
+also = click.option(
+    "--also",
+    multiple=True,
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Another collection, such as another year: a folder with judgments (of the same name, qrels.diversity.txt or "
+    "qrels.txt), a folder `runs`, and docs.jsonl, if it has its own documents. May be repeated.",
+)
+
+
 def integers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
     """Parse an option of comma-separated whole numbers."""
     try:
@@ -79,25 +91,39 @@ def run_study(
     format: str,
     output: str | None,
     extra_tables: Callable[[Any, int], list[Page]] | None = None,
+    also: tuple[str, ...] = (),
     **settings: Any,
 ) -> None:
     """Run a study and write its tables, figures and notes.
 
     ``activity`` labels the progress bar; ``settings`` are the other arguments of the experiment; ``extra_tables``
-    makes tables that follow the usual ones.
+    makes tables that follow the usual ones; ``also`` are folders of other collections.
     """
     study = Study(name)
     check_figures(study, figures)
     if measures is not None:
         settings["measures"] = measures
+    others = [CollectionFiles.of(folder, Path(qrels).name) for folder in also]
+    result: StudyResult
     with progress(activity) as step:
-        result = study.experiment(qrels, runs, progress=step, **settings)
+        if others:
+            first = CollectionFiles(_collection_name(qrels), qrels, list(runs))
+            result = run_on_collections(name, study.experiment, [first, *others], progress=step, **settings)
+        else:
+            result = study.experiment(qrels, runs, progress=step, **settings)
     if extra_tables is None:
         text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
     else:
-        pages = [*study.tables(result, digits), *extra_tables(result, digits)]
+        results = list(result.results.values()) if isinstance(result, SeveralCollections) else [result]
+        pages = [*study.tables(result, digits), *(page for part in results for page in extra_tables(part, digits))]
         text = write(pages, result.to_dict(), format, width=width(), colour=colour(output))
     deliver_result(study, result, text, figures=figures, format=format, output=output)
+
+
+def _collection_name(qrels: str) -> str:
+    """The folder of the judgments; their own name if they are in the current folder."""
+    path = Path(qrels)
+    return path.parent.resolve().name if path.parent.name not in ("", ".", "..") else path.name.partition(".")[0]
 
 
 def check_figures(study: Study, figures: str | None) -> None:

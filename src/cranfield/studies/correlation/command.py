@@ -12,6 +12,7 @@ from cranfield.studies.correlation.experiment import DEFAULT
 
 @click.command(short_help="Agreement between measures on the order of systems.")
 @options.inputs
+@study_options.also
 @options.measuring(" ".join(DEFAULT))
 @study_options.coefficient
 @study_options.threshold

@@ -7,6 +7,7 @@ from cranfield.report.pages import Page, exchanged, sheet
 from cranfield.report.sheet import Cell
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.correlation.experiment import Correlation
+from cranfield.studies.several import check_alike, mean_of
 
 
 def tables(result: Correlation, digits: int = 4) -> list[Page]:
@@ -21,6 +22,28 @@ def tables(result: Correlation, digits: int = 4) -> list[Page]:
         for m, measure in enumerate(result.measures)
     ]
     return [Page(title, sheet(("measure",), result.measures, rows))]
+
+
+def mean_tables(results: list[Correlation], digits: int = 4) -> list[Page]:
+    """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
+    check_alike(results, "measures", "coefficient", "threshold")
+    first = results[0]
+    mean = mean_of([result.matrix for result in results])
+    rows = [
+        (
+            (measure,),
+            [
+                Cell(shown(float(value), digits), best=bool(value > first.threshold and m != n))
+                for n, value in enumerate(mean[m])
+            ],
+        )
+        for m, measure in enumerate(first.measures)
+    ]
+    title = (
+        f"{get_coefficient(first.coefficient).symbol} between measures, mean over {len(results)} collections"
+        f" (bold: above {first.threshold:g})"
+    )
+    return [Page(title, sheet(("measure",), first.measures, rows))]
 
 
 def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:

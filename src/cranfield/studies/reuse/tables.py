@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cranfield.report.numbers import shown
@@ -10,6 +12,7 @@ from cranfield.report.sheet import Cell
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reuse.experiment import Reuse
 from cranfield.studies.sampling.tables import claim_tables
+from cranfield.studies.several import check_alike, mean_of
 
 
 def tables(result: Reuse, digits: int = 4) -> list[Page]:
@@ -21,11 +24,20 @@ def tables(result: Reuse, digits: int = 4) -> list[Page]:
     ]
 
 
-def _agreement_table(result: Reuse, reference: int, digits: int) -> Page:
+def mean_tables(results: list[Reuse], digits: int = 4) -> list[Page]:
+    """The agreement by source and target, averaged over collections."""
+    check_alike(results, "collections", "references", "candidates")
+    mean = replace(results[0], agreement=mean_of([result.agreement for result in results]))
+    scope = f"mean over {len(results)} collections"
+    return [_agreement_table(mean, r, digits, scope) for r in range(len(mean.references))]
+
+
+def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = "") -> Page:
     symbol = get_coefficient(result.settings.coefficient).symbol
     title = (
         f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
-        f" {len(result.runs)} runs, {result.queries} queries; columns: source of the judgments → target of the search"
+        f" {scope or f'{len(result.runs)} runs, {result.queries} queries'};"
+        " columns: source of the judgments → target of the search"
         f" (bold: above {result.settings.threshold:g}; –: no order)"
     )
     heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
