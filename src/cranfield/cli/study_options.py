@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cranfield.cli import results
+from cranfield.cli import options, results
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.report.pages import Page, write
@@ -17,6 +18,35 @@ from cranfield.studies.coefficients import COEFFICIENTS
 from cranfield.studies.registry import Study
 from cranfield.studies.saving import StudyResult
 from cranfield.studies.several import CollectionFiles, SeveralCollections, run_on_collections
+
+inputs = options.several(
+    options.inputs,
+    click.option(
+        "--top", type=click.IntRange(min=1), metavar="N", help="Use only the N runs with the highest mean of --by."
+    ),
+    click.option(
+        "--by", type=options.MeasureName(), metavar="MEASURE", help="Measure that --top orders runs by.  [default: AP]"
+    ),
+)
+
+
+def paper(measures: tuple[str, ...], top: int, by: str) -> options.Decorator:
+    """The option --paper: the measures and the runs of a published experiment instead of the defaults."""
+
+    def use_preset(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        ctx.meta[PRESET] = (measures, top, by) if value else None
+
+    return click.option(
+        "--paper",
+        is_flag=True,
+        expose_value=False,
+        callback=use_preset,
+        help=f"The measures of the paper, on the {top} runs with the highest {by}, unless -m or --top say otherwise: "
+        f"{' '.join(measures)}",
+    )
+
+
+PRESET = "cranfield.study.preset"
 
 coefficient = click.option(
     "--coefficient",
@@ -92,25 +122,35 @@ def run_study(
     output: str | None,
     extra_tables: Callable[[Any, int], list[Page]] | None = None,
     also: tuple[str, ...] = (),
+    top: int | None = None,
+    by: str | None = None,
     **settings: Any,
 ) -> None:
     """Run a study and write its tables, figures and notes.
 
     ``activity`` labels the progress bar; ``settings`` are the other arguments of the experiment; ``extra_tables``
     makes tables that follow the usual ones; ``also`` are folders of other collections.
+    ``top``: use only so many runs, those with the highest mean of the measure ``by``.
     """
     study = Study(name)
     check_figures(study, figures)
+    preset = click.get_current_context().meta.get(PRESET)
+    if preset is not None:
+        measures, top, by = measures or list(preset[0]), top or preset[1], by or preset[2]
+    if by is not None and top is None:
+        message = "--by needs --top"
+        raise click.UsageError(message)
     if measures is not None:
         settings["measures"] = measures
+    experiment = study.experiment if top is None else _with_top_runs(study.experiment, top, by or "AP")
     others = [CollectionFiles.of(folder, Path(qrels).name) for folder in also]
     result: StudyResult
     with progress(activity) as step:
         if others:
             first = CollectionFiles(_collection_name(qrels), qrels, list(runs))
-            result = run_on_collections(name, study.experiment, [first, *others], progress=step, **settings)
+            result = run_on_collections(name, experiment, [first, *others], progress=step, **settings)
         else:
-            result = study.experiment(qrels, runs, progress=step, **settings)
+            result = experiment(qrels, runs, progress=step, **settings)
     if extra_tables is None:
         text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
     else:
@@ -118,6 +158,21 @@ def run_study(
         pages = [*study.tables(result, digits), *(page for part in results for page in extra_tables(part, digits))]
         text = write(pages, result.to_dict(), format, width=width(), colour=colour(output))
     deliver_result(study, result, text, figures=figures, format=format, output=output)
+
+
+def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callable[..., Any]:
+    """The experiment on the best runs of its collection only."""
+
+    def run(qrels: Any, runs: Any, **settings: Any) -> Any:
+        from cranfield import io
+        from cranfield.studies.systems import top_runs
+
+        judgments = io.read_qrels(qrels)
+        chosen, notes = top_runs(judgments, runs, top, by, corpus=settings.get("corpus"), nil=settings.get("nil"))
+        result = experiment(judgments, chosen, **settings)
+        return replace(result, notes=(*notes, *result.notes))
+
+    return run
 
 
 def _collection_name(qrels: str) -> str:

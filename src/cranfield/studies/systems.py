@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Booleans, Floats, Judgments
-from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.data import Booleans, Floats, Judgments, Run
+from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import QueryNames, sentences
 from cranfield.evaluation.policy import Negative, Policy, Undefined
 from cranfield.evaluation.run_notes import reading_notes
+from cranfield.measures import Measure
 from cranfield.simulation.variants import variants
 from cranfield.statistics.rounding import levels
 from cranfield.studies.relabelling import Relabeller
@@ -110,6 +111,25 @@ def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tup
     simulated, _ = variants(run, judgments, number, seed=seed)
     note = f"{number} of the {number + 1} runs are simulated: they rerank the documents of {run.name}"
     return [run, *simulated], [note]
+
+
+def top_runs(
+    qrels: Any, runs: Any, number: int, by: str | Measure = "AP", *, corpus: Any = None, nil: str | None = None
+) -> tuple[list[Run], list[str]]:
+    """The ``number`` runs with the highest mean of a measure, in their given order; and a note, if others are left out.
+
+    All runs are read into memory. Of runs with equal means, the first are kept. Sakai (SIGIR 2007) studied the best 30
+    runs of a track by AP; Liu et al. (SIGIR 2016) show the best 20.
+    """
+    number = check_count("top", number)
+    loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
+    if number >= len(loaded):
+        return loaded, []
+    scores = Evaluator(qrels, by, corpus=corpus, nil=nil)(loaded)
+    means = np.nan_to_num(scores.means[:, 0], nan=-np.inf)
+    chosen = np.sort(np.argsort(-means, kind="stable")[:number])
+    note = f"{number} of {len(loaded)} runs are used, those with the highest {scores.measures[0]}"
+    return [loaded[i] for i in chosen.tolist()], [note]
 
 
 def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:

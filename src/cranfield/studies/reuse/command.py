@@ -20,7 +20,7 @@ def _run_parts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
 
 
 @click.command(short_help="Judgments of one collection for systems on another.")
-@options.inputs
+@study_options.inputs
 @study_options.also
 @options.measuring(" ".join(DEFAULT))
 @options.corpus

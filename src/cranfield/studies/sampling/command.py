@@ -12,7 +12,7 @@ from cranfield.studies.sampling.experiment import RATES
 
 
 @click.command(short_help="How many judgments a reliable order of systems needs.")
-@options.inputs
+@study_options.inputs
 @study_options.also
 @options.measuring(" ".join(DEFAULT))
 @options.corpus

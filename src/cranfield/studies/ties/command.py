@@ -12,7 +12,7 @@ from cranfield.studies.ties.experiment import DEFAULT, ROUND_BITS, ROUND_DIGITS
 
 
 @click.command(short_help="The effect of tied scores on measures and on the order of systems.")
-@options.inputs
+@study_options.inputs
 @options.measuring(" ".join(DEFAULT))
 @click.option(
     "--samples",
