@@ -18,7 +18,7 @@ from cranfield.studies.candidates import HIGH
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.systems import score_systems, tie_notes
 
-# The measures of the paper; its bpref_R is bpref, unless a query has more relevant than non-relevant documents.
+# After the paper, with the usual nDCG; `presets.SAKAI` has the measures of the paper itself.
 DEFAULT = (
     "bpref",
     "bpref_N",
