@@ -118,7 +118,7 @@ def _gap_key(scored: ScoredLists, _relevant: Integers, _training: Booleans) -> F
     """The negative of the largest gap above a document."""
     score = scored.lists.score
     gap = np.where(scored.position > 0, np.append(0, score[:-1]) - score, 0)
-    # The running maximum of each list: gaps are ranked, and an offset for each list makes its ranks higher than all before.
+    # The running maximum of each list: gaps are ranked, and an offset makes the ranks of a list higher than all before.
     rank = np.unique(gap, return_inverse=True)[1]
     offset = scored.query * (len(gap) + 1)
     largest = np.maximum.accumulate(rank + offset) - offset
