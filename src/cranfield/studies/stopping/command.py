@@ -26,7 +26,8 @@ def command(**arguments: Any) -> None:
     """Show how much cutting the rankings of RUNs improves their scores, and at which score to cut them.
 
     Reports the scores of uncut lists, of lists cut each at its own best depth, all at one depth, and all at one score
-    threshold. The threshold is also chosen on one half of the queries and tested on the other.
+    threshold. The threshold is also chosen on one half of the queries and tested on the other, as are thresholds
+    relative to the top score, on gaps between scores, and on a predicted number of relevant documents.
 
     \b
     cranfield study stopping qrels.txt bm25.run dense.run

@@ -27,8 +27,9 @@ def command(**arguments: Any) -> None:
     """Compare plain scores with scores that count the end of a list as an answer, over at least two RUNs.
 
     The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016): means of both, Kendall's tau between the orders of
-    systems, swapped pairs, list lengths before and after lists are cut at NIL, and the paper's figures. Without
-    --full-length, every list counts as ended by its system.
+    systems, swapped pairs, nil detection, list lengths before and after lists are cut at NIL, and the paper's figures.
+    Without --full-length, every list counts as ended by its system. A measure without a terminal form is shown in its
+    plain form only.
 
     \b
     cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
