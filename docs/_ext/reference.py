@@ -21,6 +21,7 @@ GAINS = {
     "graded": "gains, from grades by `gain`.",
     "grades": "grades as they are; the formula says what becomes of them.",
     "scaled": "gains, divided by the gain of the top grade (`max`).",
+    "none": "whether a document is judged, and not its grade.",
     "either": "relevant or not; with `graded=True` gains in [0, 1].",
     "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
 }
