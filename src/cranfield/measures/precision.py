@@ -291,7 +291,7 @@ def hole_rate(b: Batch, *, k: Rank) -> Floats:
     `Unjudged` asks whether a document is judged for its own query. The divisor is always k.
 
     >>> import cranfield as cf
-    >>> qrels, run = {"1": {"a": 1}, "2": {"b": 0}}, {"1": ["a", "b", "c"], "2": ["c"]}
+    >>> qrels, run = {"1": {"a": 1}, "2": {"b": 0}}, {"1": {"a": 2.5, "b": 1.5}, "2": {"c": 0.5}}
     >>> cf.evaluate(qrels, run, ["Hole@2", "Unjudged@2"]).means.tolist()
     [[0.25, 0.5]]
     """

@@ -207,4 +207,5 @@ class CollectionAlignment(Alignment):
         document = np.arange(len(self.other_query))
         judged = Judged(np.ones(len(document)), 1.0)
         pool = Pool.of(judged, self.other_query, document, np.full(len(self.other), -1))
-        return Rankings(pool, self.other_length, row=self.other_query, document=document, **self.other_columns)
+        columns = [self.other_columns[name] for name in ("start", "size", "by_id", "by_input")]
+        return Rankings(pool, self.other_length, self.other_query, document, *columns)
