@@ -3,6 +3,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <limits>
 #include <mutex>
 #include <string>
@@ -250,11 +254,20 @@ nb::object differences_below(const ContiguousTable& table, const Integers& first
     return counts.object();
 }
 
+// Temporary arrays of a megabyte would otherwise be given back to the system, and their pages asked for again, each time.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 128 << 20);
+    mallopt(M_TOP_PAD, 16 << 20);
+#endif
+}
+
 nb::object ranked_differences(const ContiguousTable& table, const Integers& first, const Integers& second,
                               const IntegerRows& ranks) {
     const Pairs pairs = pairs_of(table, first, second);
     if (ranks.shape(0) != pairs.size()) throw nb::value_error("every pair needs ranks");
-    const NewArray<double> values(nb::make_tuple(ranks.shape(0), ranks.shape(1)));
+    const NewArray<double> values(nb::make_tuple(ranks.shape(0), ranks.shape(1), 2));
     {
         const nb::gil_scoped_release release;
         order_statistics(table.data(), table.shape(1), pairs, {ranks.data(), ranks.size()}, values.data());
@@ -393,6 +406,7 @@ NB_MODULE(_core, m) {
     m.def("cumulated_sums", &sum_cumulated, "gain"_a, "start"_a, "weights"_a, "k"_a);
     m.def("differences_at_least", &differences_at_least, "table"_a, "first"_a, "second"_a, "limit"_a);
     m.def("differences_below", &differences_below, "table"_a, "first"_a, "second"_a, "limits"_a);
+    m.def("keep_freed_memory", &keep_freed_memory);
     m.def("ranked_differences", &ranked_differences, "table"_a, "first"_a, "second"_a, "ranks"_a);
     m.def("scan_qrels", &scan_qrels, "opener"_a);
     m.def("scan_run", &scan_run, "opener"_a);

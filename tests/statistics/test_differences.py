@@ -10,7 +10,7 @@ from scipy import stats
 
 from cranfield.statistics.anova import anova, tukey
 from cranfield.statistics.corrections import corrected
-from cranfield.statistics.intervals import bca, effect_size
+from cranfield.statistics.intervals import bca, effect_size, t_quantile
 from cranfield.statistics.paired import t_test, wilcoxon
 from cranfield.statistics.resampling import discriminate
 
@@ -51,6 +51,12 @@ def test_montgomerys_grafts_are_as_printed():
     critical = 4.08 * np.sqrt(found.noise / 6)
     gaps = np.array([abs(GRAFTS[a].mean() - GRAFTS[b].mean()) for a, b in every_pair(4)])
     assert (tukey(GRAFTS, every_pair(4)) < 0.05).tolist() == (gaps > critical).tolist()
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 42, 43, 1000, 6979])
+def test_quantiles_of_students_t_are_scipys(degrees):
+    for level in (0.01, 0.5, 0.9, 0.95, 0.999):
+        assert t_quantile(level, degrees) == pytest.approx(stats.t.ppf(0.5 + level / 2, degrees), rel=1e-10)
 
 
 def test_tukey_of_two_is_the_t_test():

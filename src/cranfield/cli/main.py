@@ -118,4 +118,5 @@ def exit_on_signals() -> None:
 def main() -> None:
     """The entry point of the installed command."""
     exit_on_signals()
+    native.keep_freed_memory()
     cli.main(prog_name="cranfield")

@@ -128,12 +128,8 @@ def _from_sums(measure: Measure, full: Batch) -> Booleans:
 
 def _bounds_from_sums(measure: Measure, full: Batch) -> tuple[Floats, Floats]:
     """The lowest and highest score over all numbers of relevant unjudged documents, by running sums."""
-    columns = np.arange(full.gain.shape[1] + 1)
-    if measure.definition.retrieved_only and measure.definition.rewards_promotion:
-        completions = Completions(full, columns[[0, -1]], np.array([True, True]))
-    else:
-        completions = Completions(full, np.tile(columns, 2), np.repeat([True, False], len(columns)))
-    values = measure.definition.function(completions, **measure.arguments)
+    extremes = measure.definition.retrieved_only and measure.definition.rewards_promotion
+    values = measure.definition.function(Completions(full, extremes), **measure.arguments)
     return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 
 

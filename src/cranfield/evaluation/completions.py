@@ -86,13 +86,25 @@ def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
 class Completions:
     """Rankings in which every document is judged: `GainSums` by (query, completion).
 
-    ``full``: the result of `with_every_document`; its ``top`` is the gain of a relevant unjudged document. ``columns``,
-    ``topmost`` (completion,): the unjudged documents above the column are relevant, or, if not topmost, all others.
+    ``full``: the result of `with_every_document`; its ``top`` is the gain of a relevant unjudged document. ``extremes``:
+    only the completions in which no unjudged document is relevant, or all are. Otherwise there are two for each column
+    and the end: the unjudged documents above it are relevant (these come first), or those from it on.
     """
 
     full: Batch
-    columns: Integers
-    topmost: Booleans
+    extremes: bool = False
+
+    @cached_property
+    def _columns(self) -> Integers:
+        """The column at which each completion changes."""
+        last = self.full.gain.shape[1]
+        return np.array([0, last]) if self.extremes else np.tile(np.arange(last + 1), 2)
+
+    @cached_property
+    def _topmost(self) -> Booleans:
+        """Whether the documents above this column are the relevant ones."""
+        half = np.arange(len(self._columns)) < len(self._columns) // 2
+        return np.full(2, True) if self.extremes else half
 
     @cached_property
     def unjudged(self) -> Booleans:
@@ -134,16 +146,23 @@ class Completions:
 
     def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         b = self.full
-        # Each rank of a tie has the mean gain of the tie.
-        at_rank = weights.at(np.arange(b.gain.shape[1]) + 1) / b.size
-        judged, unjudged = (_from_top(b.within(x) * at_rank) for x in (b.gain, self.unjudged))
         end = self.length if k is None else np.minimum(self.length, k)
+        deepest = int(end.max(initial=0))
+        # Each rank of a tie has the mean gain of the tie.
+        at_rank = weights.at(np.arange(deepest) + 1) / b.size[:, :deepest]
+        gained = _from_top(b.within(b.gain)[:, :deepest] * at_rank)
+        if end.shape[1] == 1 and not b.tied.any():  # all completions end at the same rank, unlike for R-precision
+            possible = np.where(self.unjudged[:, :deepest] & (np.arange(deepest) < end), at_rank, 0)
+            rest = b.gain.shape[1] - deepest
+            above = np.pad(_from_top(possible), ((0, 0), (0, rest)), "edge") if rest else _from_top(possible)
+            return _take(gained, end) + b.top * self._relevant(above, above)
+        possible = _from_top(b.within(self.unjudged)[:, :deepest] * at_rank)
         first, after, share = self._cut
-        above = _take(unjudged, np.minimum(end, first))
+        above = _take(possible, np.minimum(end, first))
         if b.tied.any():
-            above += share * (_take(unjudged, np.minimum(end, after)) - above)
-        part = np.where(self.topmost, above, _take(unjudged, end) - above)
-        return _take(judged, end) + b.top * part
+            above += share * (_take(possible, np.minimum(end, after)) - above)
+        part = np.where(self._topmost, above, _take(possible, end) - above)
+        return _take(gained, end) + b.top * part
 
     def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
         ideal = self.full.ideal[:, :k]
@@ -183,15 +202,15 @@ class Completions:
         return b.cumulated(weights, k)[:, None] + b.top * added
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
-        b, topmost, unjudged_above = self.full, self.topmost, self._above[:, self.columns]
+        b, topmost, unjudged_above = self.full, self._topmost, self._above[:, self._columns]
         maybe_relevant = b.relevant | self.unjudged
         judged = running(b.judged & ~b.relevant)
         last = judged.shape[1]
         cap = limit.astype(np.int64)
         # Among relevant unjudged documents only judged nonrelevant ones are misplaced; elsewhere the other unjudged
         # documents are misplaced, too.
-        among = np.where(topmost, 0, self.columns), np.where(topmost, self.columns, last)
-        beyond = np.where(topmost, self.columns, 0), np.where(topmost, last, self.columns)
+        among = np.where(topmost, 0, self._columns), np.where(topmost, self._columns, last)
+        beyond = np.where(topmost, self._columns, 0), np.where(topmost, last, self._columns)
         above = np.where(topmost, 0, unjudged_above)
         misplaced = _capped(judged, maybe_relevant, *among, cap - above) + above * _between(maybe_relevant, *among)
         above = np.where(topmost, unjudged_above, 0)
@@ -201,17 +220,17 @@ class Completions:
 
     def _relevant(self, down: npt.NDArray[Any], up: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The part of the relevant documents in running sums over unjudged documents, from the top or the bottom."""
-        return np.where(self.topmost, down[:, self.columns], up[:, -1:] - up[:, self.columns])
+        return down[:, [0, -1]] if self.extremes else np.concatenate([down, up[:, -1:] - up], axis=1)
 
     @cached_property
     def _cut(self) -> tuple[Integers, Integers, Floats]:
         """For each of ``columns``: the start and end of its tie, and the share of the unjudged ones of it above."""
         b = self.full
         if not b.tied.any():
-            return self.columns[None], self.columns[None], np.ones(1)
+            return self._columns[None], self._columns[None], np.ones(1)
         edges = [np.concatenate([np.zeros_like(x[:, :1]), x], axis=1) for x in (b.start, b.start + b.size)]
-        first, after = (edge[:, self.columns] for edge in edges)
-        until, above, inside = self._above[:, self.columns], _take(self._above, first), _take(self._above, after)
+        first, after = (edge[:, self._columns] for edge in edges)
+        until, above, inside = self._above[:, self._columns], _take(self._above, first), _take(self._above, after)
         return first, after, (until - above) / np.maximum(inside - above, 1)
 
 

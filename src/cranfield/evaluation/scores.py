@@ -180,9 +180,9 @@ class Scores(ScoreTable):
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)
         if method == "t" and kind == "mean":
-            from scipy.special import stdtrit  # scipy.stats takes half a second to import
+            from cranfield.statistics.intervals import t_quantile
 
-            half = stdtrit(len(sample) - 1, 0.5 + level / 2) * sample.std(ddof=1) / np.sqrt(len(sample))
+            half = t_quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
             return float(sample.mean() - half), float(sample.mean() + half)
         if kind != "geometric":
             from cranfield.statistics.intervals import bca

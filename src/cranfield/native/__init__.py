@@ -58,7 +58,11 @@
 ``differences_below(table, first, second, limits) -> int64``
     (pair, 2): how many differences are below each of two limits.
 ``ranked_differences(table, first, second, ranks) -> float64``
-    (pair, rank): the differences at some ranks from the lowest, from 0 on, which ascend.
+    (pair, rank, 2): the differences at some ranks from the lowest, from 0 on, and at the next ranks (or the same, if
+    there is no next).
+
+``keep_freed_memory()``
+    For a process of our own: memory of temporary arrays stays with the process until it ends.
 
 ``Words(kinds, lower)``
     Words of texts, counted. ``kinds``: uint8 for each code point, 0 where it separates words, 1 where it may begin
@@ -129,6 +133,7 @@ cumulated_sums = implementation.cumulated_sums
 differences_at_least = implementation.differences_at_least
 differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences
+keep_freed_memory = implementation.keep_freed_memory
 # A core that was built before `Words` existed can still read runs.
 Words = getattr(implementation, "Words", words.Words)
 

@@ -498,11 +498,16 @@ def differences_below(table: Floats, first: Integers, second: Integers, limits: 
     return _of_pairs(count, table, first, second).reshape(-1, 2)
 
 
+def keep_freed_memory() -> None:
+    """Python alone cannot influence this."""
+
+
 def ranked_differences(table: Floats, first: Integers, second: Integers, ranks: Integers) -> Floats:
     def rank(x: Floats, some: slice) -> Floats:
-        return np.take_along_axis(np.sort(x, axis=1), ranks[some], axis=1)
+        neighbours = np.stack([ranks[some], np.minimum(ranks[some] + 1, x.shape[1] - 1)], axis=2)
+        return np.take_along_axis(np.sort(x, axis=1)[:, :, None], neighbours, axis=1)
 
-    return _of_pairs(rank, table, first, second).reshape(-1, ranks.shape[1])
+    return _of_pairs(rank, table, first, second).reshape(-1, ranks.shape[1], 2)
 
 
 def _of_pairs(statistic: Callable[[Floats, slice], Any], table: Floats, first: Integers, second: Integers) -> Any:

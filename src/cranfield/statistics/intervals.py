@@ -5,6 +5,9 @@ Rows are systems, columns are queries, all scores are defined. All pairs of syst
 
 from __future__ import annotations
 
+from math import atan, cos, exp, lgamma, pi, sin, sqrt
+from statistics import NormalDist
+
 import numpy as np
 
 from cranfield import native
@@ -57,13 +60,7 @@ def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:
     last = means.shape[1] - 1
     position = np.clip(np.nan_to_num(at), 0, 1).T * last
     low = np.floor(position).astype(np.int64)
-    high = np.minimum(low + 1, last)
-    ranks = np.stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]], axis=1)
-    order = np.argsort(ranks, axis=1, kind="stable")  # a strong bias may exchange the two
-    ascending = native.ranked_differences(means, a, b, np.take_along_axis(ranks, order, axis=1))
-    values = np.empty_like(ascending)
-    np.put_along_axis(values, order, ascending, axis=1)
-    below, above = values[:, ::2], values[:, 1::2]
+    below, above = np.moveaxis(native.ranked_differences(means, a, b, low), 2, 0)
     quantiles: Floats = below + (position - low) * (above - below)
     return quantiles
 
@@ -92,3 +89,36 @@ def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:
         limits.append(np.where(flat, np.nan, noncentrality / np.sqrt(queries)))
     low, high = np.where(t < 0, [-limits[1], -limits[0]], limits)
     return np.stack([effect, low, high], axis=1)
+
+
+def t_quantile(level: float, degrees: int) -> float:
+    """The t that Student's distribution does not exceed in absolute value with probability ``level``.
+
+    For whole degrees of freedom, by Newton's method on the closed form of the distribution (Abramowitz & Stegun, 26.7.3
+    and 26.7.4): an interval of a mean alone is not worth the time that SciPy takes to load.
+
+    >>> round(t_quantile(0.95, 10), 4)
+    2.2281
+    """
+    log_density = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - 0.5 * np.log(degrees * pi)
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    t = z + (z**3 + z) / (4 * degrees)  # Cornish and Fisher's first term; below the root, from where Newton's steps rise
+    for _ in range(100):
+        density = exp(log_density - (degrees + 1) / 2 * np.log1p(t * t / degrees))
+        step = (_central_probability(t, degrees) - level) / (2 * density)
+        t -= step
+        if abs(step) <= 1e-12 * t:  # the next step would be below rounding
+            break
+    return t
+
+
+def _central_probability(t: float, degrees: int) -> float:
+    """The probability that Student's t is at most ``t`` in absolute value."""
+    angle = atan(t / sqrt(degrees))
+    odd = degrees % 2
+    k = np.arange(2 + odd, degrees - 1, 2)
+    terms = np.cumprod(cos(angle) ** 2 * (k - 1) / k)
+    series = sin(angle) * (1 + float(terms.sum()))
+    if not odd:
+        return series
+    return 2 / pi * (angle + (cos(angle) * series if degrees > 1 else 0.0))
