@@ -109,6 +109,7 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
     joint = comparison.correction == "none"
     heads = [
         "difference",
+        "Student's t\ninterval",
         "effect",
         "+/=/-",
         *("p" if test == comparison.test else f"p\n{test}" for test in comparison.p),
@@ -121,6 +122,7 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
         result = comparison.contest(m, pair)
         cells = [
             Cell(signed(result.difference, digits), result.significant, _within(result.low, result.high, digits)),
+            Cell(_within(result.t_low, result.t_high, digits)),
             Cell(signed(result.effect, 2), aside=_within(result.effect_low, result.effect_high, 2)),
             Cell(f"{result.wins}/{result.ties}/{result.losses}"),
             *(Cell(chance(p)) for p in result.p.values()),
