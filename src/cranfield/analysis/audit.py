@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations
+from math import comb
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -128,7 +128,8 @@ class Audit:
     def pairs(self) -> Integers:
         """How many pairs of runs have different scores, (measure,)."""
         ranks = [_levels(column) for column in self.score.T]
-        return np.array([sum(a != b for a, b in combinations(r[r >= 0], 2)) for r in ranks], np.int64)
+        equal = [np.bincount(r[r >= 0]) for r in ranks]
+        return np.array([comb(int(n.sum()), 2) - int((n * (n - 1) // 2).sum()) for n in equal], np.int64)
 
     def reach(self, cause: Cause) -> tuple[Floats, Floats]:
         """The lowest and highest value of each score that a cause allows."""
@@ -376,15 +377,12 @@ def _swaps(scores: Scores, limits: Mapping[Cause, tuple[Floats, Floats]]) -> Ite
         for m, measure in enumerate(scores.measures):
             score, level = scores.means[:, m], _levels(scores.means[:, m])
             above = (level[:, None] > level) & (level >= 0) & (low[:, m, None] < high[:, m] - SAME)
-            pairs = [(int(a), int(b)) for a, b in np.argwhere(above)]
-            for a, b in sorted(pairs, key=lambda p: (level[p[0]] - level[p[1]] > 1, score[p[0]] - score[p[1]], p)):
-                yield Swap(
-                    measure,
-                    cause,
-                    scores.runs[a],
-                    scores.runs[b],
-                    (float(score[a]), float(score[b])),
-                    (float(low[a, m]), float(low[b, m])),
-                    (float(high[a, m]), float(high[b, m])),
-                    adjacent=bool(level[a] - level[b] == 1),
-                )
+            first, second = np.nonzero(above)
+            adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
+            order = np.lexsort((second, first, gap, ~adjacent))
+            pairs = zip(first[order].tolist(), second[order].tolist(), adjacent[order].tolist(), strict=True)
+            values, lows, highs = (column.tolist() for column in (score, low[:, m], high[:, m]))
+            for a, b, near in pairs:
+                higher, lower = scores.runs[a], scores.runs[b]
+                value, lowest, highest = ((x[a], x[b]) for x in (values, lows, highs))
+                yield Swap(measure, cause, higher, lower, value, lowest, highest, adjacent=near)

@@ -54,6 +54,11 @@ class Column:
         """What the values depend on: everything except the label."""
         return self.measure, self.part, self.alignment
 
+    @cached_property
+    def _variants(self) -> dict[Any, Column]:
+        """The columns that `varied` made, which every run asks for again."""
+        return {}
+
     @property
     def aggregate(self) -> Aggregate:
         """How the values of queries are aggregated."""
@@ -76,7 +81,11 @@ class Column:
 
     def varied(self, **views: Any) -> Column:
         """The same measure and alignment with other views."""
-        return Column(replace(self.measure, views=replace(self.measure.views, **views)), alignment=self.alignment)
+        key = tuple(views.items())
+        if key not in self._variants:
+            measure = replace(self.measure, views=replace(self.measure.views, **views))
+            self._variants[key] = Column(measure, alignment=self.alignment)
+        return self._variants[key]
 
     def tied(self, ties: Ties) -> Column:
         """The same measure and tie groups with another tie rule."""

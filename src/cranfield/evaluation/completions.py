@@ -23,6 +23,13 @@ def with_every_document(batch: Batch) -> Batch:
 
     A document is in the column of its rank. In a tie, judged documents come first.
     """
+    if with_every_document not in batch.memo:
+        batch.memo[with_every_document] = _with_every_document(batch)
+    full: Batch = batch.memo[with_every_document]
+    return full
+
+
+def _with_every_document(batch: Batch) -> Batch:
     row, column = np.nonzero(~np.isnan(batch.grade))
     first, size = batch.start[row, column], batch.size[row, column]
     # If a depth ends a ranking inside a tie, all documents of the tie have a column.
@@ -86,9 +93,9 @@ def _take(table: npt.NDArray[Any], column: Integers) -> npt.NDArray[Any]:
 class Completions:
     """Rankings in which every document is judged: `GainSums` by (query, completion).
 
-    ``full``: the result of `with_every_document`; its ``top`` is the gain of a relevant unjudged document. ``extremes``:
-    only the completions in which no unjudged document is relevant, or all are. Otherwise there are two for each column
-    and the end: the unjudged documents above it are relevant (these come first), or those from it on.
+    ``full``: the result of `with_every_document`; its ``top`` is the gain of a relevant unjudged document.
+    ``extremes``: only the completions in which no unjudged document is relevant, or all are. Otherwise there are two
+    for each column and the end: the unjudged documents above it are relevant (these come first), or those from it on.
     """
 
     full: Batch

@@ -12,7 +12,6 @@ from typing import Any
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
-from cranfield.io.collection import read_texts
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.runs import check, join, load
@@ -26,7 +25,6 @@ __all__ = [
     "load",
     "read_qrels",
     "read_run",
-    "read_texts",
     "write_qrels",
     "write_run",
 ]

@@ -285,14 +285,17 @@ class Rankings:
         if not self.tied:
             return self.row, self.document, self.start, None
         if position not in self.memo:
-            start, size = self.start, self.size if position is None else None
             if position is None:
                 order = self._by_grade()
+                self.memo[position] = self.row, self.document[order], self.start, self.size
             else:
-                start = start + getattr(self, position)
-                order = np.argsort(self.row * (int(start.max()) + 1) + start, kind="stable")
-            sizes = None if size is None else size[order]
-            self.memo[position] = self.row[order], self.document[order], start[order], sizes
+                # Only tied documents move, and only within their tie.
+                tied = np.flatnonzero(self.size > 1)
+                rank = self.start[tied] + getattr(self, position)[tied]
+                order = np.argsort(self.row[tied] * (int(rank.max()) + 1) + rank, kind="stable")
+                start, document = self.start.copy(), self.document.copy()
+                start[tied], document[tied] = rank[order], document[tied[order]]
+                self.memo[position] = self.row, document, start, None
         ordered: tuple[Integers, Integers, Integers, Integers | None] = self.memo[position]
         return ordered
 

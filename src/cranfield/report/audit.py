@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -231,12 +232,9 @@ def _titles(part: Sheet, groups: Sequence[Group], *, colour: bool) -> str:
 
 def counts(audit: Audit) -> Sheet:
     """How many pairs of runs each cause could reverse, by measure."""
-    rows = []
+    rows, swaps = [], Counter((swap.measure, swap.cause) for swap in audit.swaps)
     for m, measure in enumerate(audit.measures):
-        swaps = [sum(s.measure == measure and s.cause == cause for s in audit.swaps) for cause in CAUSES]
-        cells = [
-            Cell(UNDEFINED if _unknown(audit, cause, m) else str(n)) for cause, n in zip(CAUSES, swaps, strict=True)
-        ]
+        cells = [Cell(UNDEFINED if _unknown(audit, cause, m) else str(swaps[measure, cause])) for cause in CAUSES]
         rows.append(Row((measure,), (Cell(str(audit.pairs[m])), *cells)))
     return Sheet(("measure",), ("pairs", *CAUSES), tuple(rows))
 

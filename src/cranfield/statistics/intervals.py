@@ -115,7 +115,7 @@ def t_quantile(level: float, degrees: int) -> float:
     """
     log_density = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - 0.5 * np.log(degrees * pi)
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    t = z + (z**3 + z) / (4 * degrees)  # Cornish and Fisher's first term; below the root, from where Newton's steps rise
+    t = z + (z**3 + z) / (4 * degrees)  # below the solution, from where Newton's steps rise to it
     for _ in range(100):
         density = exp(log_density - (degrees + 1) / 2 * np.log1p(t * t / degrees))
         step = (_central_probability(t, degrees) - level) / (2 * density)

@@ -18,7 +18,7 @@ from cranfield.data import Floats, Judgments
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.scores import Scores, number
-from cranfield.io import read_texts
+from cranfield.io.collection import read_texts
 from cranfield.report.audit import CAUSE_TEXTS
 from cranfield.report.compare import method, notes
 from cranfield.statistics.correlation import tau

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
+from functools import cache
 from html import escape
 from importlib.resources import files
+from threading import Thread
 from typing import Any
 
 from cranfield import __version__
@@ -24,12 +27,27 @@ def report(evaluation: Evaluation, *, title: str = "Evaluation", **options: Any)
 
 def require() -> None:
     """Raise if the chart library is not installed; called before the work starts."""
-    optional("vl_convert", "the HTML report", "report")
+    _chart_library()
+
+
+@cache
+def _chart_library() -> Future[str]:
+    """The script of the chart library, which takes a second to unpack: in a thread, while runs are read."""
+    vl_convert, script = optional("vl_convert", "the HTML report", "report"), Future[str]()
+
+    def unpack() -> None:
+        try:
+            script.set_result(vl_convert.javascript_bundle())
+        except Exception as error:
+            script.set_exception(error)
+
+    Thread(target=unpack, daemon=True).start()
+    return script
 
 
 def html(data: dict[str, Any], title: str) -> str:
     """The page with its data."""
-    library = optional("vl_convert", "the HTML report", "report").javascript_bundle()
+    library = _chart_library().result()
     parts = {
         "version": escape(__version__),
         "title": escape(title),
