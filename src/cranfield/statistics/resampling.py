@@ -218,7 +218,7 @@ def students_t(scores: npt.ArrayLike, alpha: float = 0.05) -> PairwiseTests:
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     n, p, required = x.shape[1], [], []
     quantile = float(stdtrit(n - 1, 1 - alpha / 2))
-    for z in _differences(x, CELLS // n):
+    for z in _differences(x, n):
         p.append(t_test(z))
         deviation = np.where(np.ptp(z, axis=1) == 0, 0, z.std(axis=1, ddof=1))
         required.append(quantile * deviation / np.sqrt(n))

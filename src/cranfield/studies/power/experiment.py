@@ -194,10 +194,10 @@ def power(
     """How many pairs of runs each measure distinguishes, and how many queries that takes.
 
     Every pair of runs is tested with ``samples`` resamples, the same for all pairs and measures, or by Student's t, at
-    the significance level ``alpha``. ``beta`` is the accepted probability of missing one of the ``differences``; ``trials`` the number
-    of pairs of query sets, for each size, that swap rates are computed from. ``undefined`` says how an undefined score
-    counts: not at all (the query is omitted for all measures), as 0, as 1, or as an error. Measures that read document
-    text need a ``corpus``.
+    the significance level ``alpha``. ``beta`` is the accepted probability of missing one of the ``differences``;
+    ``trials`` the number of pairs of query sets, for each size, that swap rates are computed from. ``undefined`` says
+    how an undefined score counts: not at all (the query is omitted for all measures), as 0, as 1, or as an error.
+    Measures that read document text need a ``corpus``.
     """
     check_choice("test", test, TESTS)
     samples, trials = check_count("samples", samples), check_count("trials", trials)
