@@ -147,8 +147,8 @@ def peers_page() -> str:
         "Each measure of trec_eval, pytrec_eval, ir_measures, ndeval, NTCIREVAL and cwl_eval, and the measure here "
         "with the same value. Cutoffs and parameters are examples. The tests of the project compute the measures of "
         "pytrec_eval, ir_measures, pyndeval and cwl_eval with these tools, and compare those of trec_eval and "
-        "NTCIREVAL with stored values of the programs. {doc}`/migration` has the names that are understood, {doc}`/differences` "
-        "what differs.",
+        "NTCIREVAL with stored values of the programs. {doc}`/migration` has the names that are understood, "
+        "{doc}`/differences` what differs.",
         "",
     ]
     for tool, measures in PEERS.items():

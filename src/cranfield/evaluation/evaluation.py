@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import run_notes, score_notes
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores
+from cranfield.parallel import parallel
 from cranfield.ranking.first_page import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
@@ -79,24 +79,11 @@ class Evaluation:
                 run.release()
 
         done: list[Result] = []
-        for result in self._map(work):
+        for result in parallel(work, self.run_scores):
             done.append(result)
             if progress is not None:
                 progress(len(done), len(self.run_scores))
         return done
-
-    def _map(self, work: Callable[[RunScores], Result]) -> Iterator[Result]:
-        if len(self.run_scores) == 1:
-            yield work(self.run_scores[0])
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        # Most of the work is array arithmetic, which releases the interpreter lock.
-        pool = ThreadPoolExecutor(os.cpu_count())
-        try:
-            yield from pool.map(work, self.run_scores)
-        finally:
-            pool.shutdown(cancel_futures=True)
 
     @cached_property
     def scores(self) -> Scores:

@@ -163,4 +163,4 @@ class RunReader:
             while waiting:
                 yield waiting.pop(0).result()
         finally:
-            pool.shutdown(cancel_futures=True)  # after an error, do not read the other runs
+            pool.shutdown(wait=False, cancel_futures=True)  # after an error or interrupt, do not read the other runs

@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Integers
-from cranfield.statistics.parallel import parallel
+from cranfield.parallel import parallel
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -52,7 +52,7 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
         return np.where(flat[:, None], difference[:, :1], limits)
 
     step = max(1, len(pairs) // PARTS)
-    return np.concatenate(parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step))))
+    return np.concatenate([*parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step)))])
 
 
 def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
+from cranfield.parallel import parallel
 from cranfield.statistics.paired import t_test
-from cranfield.statistics.parallel import parallel
 from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey", "t"]
