@@ -222,7 +222,7 @@ def compare(
         message = "compare needs judgments, runs and measures"
         raise UsageError(message, hint="call compare(qrels, runs, measures), or compare(scores)")
     else:
-        inputs = {name: options.pop(name, None) for name in ("intents", "corpus")}
+        inputs = {name: options.pop(name, None) for name in ("intents", "corpus", "costs")}
         names = options.pop("names", None)
         plan = make_plan(measures, Policy.of(**options, seed=seed))
         evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(run, names=names)

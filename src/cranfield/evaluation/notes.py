@@ -14,6 +14,7 @@ Kind = Literal[
     "undefined_groups",
     "subtopic_grades",
     "corpus_unused",
+    "costs_unused",
     "unweighted_queries",
     "unjudged_weights",
     "unjudged_subtopics",
@@ -33,6 +34,7 @@ Kind = Literal[
 # Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = (
     "corpus_unused",
+    "costs_unused",
     "unweighted_queries",
     "unjudged_weights",
     "unjudged_subtopics",
@@ -195,6 +197,7 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
     "corpus_unused": lambda group: ["the corpus was not read: none of the measures uses document text"],
+    "costs_unused": lambda group: ["the costs were not used: none of the measures uses them"],
     "unweighted_queries": _each(
         lambda note: f"{note.values['name']} has no weights for {note.values['queries']}; subtopics get equal weights"
     ),
