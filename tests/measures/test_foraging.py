@@ -182,3 +182,19 @@ def test_costs_of_audits_and_comparisons() -> None:
     assert cf.audit(qrels, runs, name, costs=costs).score.tolist() == expected.means.tolist()
     assert cf.compare(qrels, runs, name, costs=costs, test="t").means[0].tolist() == expected.means[:, 0].tolist()
     assert [note.kind for note in cf.evaluate(qrels, runs, "RR", costs=costs).notes].count("costs_unused") == 1
+
+
+@pytest.mark.parametrize(
+    "name", [*NAMES, "IFT_C1(T=1, R1=2, max=3)", "U(L=4.5, max=3)", "TBG(half=2, max=3, per='list')"]
+)
+@pytest.mark.parametrize("costs", [None, COSTS])
+def test_expected_residual_is_the_mean_over_orders(name: str, costs: Any) -> None:
+    def residual(name: str, run: dict[str, dict[str, float]]) -> float:
+        scores = cf.evaluate(QRELS, run, name, costs=costs, residuals=True)
+        return float(scores.means[0, 1])
+
+    orders = [
+        residual(name, {"q": {d: -float(i) for i, d in enumerate([*order, *"yz"])}})
+        for order in itertools.permutations("abcdx")
+    ]
+    assert residual(f"{name}[ties=expected]", RUN) == pytest.approx(np.mean(orders), abs=1e-9)
