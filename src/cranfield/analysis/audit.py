@@ -185,6 +185,7 @@ def audit(
     *,
     interval: Interval = "t",
     intents: Any = None,
+    costs: Any = None,
     corpus: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -203,7 +204,7 @@ def audit(
     """
     check_choice("interval", interval, get_args(Interval))
     plan = make_plan(measures, Policy.of(**policy))
-    evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus).evaluation(run, names=names)
+    evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus, costs=costs).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)
 
 

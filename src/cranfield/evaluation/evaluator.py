@@ -157,10 +157,10 @@ class Evaluator:
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
-    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
+    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None, costs: Any = None) -> Evaluator:
         """An evaluator for an existing plan."""
         evaluator = cls.__new__(cls)
-        evaluator._prepare(qrels, plan, intents, corpus)
+        evaluator._prepare(qrels, plan, intents, corpus, costs=costs)
         return evaluator
 
     def _prepare(
@@ -198,6 +198,8 @@ class Evaluator:
         self._notes = subtopic_notes(judgments, plan.columns)
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
+        if costs is not None and not any(column.alignment.costs for column in plan.columns):
+            self._notes.append(Note("costs_unused"))
         if intents is not None:
             from cranfield.evaluation.intents import with_intents
 

@@ -76,6 +76,7 @@ class Definition:
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
+    collection: bool = False  # a document judged for any query counts as judged
 
     # Lazy, because reading signatures is slow, and most measures are not used.
     @cached_property
@@ -146,6 +147,7 @@ def measure(
     unused_when: tuple[tuple[str, str, Any], ...] = (),
     costs: bool = False,
     cutoff_is_cost: bool = False,
+    collection: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
@@ -178,6 +180,7 @@ def measure(
             unused_when,
             costs,
             cutoff_is_cost,
+            collection,
         )
         return function
 

@@ -193,8 +193,8 @@ class Batch:
             self.ideal_sums[weights, k] = summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
         return self.ideal_sums[weights, k]
 
-    def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
-        if weights.table is not None and not self.has_ties:
+    def cumulated(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
             return self._summed(native.cumulated_sums, weights.table, k)
         above = self.above(self.gain) + self.gain
         # Let a span of n documents have total gain G, with gain C above it. At a document with gain g at position x of
