@@ -19,9 +19,10 @@ from cranfield.studies.reuse.experiment import DEFAULT
 @click.option(
     "--share",
     type=options.CHANCE,
+    metavar="P",
     default=0.5,
     show_default=True,
-    help="Otherwise: proportion of documents that are assigned to part A at random.",
+    help="Otherwise: share of documents that are assigned to part A at random.",
 )
 @study_options.relevant
 @study_options.coefficient
