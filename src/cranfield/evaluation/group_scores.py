@@ -1,4 +1,4 @@
-"""One run's values by several groups of judgments: the mean over a query's groups, for measures with ``[groups]``."""
+"""The values of one run for measures with ``[groups]``: the mean over the groups of a query's judgments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from cranfield.ranking.alignment import Alignment
 class GroupScores:
     """A run aligned with each layer of judgments: the first group of every query, the second one, and so on.
 
-    ``layers``: the queries of a layer, counted in the first one, which has them all; and the values of the run there.
+    ``layers``: for each layer, its queries as indices into those of the first layer, which has all queries; and the
+    values of the run.
     """
 
     def __init__(self, layers: Sequence[tuple[Integers, RunScores]]) -> None:
@@ -39,12 +40,12 @@ class GroupScores:
 
     @property
     def length(self) -> Integers:
-        """Documents retrieved for each judged query; -1 where the run does not answer it."""
+        """The number of documents retrieved for each judged query; -1 if the run does not answer it."""
         return self._first.length
 
     @property
     def unjudged_queries(self) -> Strings:
-        """The run's queries that nobody judged."""
+        """The queries of the run without judgments."""
         return self._first.unjudged_queries
 
     def __getitem__(self, column: Column) -> ColumnValues:
@@ -70,12 +71,12 @@ class GroupScores:
 
 
 def without_groups(column: Column) -> Column:
-    """The column whose mean over groups this is."""
+    """The column without ``[groups]``, to be scored for each group."""
     return replace(column, measure=replace(column.measure, views=replace(column.measure.views, groups=False)))
 
 
 def layer_rows(layers: Sequence[Judgments]) -> list[Integers]:
-    """The queries of each layer, counted in the first one."""
+    """The queries of each layer, as indices into the queries of the first layer."""
     if len(layers) == 1:
         return [np.arange(len(layers[0].queries))]
     number = {query: row for row, query in enumerate(layers[0].queries)}
@@ -83,7 +84,7 @@ def layer_rows(layers: Sequence[Judgments]) -> list[Integers]:
 
 
 def check_columns(columns: Sequence[Column], name: str) -> None:
-    """Raise if a measure is not to be averaged over groups: there are no other judgments."""
+    """Raise if a measure has no ``[groups]``: all judgments belong to groups."""
     plain = [column.measure for column in columns if not column.measure.views.groups]
     if plain:
         grouped = replace(plain[0], views=replace(plain[0].views, groups=True))

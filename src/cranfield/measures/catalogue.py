@@ -69,7 +69,7 @@ class Definition:
     terminal: str = ""  # why it has no terminal form; empty if it has one
     retrieved_only: bool = False  # depends only on the documents retrieved
     rewards_promotion: bool = True  # moving a better document up never lowers the score
-    uses_nonrelevant: bool = False  # depends on judged nonrelevant documents
+    uses_nonrelevant: bool = False  # depends on judged non-relevant documents
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
@@ -371,7 +371,7 @@ class Measure:
         0.611111
         """
         if self.definition.preferences:
-            message = f"{self} needs preferences: grades alone do not say which"
+            message = f"{self} needs preferences between documents, not grades"
             raise MeasureError(
                 message,
                 hint="use evaluate(None, run, ..., prefs=...)",

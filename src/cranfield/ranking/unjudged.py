@@ -95,7 +95,7 @@ def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subto
             one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
             raise InputError(
                 [f"{name}: {measure} needs judgments by subtopic"],
-                hint=f"`{one_subtopic}` takes each query as one subtopic",
+                hint=f"`{one_subtopic}` treats each query as one subtopic",
             )
     if corpus is None:
         message = f"{measures[0]} needs a corpus, because it uses document text"
