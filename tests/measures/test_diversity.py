@@ -108,10 +108,10 @@ def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
             for a in map(list, itertools.permutations(groups[0]))
             for b in map(list, itertools.permutations(groups[1]))
         ]
-        each = [
-            cf.evaluate({"q": qrels}, {"q": {d: -i for i, d in enumerate(order)}}, name, **given).summary(0, 0)
-            for order in orders
-        ]
+        # Every order is a query of its own, so that one evaluation scores all of them.
+        by_order = {str(i): {d: -rank for rank, d in enumerate(order)} for i, order in enumerate(orders)}
+        copied = {role: of and dict.fromkeys(by_order, of["q"]) for role, of in given.items()}
+        each = cf.evaluate(dict.fromkeys(by_order, qrels), by_order, name, **copied).values[0, 0]
         tied = cf.evaluate({"q": qrels}, {"q": scores}, f"{name}[ties=expected]", **given)
         found = tied.summary(0, 0)
         assert found == pytest.approx(np.mean(each), abs=1e-9, nan_ok=True)

@@ -11,7 +11,7 @@ from cranfield.studies.stopping.experiment import DEFAULT
 
 
 @click.command(short_help="How long a ranking should be, and at which score to cut it.")
-@options.inputs
+@study_options.inputs
 @options.measuring(" ".join(DEFAULT))
 @click.option(
     "--repeats",

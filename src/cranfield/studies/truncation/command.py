@@ -11,7 +11,7 @@ from cranfield.studies.truncation.experiment import DEFINITE
 
 
 @click.command(short_help="Scores that count the end of a ranking as an answer.")
-@options.inputs
+@study_options.inputs
 @options.measuring("RR nDCG@N RBP(p=0.5) AP, N the full length")
 @options.nil
 @options.full_length
