@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import check_choice
+from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.columns import Aggregate, Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -240,6 +240,9 @@ class Auditor:
 
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
         """The audit of all runs."""
+        if any(column.measure.views.groups for column in self.scores.columns):
+            message = "an audit needs judgments without groups"
+            raise UsageError(message)
         scores, seed = self.scores, self.evaluation.policy.seed
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)

@@ -133,9 +133,9 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
 
 
 def _intervals(result: PairComparison, digits: int) -> str:
-    """The interval by the BCa bootstrap, and below it that by Student's t."""
+    """The interval by the BCa bootstrap in brackets, and below it that by Student's t in parentheses."""
     by_t = _within(result.t_low, result.t_high, digits)
-    return f"{_within(result.low, result.high, digits)}\nt {by_t}" if by_t else ""
+    return f"{_within(result.low, result.high, digits)}\n({by_t[1:-1]})" if by_t else ""
 
 
 def _within(low: float, high: float, digits: int) -> str:
