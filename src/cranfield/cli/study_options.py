@@ -58,7 +58,7 @@ coefficient = click.option(
 
 threshold = click.option(
     "--threshold",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=options.CHANCE,
     default=HIGH,
     show_default=True,
     help="Agreement that counts as high.",
