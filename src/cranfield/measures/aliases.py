@@ -119,6 +119,7 @@ CUT = {
 
 def respell(text: str) -> str:
     """Replace the parameters of ir_measures that select another measure by the name of that measure."""
+    text = re.sub(r"^statAP\.variance(?!\w)", "statAP_variance", text)
     text = re.sub(r"^NumRet\(rel=", "NumRelRet(rel=", text)
     if relative := re.match(r"^SetP\((.*)\)", text):
         parts = [part.strip() for part in relative[1].split(",")]
