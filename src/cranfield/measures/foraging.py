@@ -119,6 +119,7 @@ def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
     ties=OverOrdersIfCosts(above_horizon),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def time_biased_gain(
     b: Batch,
@@ -156,6 +157,7 @@ def time_biased_gain(
     ties=OverOrdersIfCosts(above_horizon),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: SeveralRanks = 1000) -> Floats:
     """The gain per document of readers who stop at a length of text, up to L characters, all lengths equally likely.
@@ -290,6 +292,7 @@ def discounted(rate: float, horizon: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, rate, horizon: unjudged_weight(b, discounted(rate, horizon), None),
     retrieved_only=True,
+    linear=True,
 )
 def net_present_value(b: GainSums, *, rate: Positive = 0.1, horizon: Rank = 1000) -> Floats:
     """The gain per document where gain is discounted as money is, by an interest rate for each rank.
@@ -315,6 +318,7 @@ def set_weights(beta: float, last: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, k, beta, horizon: unjudged_weight(b, set_weights(beta, min(k, horizon)), None),
     retrieved_only=True,
+    linear=True,
 )
 def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon: Rank = 1000) -> Floats:
     """The gain per document where every further document is of less use, down to rank k.

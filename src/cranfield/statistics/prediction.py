@@ -140,7 +140,7 @@ def ppi_mean(
     0.5
     """
     y, f, others = (np.asarray(x, np.float64) for x in (human, predicted, predicted_only))
-    method = check_choice("method", method, METHODS)
+    check_choice("method", method, METHODS)
     level = 1 - check_fraction("alpha", alpha)
     if y.shape != f.shape or y.ndim != 1 or others.ndim != 1:
         message = f"expected one predicted score for each of {y.size} human scores, got {f.size}"
