@@ -163,6 +163,7 @@ def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
     residual=lambda b, **arguments: time_biased_residual(b, **arguments),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def time_biased_gain(
     b: Batch,
@@ -211,6 +212,7 @@ def time_biased_residual(b: Batch, **arguments: Any) -> Floats:
     residual=lambda b, **arguments: u_residual(b, **arguments),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: SeveralRanks = 1000) -> Floats:
     """The gain per document for readers who stop after a random amount of text, up to L characters.
@@ -356,6 +358,7 @@ def discounted(rate: float, horizon: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, rate, horizon: unjudged_weight(b, discounted(rate, horizon), None),
     retrieved_only=True,
+    linear=True,
 )
 def net_present_value(b: GainSums, *, rate: Positive = 0.1, horizon: Rank = 1000) -> Floats:
     """The gain per document, with gain discounted by an interest rate at each rank.
@@ -381,6 +384,7 @@ def set_weights(beta: float, last: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, k, beta, horizon: unjudged_weight(b, set_weights(beta, min(k, horizon)), None),
     retrieved_only=True,
+    linear=True,
 )
 def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon: Rank = 1000) -> Floats:
     """The gain per document down to rank k, if each further document is worth less than the one before.

@@ -141,7 +141,7 @@ def with_unjudged(
         labels = replace(labels, document=labels.document + before[query])
     judged = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
     grade: Floats = np.insert(judged, at, -1.0)
-    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels)
+    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels, sample=None)
 
 
 def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
