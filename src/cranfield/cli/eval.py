@@ -82,17 +82,16 @@ def command(
 
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
-    spark.check_options(engine, per_query=per_query, interval=limits is not None, master=master, scores=scores)
-    if engine == "spark" and settings["costs"] is not None:
-        message = "--costs does not work with --engine spark"
-        raise UsageError(message)
+    costs = settings.pop("costs")
+    spark.check_options(
+        engine, per_query=per_query, interval=limits is not None, master=master, scores=scores, costs=costs
+    )
     if engine == "spark" and standardise is not None:
         message = "--standardise does not work with --engine spark"
         raise UsageError(message)
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
-    costs = settings.pop("costs")
     if engine == "spark":
         with spark.evaluate(qrels, runs, names, master, scores, settings) as (frame, _):
             table: ScoreTable = frame.mean()

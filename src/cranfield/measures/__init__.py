@@ -12,6 +12,7 @@ from cranfield.measures import (
     preference,
     preference_judgments,
     reciprocal_rank,
+    sampled,
     trec,
     user_model,
 )
@@ -31,6 +32,7 @@ FAMILIES = (
     preference_judgments,
     diversity,
     content,
+    sampled,
     trec,
     ntcireval,
 )
