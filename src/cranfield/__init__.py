@@ -1,24 +1,33 @@
 """Evaluation of ranked retrieval, with exact handling of ties, short lists and unjudged documents."""
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from cranfield.data import Judgments, Run
-from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.evaluation.evaluator import Evaluator, evaluate
-from cranfield.evaluation.scores import Score, Scores
-from cranfield.io import read_qrels, read_run
-from cranfield.measures import CATALOGUE as MEASURES
-from cranfield.measures import Measure, parse
-
+TYPE_CHECKING = False  # as type checkers know it; the module `typing` takes longer to load than this one
 if TYPE_CHECKING:
+    from typing import Any
+
+    from cranfield.analysis.abstention import Confidence, confidence, confidences, nauc
+    from cranfield.analysis.answers import context_precision, context_recall, nugget_recall
     from cranfield.analysis.audit import Audit, audit
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import Explanation, explain
+    from cranfield.analysis.neighbours import ann_recall
+    from cranfield.analysis.query_values import QueryValues
+    from cranfield.analysis.risk import georisk, urisk
+    from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
+    from cranfield.data import Judgments, Run
+    from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.scores import Score, Scores
+    from cranfield.io import read_qrels, read_run
+    from cranfield.measures import CATALOGUE as MEASURES
+    from cranfield.measures import Measure, parse
     from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
@@ -32,6 +41,7 @@ __all__ = [
     "Audit",
     "Column",
     "Comparison",
+    "Confidence",
     "CranfieldError",
     "Evaluation",
     "Evaluator",
@@ -44,37 +54,62 @@ __all__ = [
     "Overlap",
     "Policy",
     "Properties",
+    "QueryValues",
     "Run",
     "Score",
     "Scores",
     "Simulation",
+    "ann_recall",
     "audit",
     "compare",
+    "confidence",
+    "confidences",
+    "context_precision",
+    "context_recall",
     "evaluate",
     "explain",
+    "georisk",
     "kendall",
+    "nauc",
+    "nugget_recall",
+    "p_mrr",
+    "paired_accuracy",
     "parse",
     "pearson",
     "properties",
     "rbo",
     "read_qrels",
     "read_run",
+    "robustness",
     "simulate",
     "spearman",
     "swaps",
     "tau",
     "tau_ap",
+    "urisk",
 ]
 
-# What few people need on every start is loaded when it is asked for.
-LATER = {
+# Names are loaded when they are asked for.
+MODULES = {
+    "analysis.abstention": ("Confidence", "confidence", "confidences", "nauc"),
+    "analysis.answers": ("context_precision", "context_recall", "nugget_recall"),
     "analysis.audit": ("Audit", "audit"),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("Explanation", "explain"),
+    "analysis.neighbours": ("ann_recall",),
+    "analysis.query_values": ("QueryValues",),
+    "analysis.risk": ("georisk", "urisk"),
+    "analysis.variants": ("p_mrr", "paired_accuracy", "robustness"),
+    "data": ("Judgments", "Run"),
+    "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.columns": ("Column",),
     "evaluation.evaluation": ("Evaluation",),
+    "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
+    "evaluation.scores": ("Score", "Scores"),
+    "io": ("read_qrels", "read_run"),
+    "measures": ("MEASURES", "Measure", "parse"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),
@@ -83,11 +118,13 @@ LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in LATER.items():
-        if name in names:
-            return getattr(import_module(f"cranfield.{module}"), name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    module = next((module for module, names in MODULES.items() if name in names), None)
+    if module is None:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"cranfield.{module}"), "CATALOGUE" if name == "MEASURES" else name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -39,6 +39,13 @@ class InputError(CranfieldError):
         super().__init__("\n".join(lines), hint=hint)
 
 
+def reading_failed(source_name: str, error: OSError | MemoryError) -> InputError:
+    """The error for a source that the system could not read, or that does not fit into memory."""
+    if isinstance(error, MemoryError):
+        return InputError([f"{source_name}: there is not enough memory to read this"])
+    return InputError([f"{source_name}: cannot be read: {(error.strerror or str(error)).lower()}"])
+
+
 class MeasureError(CranfieldError):
     """An unknown measure, or a parameter value that it does not accept."""
 

@@ -95,6 +95,45 @@ def test_nothing_half_written_stays_behind(tmp_path: Path, verb: str, number: in
     assert list(target.parent.iterdir()) == []
 
 
+def heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # which whoever runs the tests may have had ignored
+
+
+def test_an_interrupt_does_not_wait_for_threads(tmp_path: Path) -> None:
+    """The comparison in the background would take minutes."""
+    runs = []
+    for r in range(12):
+        runs.append(tmp_path / f"{r}.run")
+        runs[-1].write_text(
+            "".join(f"q{q} Q0 d{d} {d} {hash((r, q, d)) % 997} t\n" for q in range(60) for d in range(9))
+        )
+    qrels = tmp_path / "qrels"
+    qrels.write_text("".join(f"q{q} 0 d{d} {d % 2}\n" for q in range(60) for d in range(9)))
+    command = [sys.executable, "-m", "cranfield", "report", str(qrels), *map(str, runs), "--samples", "20000000"]
+    output = tmp_path / "report.html"
+    with subprocess.Popen([*command, "-o", str(output)], stderr=subprocess.PIPE, preexec_fn=heed_interrupts) as process:
+        time.sleep(4)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.1, 0.15, 0.2, 0.3])
+def test_an_interrupt_while_modules_load_shows_no_traceback(delay: float) -> None:
+    command = [sys.executable, "-m", "cranfield", "eval", "-", "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts
+    ) as process:
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    started = b"cranfield/" in err and b"import signal" not in err  # or Python itself is still starting
+    assert not (started and b"Traceback" in err)
+
+
 def on_terminal(*args: str, **environment: str) -> str:
     """What the command prints when its output is a terminal."""
     import os

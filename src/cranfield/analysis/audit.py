@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import check_choice
+from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.columns import Aggregate, Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -185,6 +185,7 @@ def audit(
     *,
     interval: Interval = "t",
     intents: Any = None,
+    costs: Any = None,
     corpus: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -203,7 +204,7 @@ def audit(
     """
     check_choice("interval", interval, get_args(Interval))
     plan = make_plan(measures, Policy.of(**policy))
-    evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus).evaluation(run, names=names)
+    evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus, costs=costs).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)
 
 
@@ -239,6 +240,9 @@ class Auditor:
 
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
         """The audit of all runs."""
+        if any(column.measure.views.groups for column in self.scores.columns):
+            message = "an audit needs judgments without groups"
+            raise UsageError(message)
         scores, seed = self.scores, self.evaluation.policy.seed
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @options.corpus
 @options.policies
 @options.intents
+@options.costs
 @click.option(
     "--interval",
     type=click.Choice(("t", "bca")),

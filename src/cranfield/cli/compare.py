@@ -125,6 +125,7 @@ guarding = options.several(
 @options.corpus
 @options.policies
 @options.intents
+@options.costs
 @options.engine
 @options.scores
 @options.seed
@@ -170,10 +171,11 @@ def command(
     if not guarded and (junit or by):
         message = f"{'--junit' if junit else '--by'} needs --fail-if-worse"
         raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
-    spark.check_options(engine, master=master, scores=scores)
+    spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
     if engine == "spark":
+        given.pop("costs")
         warning = None if no_audit else NOT_AUDITED
         comparison, labels, notes = _compare_on_spark(
             qrels, runs, measures, guarded, baseline, settings, master, scores, warning, given

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -116,7 +117,16 @@ def exit_on_signals() -> None:
 
 
 def main() -> None:
-    """The entry point of the installed command."""
+    """Run the command, and end it without delay after a signal."""
     exit_on_signals()
     native.keep_freed_memory()
-    cli.main(prog_name="cranfield")
+    try:
+        cli.main(prog_name="cranfield")
+    except SystemExit as stop:
+        if isinstance(stop.code, int) and stop.code > TERMINATED:
+            # After a signal, do not wait for threads that still compute.
+            with suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(stop.code)
+        raise

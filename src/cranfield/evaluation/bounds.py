@@ -58,6 +58,9 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     if measure.definition.preferences:
         message = f"{measure} has no bounds: documents without a preference do not count"
         raise MeasureError(message)
+    if measure.definition.sampled:
+        message = f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample"
+        raise MeasureError(message)
     if measure.definition.content:
         message = f"{measure} has no bounds: it uses the text of unjudged documents"
         raise MeasureError(message)

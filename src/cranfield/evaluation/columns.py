@@ -20,11 +20,15 @@ NO_VIEWS = Views()
 
 
 class AlignmentKey(NamedTuple):
-    """Which alignment of a run a measure needs: with document text or costs, and the key that ranks documents."""
+    """Which alignment of a run a measure needs: with document text, costs, or the judgments of all queries.
+
+    ``key``: what ranks documents.
+    """
 
     content: bool
     key: Key
     costs: bool = False
+    collection: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Column:
             suffix = "" if self.part == "value" else f" {self.part}"
             object.__setattr__(self, "label", f"{self.measure}{suffix}")
         if self.alignment is None:
-            own = AlignmentKey(self.measure.definition.content, self.measure.views.rule.key)
+            definition, key = self.measure.definition, self.measure.views.rule.key
+            own = AlignmentKey(definition.content, key, collection=definition.collection)
             object.__setattr__(self, "alignment", own)
 
     @cached_property
@@ -68,7 +73,8 @@ class Column:
     def depends_on_above(self) -> bool:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
-        return definition.content or definition.subtopics or definition.preferences or self.alignment.costs
+        by_document = definition.content or definition.subtopics or definition.preferences or definition.sampled
+        return by_document or self.alignment.costs
 
     def with_costs(self) -> Column:
         """The column of the alignment with costs, if the measure reads them."""

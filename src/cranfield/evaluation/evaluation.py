@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -13,12 +12,14 @@ import numpy as np
 from cranfield.data import Booleans, Integers, Judgments, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import Column, Plan, make_columns
+from cranfield.evaluation.group_scores import GroupScores, check_columns, group_notes
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_notes import run_notes, score_notes
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores
+from cranfield.parallel import parallel
 from cranfield.ranking.first_page import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
@@ -79,24 +80,11 @@ class Evaluation:
                 run.release()
 
         done: list[Result] = []
-        for result in self._map(work):
+        for result in parallel(work, self.run_scores):
             done.append(result)
             if progress is not None:
                 progress(len(done), len(self.run_scores))
         return done
-
-    def _map(self, work: Callable[[RunScores], Result]) -> Iterator[Result]:
-        if len(self.run_scores) == 1:
-            yield work(self.run_scores[0])
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        # Most of the work is array arithmetic, which releases the interpreter lock.
-        pool = ThreadPoolExecutor(os.cpu_count())
-        try:
-            yield from pool.map(work, self.run_scores)
-        finally:
-            pool.shutdown(cancel_futures=True)
 
     @cached_property
     def scores(self) -> Scores:
@@ -106,6 +94,8 @@ class Evaluation:
             counted = counted_queries(run.length, len(run.unjudged_queries), self.policy)
             for column in self.columns:
                 _ = run[column]
+            if isinstance(run, GroupScores):
+                return list(group_notes(run, self.columns))
             return list(run_notes(run, self.plan, counted))
 
         notes = [note for of_run in self.for_each_run(notes_of) for note in of_run]
@@ -116,6 +106,8 @@ class Evaluation:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""
         policy = replace(self.policy, **views)
         columns = tuple(make_columns(measures, policy.views))
+        if any(isinstance(run, GroupScores) for run in self.run_scores):
+            check_columns(columns, self.judgments.name)
         if any(key.costs for run in self.run_scores for key in run.alignments):
             columns = tuple(column.with_costs() for column in columns)
         self.for_each_run(lambda run: [run[column] for column in columns])

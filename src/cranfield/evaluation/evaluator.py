@@ -15,8 +15,14 @@ from cranfield.data import Floats, Integers, Judgments, Run, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
-from cranfield.evaluation.group_scores import GroupScores, check_columns, layer_rows, without_groups
-from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.group_scores import (
+    GroupScores,
+    check_columns,
+    group_notes,
+    layer_rows,
+    without_groups,
+)
+from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
@@ -52,6 +58,9 @@ def evaluate(
     prefs: Any = None,
     groups: Any = None,
     costs: Any = None,
+    strata: Any = None,
+    inclusion: Any = None,
+    method: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
@@ -81,6 +90,9 @@ def evaluate(
     file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
     ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
     lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
+    ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
+    `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
+    method, each as ``{query: {document: value}}``. Five-column files have them already.
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
     ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
@@ -111,6 +123,9 @@ def evaluate(
         prefs=prefs,
         groups=groups,
         costs=costs,
+        strata=strata,
+        inclusion=inclusion,
+        method=method,
     )
     return evaluator(run, names=names, progress=progress)
 
@@ -151,16 +166,26 @@ class Evaluator:
         prefs: Any = None,
         groups: Any = None,
         costs: Any = None,
+        strata: Any = None,
+        inclusion: Any = None,
+        method: Any = None,
     ) -> None:
+        if any(given is not None for given in (strata, inclusion, method)):
+            from cranfield.io.samples import with_sample
+
+            if qrels is None:
+                message = "strata, inclusion and method need qrels"
+                raise UsageError(message)
+            qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
         plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
-    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
+    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None, costs: Any = None) -> Evaluator:
         """An evaluator for an existing plan."""
         evaluator = cls.__new__(cls)
-        evaluator._prepare(qrels, plan, intents, corpus)
+        evaluator._prepare(qrels, plan, intents, corpus, costs=costs)
         return evaluator
 
     def _prepare(
@@ -198,6 +223,8 @@ class Evaluator:
         self._notes = subtopic_notes(judgments, plan.columns)
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
+        if costs is not None and not any(column.alignment.costs for column in plan.columns):
+            self._notes.append(Note("costs_unused"))
         if intents is not None:
             from cranfield.evaluation.intents import with_intents
 
@@ -247,18 +274,23 @@ class Evaluator:
             values = np.array([scores[column].value for column in self.columns])
             counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
             if isinstance(scores, GroupScores):
-                notes += self._group_notes(scores)
+                notes += group_notes(scores, self.columns)
             else:
                 notes += run_notes(scores, self.plan, counted)
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
 
-    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores | GroupScores]:
-        if not self._layers:
+    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
+        if self._layers:
+            yield from self._group_scores(runs, self._layer_readers, progress)
+        else:
             yield from self._reader.scores(runs, progress)
-            return
-        rows, readers = layer_rows(self._layers), self._layer_readers
+
+    def _group_scores(
+        self, runs: list[Run], readers: Sequence[RunReader], progress: Progress | None
+    ) -> Iterator[GroupScores]:
+        rows = layer_rows(self._layers)
         for number, run in enumerate(runs, 1):
             of_layers = [next(reader.scores([run])) for reader in readers]
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
@@ -267,18 +299,13 @@ class Evaluator:
 
     @cached_property
     def _layer_readers(self) -> list[RunReader]:
+        return self._make_layer_readers()
+
+    def _make_layer_readers(self, **options: Any) -> list[RunReader]:
         """A reader for each layer of groups; the highest grade is that of all groups."""
         top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
         columns = [without_groups(column) for column in self.columns]
-        return [RunReader(layer, columns, self.policy, top_grade=top) for layer in self._layers]
-
-    def _group_notes(self, scores: GroupScores) -> Iterator[Note]:
-        for column in self.columns:
-            undefined = scores.undefined_groups(column)
-            if column.part == "value" and undefined.any():
-                queries = QueryNames.of([self._queries[q] for q in np.flatnonzero(undefined).tolist()])
-                values = {"groups": int(undefined.sum()), "queries": queries}
-                yield Note("undefined_groups", scores.run.name, column.label, values)
+        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def evaluation(
         self,
@@ -292,14 +319,17 @@ class Evaluator:
 
         ``page``: the number of top documents to keep of each ranking, so that rankings can be shown.
         """
+        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
         if self._layers:
-            message = "an evaluation cannot be kept for judgments by group"
-            raise UsageError(message, hint="call the evaluator itself")
+            readers = self._make_layer_readers(page=page, rules=rules)
+            kept = list(self._group_scores(self._runs(run, names), readers, progress))
+            for of_run in kept:
+                self._check(of_run)
+            return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        # Rankings can be shown in the order of the policy and in that of trec_eval.
-        reader = self._make_reader(columns, page=page, rules=[tie_rule(self.policy.ties), tie_rule(None)])
+        reader = self._make_reader(columns, page=page, rules=rules)
         runs = []
         for scores in reader.scores(self._runs(run, names), progress):
             self._check(scores)
@@ -335,7 +365,7 @@ class Evaluator:
         scores = self._single(run)
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
-    def _single(self, run: Any) -> RunScores | GroupScores:
+    def _single(self, run: Any) -> RunScores:
         read = io.read_run(run)
         self._check_order([read])
         scores = next(self._scores([read]))
@@ -355,7 +385,7 @@ class Evaluator:
                 hint="judgments come first: evaluate(qrels, run, measures)",
             )
 
-    def _check(self, scores: RunScores | GroupScores) -> None:
+    def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from cranfield.errors import InputError, available, optional
+from cranfield.errors import InputError, available, optional, reading_failed
 
 CHUNK = 1 << 17
+SKIPPABLE_HEADER = 8  # bytes, of a zstd frame without data
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -25,6 +28,8 @@ def detect_compression(head: bytes) -> str:
     """The compression method that these first bytes show; "" for none."""
     if head.startswith(b"BZh") and head[4:10] in _BZIP2_MARKS:
         return "bzip2"
+    if _is_skippable(head):
+        return "zstd"
     return next((method for magic, method in _MAGIC.items() if head.startswith(magic)), "")
 
 
@@ -51,18 +56,25 @@ class Decompressed(io.RawIOBase):
             return 0
         try:
             data = self._stream.read(len(view))
+        except (OSError, MemoryError) as error:
+            # Some libraries report damaged data as an OSError without a number.
+            damaged = isinstance(error, OSError) and error.errno is None
+            raise self._damaged() if damaged else reading_failed(self._source_name, error) from error
         except EOFError as error:
             self._raw.close()
             message = f"{self._source_name}: the {self._method} data end too early"
             raise InputError([message], hint="the file is incomplete; download or write it again") from error
         except Exception as error:  # each library has its own exceptions for damaged data
-            self._raw.close()
-            message = f"{self._source_name}: the {self._method} data are damaged"
-            raise InputError([message], hint="download or write the file again") from error
+            raise self._damaged() from error
         if not data:
             self._raw.close()  # not every reader closes its source at the end
         view[: len(data)] = data
         return len(data)
+
+    def _damaged(self) -> InputError:
+        self._raw.close()
+        message = f"{self._source_name}: the {self._method} data are damaged"
+        return InputError([message], hint="download or write the file again")
 
     def consumed(self) -> int:
         """How many compressed bytes have been read; 0 for a pipe, and after the end."""
@@ -74,6 +86,48 @@ class Decompressed(io.RawIOBase):
         super().close()
 
 
+class _Concatenated:
+    """Compressed streams one after another: what follows the end of one must be another, or padding of zero bytes.
+
+    The readers of the standard library take anything else for the end of the file.
+    """
+
+    def __init__(self, raw: Any, new_decoder: Callable[[], Any], *, padding: bool = False) -> None:
+        self._raw, self._new_decoder, self._padding = raw, new_decoder, padding
+        self._decoder, self._ended = new_decoder(), False
+        self._pending = b""
+
+    def read(self, size: int) -> bytes:
+        while True:
+            if self._ended and not self._begin_next():
+                return b""
+            if not self._pending and self._decoder.needs_input:
+                self._pending = self._raw.read(CHUNK)
+                if not self._pending:
+                    raise EOFError
+            data, self._pending = self._decoder.decompress(self._pending, size), b""
+            if self._decoder.eof:
+                self._pending, self._ended = self._decoder.unused_data, True
+            if data:
+                return bytes(data)
+
+    def _begin_next(self) -> bool:
+        """Go to the next stream; False at the end of the file."""
+        zeros = 0
+        while True:
+            rest = self._pending.lstrip(b"\0") if self._padding else self._pending
+            zeros += len(self._pending) - len(rest)
+            self._pending = rest or self._raw.read(CHUNK)
+            if rest or not self._pending:
+                break
+        if zeros % 4:  # of xz; other formats have no padding
+            raise ValueError
+        if not self._pending:
+            return False
+        self._decoder, self._ended = self._new_decoder(), False
+        return True
+
+
 class _ZstandardFrames:
     """Frames read with the zstandard package, whose own reader does not notice that a stream is incomplete."""
 
@@ -81,13 +135,15 @@ class _ZstandardFrames:
         self._raw = raw
         self._package = package
         self._frame: Any = None
+        self._skipped = b""  # the first bytes of a skippable frame
+        self._to_skip = 0
         self._pending = b""
 
     def read(self, size: int) -> bytes:
         while len(self._pending) == 0:
             data = self._raw.read(CHUNK)
             if not data:
-                if self._frame is not None:
+                if self._frame is not None or self._skipped or self._to_skip:
                     raise EOFError
                 return b""
             self._pending = self._expand(data)
@@ -97,13 +153,28 @@ class _ZstandardFrames:
     def _expand(self, data: bytes) -> bytes:
         pieces = []
         while data:
-            if self._frame is None:
+            skipped = min(self._to_skip, len(data))
+            data, self._to_skip = data[skipped:], self._to_skip - skipped
+            if self._frame is None and data:
+                data, self._skipped = self._skipped + data, b""
+                if _is_skippable(data) and len(data) < SKIPPABLE_HEADER:
+                    self._skipped = data
+                    break
+                if _is_skippable(data):
+                    self._to_skip = SKIPPABLE_HEADER + int.from_bytes(data[4:SKIPPABLE_HEADER], "little")
+                    continue
                 self._frame = self._package.ZstdDecompressor().decompressobj()
-            pieces.append(self._frame.decompress(data))
-            data = b""
-            if self._frame.eof:
-                data, self._frame = self._frame.unused_data, None
+            if data:
+                pieces.append(self._frame.decompress(data))
+                data = b""
+                if self._frame.eof:
+                    data, self._frame = self._frame.unused_data, None
         return b"".join(pieces)
+
+
+def _is_skippable(head: bytes) -> bool:
+    """Whether a zstd frame begins that holds no data."""
+    return len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == b"\x2a\x4d\x18"
 
 
 def _gzip(raw: Any) -> Any:
@@ -115,13 +186,13 @@ def _gzip(raw: Any) -> Any:
 def _bzip2(raw: Any) -> Any:
     import bz2
 
-    return bz2.BZ2File(raw)
+    return _Concatenated(raw, bz2.BZ2Decompressor)
 
 
 def _xz(raw: Any) -> Any:
     import lzma
 
-    return lzma.LZMAFile(raw)
+    return _Concatenated(raw, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), padding=True)
 
 
 def _zstd(raw: Any) -> Any:

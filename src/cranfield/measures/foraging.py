@@ -21,7 +21,7 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.average_precision import NotNegative
 from cranfield.measures.catalogue import Positive, Range, Rank, measure
 from cranfield.measures.parameters import LARGEST
-from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
+from cranfield.measures.ties.strategies import Kernel, OverOrders, OverOrdersIfCosts
 from cranfield.measures.user_model import ROUNDING, unjudged_weight
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import running, summed
@@ -106,6 +106,48 @@ def seen_by(continues: Floats) -> Floats:
     return after_first(running(continues, np.multiply), 1.0)
 
 
+def filled(b: Batch, horizon: int, cost: float) -> Batch:
+    """The rankings in which every rank down to the horizon without a judged document has full gain.
+
+    An unjudged document without a cost, and a rank below the end, has the smallest cost of its ranking, or ``cost`` if
+    that is less.
+    """
+    shape = len(b.length), horizon
+    gain, smallest = np.ones(shape), np.full(len(b.length), cost)
+    row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
+    rank, judged = b.start[row, column], b.judged[row, column]
+    gain[row[judged], rank[judged]] = b.gain[row, column][judged]
+    costs = None
+    if b.costs is not None:
+        given = b.costs[b.document[row, column]]
+        np.fmin.at(smallest, row, given)
+        table = np.repeat(smallest[:, None], horizon, axis=1)
+        table[row, rank] = np.where(np.isnan(given), np.where(judged, cost, smallest[row]), given)
+        costs = table.ravel()
+    cells = np.arange(gain.size).reshape(shape)
+    return b.changed(
+        grade=gain,
+        gain=gain,
+        start=np.broadcast_to(np.arange(horizon), shape),
+        size=np.broadcast_to(np.int64(1), shape),
+        nil=np.zeros(shape, bool),
+        document=cells,
+        costs=costs,
+        length=np.full_like(b.length, horizon),
+    )
+
+
+def increase_if_filled(kernel: Kernel, b: Batch, **arguments: Any) -> Floats:
+    """The residual: the increase of a score if all ranks without a judged document had full gain and low costs."""
+    horizon, queries = arguments["horizon"], len(b.length)
+    step = max(1, CELLS // horizon)
+    parts = [b.rows(np.arange(i, min(i + step, queries))) for i in range(0, queries, step)] if queries > step else [b]
+    cost = arguments.get("cost", 1.0)
+    return np.concatenate(
+        [kernel(filled(part, horizon, cost), **arguments) - kernel(part, **arguments) for part in parts]
+    )
+
+
 def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
     """1 for each document that may be above the horizon, else 0."""
     return (b.start < horizon).astype(np.float64)
@@ -118,8 +160,10 @@ def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
     gains="scaled",
     bounds=(0, math.inf),
     ties=OverOrdersIfCosts(above_horizon),
+    residual=lambda b, **arguments: time_biased_residual(b, **arguments),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def time_biased_gain(
     b: Batch,
@@ -149,14 +193,26 @@ def time_biased_gain(
     return by_rank(b, horizon, cost, score)
 
 
+def time_biased_residual(b: Batch, **arguments: Any) -> Floats:
+    """The residual of TBG; without costs, it is a sum of weights."""
+    if b.costs is not None:
+        return increase_if_filled(time_biased_gain, b, **arguments)
+    weights = halving(arguments["cost"] / arguments["half"], arguments["horizon"])
+    if arguments["per"] == "document":
+        return unjudged_weight(b, normalised(weights), None)
+    return float(weights(np.array(arguments["horizon"]))) - summed(b.judged * b.mean_over(weights))
+
+
 @measure(
     "U",
     cite="sakai2013u azzopardi2019",
     formula="U = Σ_i g_i V_i / Σ_i V_i,  V_i = max(0, 1 - t_i/L),  i < horizon",
     gains="scaled",
     ties=OverOrdersIfCosts(above_horizon),
+    residual=lambda b, **arguments: u_residual(b, **arguments),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: SeveralRanks = 1000) -> Floats:
     """The gain per document for readers who stop after a random amount of text, up to L characters.
@@ -180,6 +236,13 @@ def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: Seve
     return by_rank(b, horizon, cost, score)
 
 
+def u_residual(b: Batch, **arguments: Any) -> Floats:
+    """The residual of U; without costs, it is a sum of weights."""
+    if b.costs is not None:
+        return increase_if_filled(u_measure, b, **arguments)
+    return unjudged_weight(b, normalised(falling(arguments["cost"] / arguments["L"], arguments["horizon"] - 1)), None)
+
+
 def goal_not_met(gains: Floats, T: float, b1: float, R1: float) -> Floats:
     """The probability of going on after each rank, for a reader who wants a gain of T."""
     return 1 - 1 / (1 + b1 * np.exp((T - running(gains)) * R1))
@@ -196,6 +259,7 @@ def rate_met(gains: Floats, costs: Floats, A: float, b2: float, R2: float) -> Fl
     formula="IFT_C1 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1 - 1/(1 + b1 e^{(T - y_i) R1}),  i ≤ horizon",
     gains="scaled",
     ties=OverOrders(above_horizon),
+    residual=lambda b, **arguments: increase_if_filled(information_foraging_goal, b, **arguments),
     retrieved_only=True,
     rewards_promotion=False,
 )
@@ -219,6 +283,7 @@ def information_foraging_goal(
     formula="IFT_C2 = Σ_i g_i V_i / Σ_i V_i,  C_i = 1/(1 + b2 e^{(A - y_i/T_i) R2}),  i ≤ horizon",
     gains="scaled",
     ties=OverOrders(above_horizon),
+    residual=lambda b, **arguments: increase_if_filled(information_foraging_rate, b, **arguments),
     retrieved_only=True,
     rewards_promotion=False,
     costs=True,
@@ -251,6 +316,7 @@ def information_foraging_rate(
     formula="IFT = Σ_i g_i V_i / Σ_i V_i,  C_i = that of IFT_C1 times that of IFT_C2,  i ≤ horizon",
     gains="scaled",
     ties=OverOrders(above_horizon),
+    residual=lambda b, **arguments: increase_if_filled(information_foraging, b, **arguments),
     retrieved_only=True,
     rewards_promotion=False,
     costs=True,
@@ -292,6 +358,7 @@ def discounted(rate: float, horizon: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, rate, horizon: unjudged_weight(b, discounted(rate, horizon), None),
     retrieved_only=True,
+    linear=True,
 )
 def net_present_value(b: GainSums, *, rate: Positive = 0.1, horizon: Rank = 1000) -> Floats:
     """The gain per document, with gain discounted by an interest rate at each rank.
@@ -317,6 +384,7 @@ def set_weights(beta: float, last: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, k, beta, horizon: unjudged_weight(b, set_weights(beta, min(k, horizon)), None),
     retrieved_only=True,
+    linear=True,
 )
 def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon: Rank = 1000) -> Floats:
     """The gain per document down to rank k, if each further document is worth less than the one before.
@@ -340,6 +408,7 @@ def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon
     ),
     gains="scaled",
     ties=OverOrders(above_horizon),
+    residual=lambda b, **arguments: increase_if_filled(bejeweled_player_model_dynamic, b, **arguments),
     retrieved_only=True,
     rewards_promotion=False,
     costs=True,

@@ -40,6 +40,7 @@ def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
     bounds=(0, inf),
     terminal=UNBOUNDED,
     retrieved_only=True,
+    linear=True,
 )
 def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The sum of the gains of the first k documents.
@@ -60,6 +61,7 @@ def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     terminal=UNBOUNDED,
     retrieved_only=True,
     unused_when=NO_BASE,
+    linear=True,
 )
 def discounted_cumulated_gain(
     b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -103,6 +105,7 @@ def normalised_discounted_cumulated_gain(
     terminal=TERMINAL,
     retrieved_only=True,
     unused_when=NO_BASE,
+    linear=True,
 )
 def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
     """Discounted gain divided by that of k documents with the highest grade.

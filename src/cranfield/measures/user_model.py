@@ -49,6 +49,7 @@ def _increase_if_filled(b: Batch, depth: int | None, score: Kernel, **parameters
     residual=lambda b, *, k, p: unjudged_weight(b, geometric(p), k),
     terminal=TERMINAL,
     retrieved_only=True,
+    linear=True,
 )
 def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
     """The expected gain per document for a reader who continues with probability p.
@@ -68,6 +69,7 @@ def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability 
     residual=lambda b, *, k: unjudged_weight(b, inverse_square, k),
     terminal=TERMINAL,
     retrieved_only=True,
+    linear=True,
 )
 def inverse_squares(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The expected gain per document for a reader whose patience grows with each document read.
@@ -113,6 +115,7 @@ def zeta_weights(target: float, horizon: int | None) -> Weights:
     residual=lambda b, *, T, horizon: unjudged_weight(b, zeta_weights(T, horizon), None),
     terminal=TERMINAL,
     retrieved_only=True,
+    linear=True,
 )
 def inverse_squares_target(
     b: GainSums,

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Booleans, Floats, Integers, Sample
 from cranfield.data import Preferences as PreferenceJudgments
 from cranfield.ranking.row_math import cells, reorder, running, scatter, summed, take_rows
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
+    from cranfield.ranking.rankings import Pool
 
 Key = Literal["score", "score32", "rank"]
 
@@ -95,6 +96,8 @@ class Batch:
     ``subtopics``: the judgments by subtopic; ``reading``: the text of documents; ``judged_pairs``: the preferences
     between documents, if the judgments are preferences.
     ``costs``: the cost of each row of the judgments, NaN if it has none; None without costs.
+    ``pool``, ``pool_row`` (q,): all judged documents, retrieved or not, and the row of each query there; only for
+    measures of sampled judgments.
     """
 
     grade: Floats
@@ -118,6 +121,8 @@ class Batch:
     reading: Reading | None = None
     judged_pairs: PreferenceJudgments | None = None
     costs: Floats | None = None
+    pool: Pool | None = None
+    pool_row: Integers | None = None
 
     def changed(self, **fields: Any) -> Batch:
         """A copy with some fields replaced, and nothing cached."""
@@ -140,7 +145,13 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
+        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.pool
+        return all(other is None for other in others)
+
+    @property
+    def sample(self) -> Sample | None:
+        """How the judged documents were drawn, if they are a sample."""
+        return None if self.pool is None else self.pool.judged.sample
 
     @cached_property
     def judged(self) -> Booleans:
@@ -193,8 +204,8 @@ class Batch:
             self.ideal_sums[weights, k] = summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
         return self.ideal_sums[weights, k]
 
-    def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
-        if weights.table is not None and not self.has_ties:
+    def cumulated(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
             return self._summed(native.cumulated_sums, weights.table, k)
         above = self.above(self.gain) + self.gain
         # Let a span of n documents have total gain G, with gain C above it. At a document with gain g at position x of
@@ -287,7 +298,8 @@ class Batch:
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """The batch of these queries; queries may repeat."""
-        by_query = "length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
+        by_query = ["length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"]
+        by_query += [] if self.pool_row is None else ["pool_row"]
         return self.changed(**{name: take_rows(getattr(self, name), chosen) for name in (*COLUMNS, *by_query)})
 
     def compact(self, keep: Booleans) -> Batch:

@@ -18,6 +18,7 @@ from cranfield.measures.catalogue import Definition, Measure
 from cranfield.measures.parameters import GainParameter, Parameter
 from cranfield.report import bibliography
 from cranfield.report.table import BOLD, PLAIN
+from cranfield.wording import plural
 
 # The meaning of shared parameters; each measure describes its own.
 MEANING = {
@@ -167,11 +168,16 @@ def listing(definitions: Iterable[Definition], *, width: int, colour: bool) -> s
     rows = [(d.family, CUTOFFS[d.cutoff].format(d.symbol), d.summary) for d in definitions]
     column = max(len(name) for _, name, _ in rows) + 2
     lines = []
-    for family, members in groupby(rows, key=lambda row: row[0]):
-        lines.append(_bold(family.replace("_", " "), colour=colour))
+    for family, grouped in groupby(rows, key=lambda row: row[0]):
+        members = list(grouped)
+        title = _bold(family.replace("_", " "), colour=colour)
+        lines.append(f"{title} ({plural(len(members), 'measure')})")
         for _, name, summary in members:
             lines += _hanging(f"  {name:<{column}}", summary, width)
         lines.append("")
+    families = len({family for family, _, _ in rows})
+    if families > 1:
+        lines += [f"{plural(len(rows), 'measure')} in {families} families", ""]
     return "\n".join(lines)
 
 

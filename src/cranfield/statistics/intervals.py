@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Integers
-from cranfield.statistics.parallel import parallel
+from cranfield.parallel import parallel
 from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME, equalize
 
@@ -52,7 +52,7 @@ def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_9
         return np.where(flat[:, None], difference[:, :1], limits)
 
     step = max(1, len(pairs) // PARTS)
-    return np.concatenate(parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step))))
+    return np.concatenate([*parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step)))])
 
 
 def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:
@@ -89,6 +89,19 @@ def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:
         limits.append(np.where(flat, np.nan, noncentrality / np.sqrt(queries)))
     low, high = np.where(t < 0, [-limits[1], -limits[0]], limits)
     return np.stack([effect, low, high], axis=1)
+
+
+def student(difference: Floats, *, level: float = 0.95) -> Floats:
+    """Student's t interval of each pair's mean difference, (pair, 2); ``difference`` is (pair, query).
+
+    If all differences are equal, both ends are that difference, as in `bca`.
+    """
+    difference, queries = equalize(difference), difference.shape[1]
+    mean = difference.mean(axis=1)
+    half = t_quantile(level, queries - 1) * difference.std(axis=1, ddof=1) / np.sqrt(queries)
+    flat = np.ptp(difference, axis=1) == 0
+    limits = np.stack([mean - half, mean + half], axis=1)
+    return np.where(flat[:, None], difference[:, :1], limits)
 
 
 def t_quantile(level: float, degrees: int) -> float:

@@ -146,6 +146,11 @@ class OverOrdersIfCosts(OverOrders):
     def expectation(self, scoring: Scoring, batch: Batch, seed: int) -> Estimate:
         return scoring.estimate(batch) if batch.costs is None else super().expectation(scoring, batch, seed)
 
+    @property
+    def for_residual(self) -> TieStrategy:
+        """The same, and every document may change the residual."""
+        return OverOrdersIfCosts()
+
 
 class OneOpenClosedForm(OverOrders):
     """The mean over all orders of tied documents except one, which stays tied; the kernel handles it by a formula.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io.collection import read_texts
+from cranfield.parallel import in_background
 from cranfield.report.audit import CAUSE_TEXTS
 from cranfield.report.compare import method, notes
 from cranfield.statistics.correlation import tau
@@ -55,13 +56,12 @@ def contents(
     matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
     comparable = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
     settings = check_settings(**{"seed": policy.seed, **(comparing or {})})
-    with ThreadPoolExecutor(1) as executor:
-        pending = None
-        if len(scores.runs) > 1 and comparable:
-            pending = executor.submit(compare_scores, scores.only(comparable), settings)
-        audit = audit_evaluation(evaluation)
-        done()
-        comparison = None if pending is None else pending.result().with_swaps(audit.swaps)
+    pending = None
+    if len(scores.runs) > 1 and comparable:
+        pending = in_background(partial(compare_scores, scores.only(comparable), settings))
+    audit = audit_evaluation(evaluation)
+    done()
+    comparison = None if pending is None else pending.result().with_swaps(audit.swaps)
     low, high = _limits(scores, policy.seed)
     audit = replace(audit, low=low, high=high)
     done()

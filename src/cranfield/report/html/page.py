@@ -7,12 +7,12 @@ from concurrent.futures import Future
 from functools import cache
 from html import escape
 from importlib.resources import files
-from threading import Thread
 from typing import Any
 
 from cranfield import __version__
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
+from cranfield.parallel import in_background
 from cranfield.report.html.contents import contents
 
 
@@ -33,16 +33,8 @@ def require() -> None:
 @cache
 def _chart_library() -> Future[str]:
     """The script of the chart library, which takes a second to unpack: in a thread, while runs are read."""
-    vl_convert, script = optional("vl_convert", "the HTML report", "report"), Future[str]()
-
-    def unpack() -> None:
-        try:
-            script.set_result(vl_convert.javascript_bundle())
-        except Exception as error:
-            script.set_exception(error)
-
-    Thread(target=unpack, daemon=True).start()
-    return script
+    vl_convert = optional("vl_convert", "the HTML report", "report")
+    return in_background(vl_convert.javascript_bundle)
 
 
 def html(data: dict[str, Any], title: str) -> str:

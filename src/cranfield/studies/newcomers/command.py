@@ -11,7 +11,7 @@ from cranfield.studies.newcomers.experiment import DEFAULT
 
 
 @click.command(short_help="Scores of runs without the judgments that they contributed.")
-@options.inputs
+@study_options.inputs
 @options.measuring(" ".join(DEFAULT))
 @click.option(
     "--pool-depth",

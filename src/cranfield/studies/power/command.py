@@ -9,11 +9,13 @@ import click
 from cranfield.cli import options, results, study_options
 from cranfield.statistics.resampling import TESTS
 from cranfield.studies.power.experiment import DEFAULT, DIFFERENCES
+from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
 
 
 @click.command(short_help="Discriminative power of measures, and how many queries it takes.")
-@options.inputs
+@study_options.inputs
 @options.measuring(" ".join(DEFAULT))
+@study_options.paper(SAKAI, SAKAI_TOP, SAKAI_BY)
 @click.option(
     "--test", type=click.Choice(TESTS), default="bootstrap", show_default=True, help="Significance test for pairs."
 )

@@ -7,12 +7,14 @@ from typing import Any
 import click
 
 from cranfield.cli import options, results, study_options
+from cranfield.studies.presets import SAKAI_BY, SAKAI_REDUCED, SAKAI_TOP
 from cranfield.studies.reduction.experiment import DEFAULT, RATES
 
 
 @click.command(short_help="Scores and orders of systems with fewer judgments or queries.")
-@options.inputs
+@study_options.inputs
 @options.measuring(" ".join(DEFAULT))
+@study_options.paper(SAKAI_REDUCED, SAKAI_TOP, SAKAI_BY)
 @click.option(
     "--rates",
     callback=study_options.integers,

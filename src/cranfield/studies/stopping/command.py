@@ -11,7 +11,7 @@ from cranfield.studies.stopping.experiment import DEFAULT
 
 
 @click.command(short_help="How long a ranking should be, and at which score to cut it.")
-@options.inputs
+@study_options.inputs
 @options.measuring(" ".join(DEFAULT))
 @click.option(
     "--repeats",
@@ -28,7 +28,8 @@ def command(**arguments: Any) -> None:
 
     Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
     depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
-    the other half.
+    the other half. So are thresholds relative to the top score, on gaps between scores, and on a predicted number of
+    relevant documents.
 
     \b
     cranfield study stopping qrels.txt bm25.run dense.run

@@ -1,0 +1,45 @@
+"""Work on all cores: NumPy, SciPy and the native core let other threads run while they compute."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def parallel(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+    """The result of every part, in order; an error or interrupt stops what has not begun, and waits for nothing."""
+    parts = list(parts)
+    if len(parts) < 2:
+        yield from map(work, parts)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # not needed for small work, and slow to load
+
+    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, len(parts)))
+    try:
+        yield from pool.map(work, parts)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def in_background(work: Callable[[], Result]) -> Future[Result]:
+    """The result of work that is done meanwhile; the process may end without it."""
+    from concurrent.futures import Future
+    from threading import Thread
+
+    result: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except Exception as error:
+            result.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return result
