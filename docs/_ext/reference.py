@@ -147,12 +147,12 @@ def peers_page() -> str:
         "Each measure of trec_eval, pytrec_eval, ir_measures, ndeval, NTCIREVAL and cwl_eval, and the measure here "
         "with the same value. Cutoffs and parameters are examples. The tests of the project compute the measures of "
         "pytrec_eval, ir_measures, pyndeval and cwl_eval with these tools, and compare those of trec_eval and "
-        "NTCIREVAL with stored values of the programs. {doc}`/migration` has the names that are understood, "
-        "{doc}`/differences` what differs.",
+        "NTCIREVAL with stored values of the programs. {doc}`/migration` lists the accepted names, and "
+        "{doc}`/differences` the differences.",
         "",
     ]
     for tool, measures in PEERS.items():
-        lines += [f"## {tool}", "", f"{len(measures)} measures.", "", f"| {tool} | Cranfield | what it says |"]
+        lines += [f"## {tool}", "", f"{len(measures)} measures.", "", f"| {tool} | Cranfield | meaning |"]
         lines += ["| --- | --- | --- |", *(_peer_row(name, ours) for name, ours in measures.items()), ""]
     return "\n".join(lines)
 
@@ -160,7 +160,7 @@ def peers_page() -> str:
 def _peer_row(name: str, ours: str) -> str:
     theirs = ", ".join(f"`{one}`" for one in name.split(", ")) if "(" not in name else f"`{name}`"
     if ours.startswith("cranfield "):
-        return f"| {theirs} | `{ours}` | no measure; printed by the command |"
+        return f"| {theirs} | `{ours}` | not a measure; printed by the command |"
     definition = parse(ours).definition
     return f"| {theirs} | [`{parse(ours)}`](#{label(definition)}) | {definition.summary} |"
 
