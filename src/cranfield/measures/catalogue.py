@@ -47,7 +47,7 @@ Cutoff = Literal["none", "optional", "required", "recall"]
 Aggregate = Literal["mean", "geometric", "sum", "credit"]
 
 # Why a measure has no terminal form.
-UNDEFINED = "none has been defined"
+UNDEFINED = "it has not been defined"
 FIXED = "its divisor is fixed, so that an empty ranking always scores 0"
 UNORDERED = "it ignores the order of documents, and a terminal document has a rank"
 UNBOUNDED = "it has no ideal ranking, to which a terminal document could be added"
