@@ -32,6 +32,7 @@ Kind = Literal[
     "relevant_not_in_corpus",
     "subtopics_without_model",
     "read_not_in_corpus",
+    "saved",
 ]
 # Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = (
@@ -251,4 +252,5 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "relevant_not_in_corpus": _each(_relevant_not_in_corpus),
     "subtopics_without_model": _each(_without_model),
     "read_not_in_corpus": _read_not_in_corpus,
+    "saved": _each(lambda note: note.values["text"]),
 }

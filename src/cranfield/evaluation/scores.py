@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ from cranfield.errors import CranfieldError, MissingDependency, UsageError
 from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.saved_scores import PathLike, header
+from cranfield.io.atomic_write import atomic_write
 from cranfield.wording import few
 
 if TYPE_CHECKING:
@@ -179,6 +182,33 @@ class Scores(ScoreTable):
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
+    def with_run(self, other: Scores, run: int = 0, name: str | None = None) -> Scores:
+        """The scores, and before them a run of other scores, which must have the same measures.
+
+        Queries that only one of the two has are kept; they do not count for the other.
+        """
+        labels = {column.measure: m for m, column in reversed(list(enumerate(other.columns))) if column.part == "value"}
+        missing = [column.label for column in self.columns if column.measure not in labels]
+        if missing:
+            message = f"`{other.runs[run]}` has no scores for {', '.join(missing)}"
+            raise UsageError(message, hint=f"its measures are {', '.join(other.measures)}")
+        if other.undefined != self.undefined:
+            message = f"the scores of `{other.runs[run]}` treat undefined values otherwise: {other.undefined}"
+            raise UsageError(message, hint=f"use undefined={other.undefined}, or compute them again")
+        queries = tuple(dict.fromkeys([*self.queries, *other.queries]))
+        index = {query: q for q, query in enumerate(queries)}
+        values = np.full((1 + len(self.runs), len(self.columns), len(queries)), np.nan)
+        counted = np.zeros((1 + len(self.runs), len(queries)), bool)
+        values[1:, :, : len(self.queries)], counted[1:, : len(self.queries)] = self.values, self.counted
+        at = [index[query] for query in other.queries]
+        for m, column in enumerate(self.columns):
+            values[0, m, at] = other.values[run, labels[column.measure]]
+        counted[0, at] = other.counted[run]
+        name = name or other.runs[run]
+        if name in self.runs:
+            name = f"{name} (baseline)"
+        return replace(self, runs=(name, *self.runs), queries=queries, values=values, counted=counted)
+
     def standardised(self, method: Standardisation = "normal", reference: Sequence[str] | None = None) -> Scores:
         """The scores standardised for each query over the runs: see `statistics.standardisation.standardise`.
 
@@ -292,6 +322,26 @@ class Scores(ScoreTable):
     def query_values(self, run: int, column: int) -> dict[str, float | None]:
         values = self.values[run, column]
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, which `load_scores` reads: a header, then ``runs`` and ``notes`` as in `ScoreTable`."""
+        return header(self) | super().to_dict()
+
+    def save(self, path: PathLike) -> None:
+        """Write the scores as one JSON file; an existing file is replaced only by a complete one.
+
+        >>> import cranfield as cf
+        >>> scores = cf.evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, "RR")
+        >>> scores.save("scores.json")  # doctest: +SKIP
+        >>> cf.load_scores("scores.json").means.tolist()  # doctest: +SKIP
+        [[0.5]]
+        """
+        if np.isinf(self.values).any():
+            message = "infinite scores cannot be saved"
+            raise UsageError(message)
+        with atomic_write(path) as temporary:
+            text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False) + "\n"
+            temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "mean") -> Floats:
