@@ -45,7 +45,9 @@ def test_names_of_any_bytes_survive(tmp_path: Path) -> None:
     assert same(cf.load_scores(tmp_path / "scores.json"), scores)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": "scores", "version": 2}', '{"kind": "scores", "version": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"kind": "scores", "version": 2}', '{"kind": "scores", "version": 1}']
+)
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(text)
     with pytest.raises(InputError, match="file"):
