@@ -256,6 +256,27 @@ def compare_evaluation(
     return comparison.with_swaps(reversible(evaluation)) if reversals else comparison
 
 
+def with_reversals(
+    comparison: Comparison, evaluation: Evaluation, *, only_significant: bool, progress: Progress | None = None
+) -> Comparison:
+    """The comparison, each pair with what could reverse it; only runs of significant differences are audited, if asked.
+
+    Differences that are not significant then have no doubts.
+    """
+    if not only_significant:
+        return comparison.with_swaps(reversible(evaluation, progress))
+    significant = comparison.corrected < comparison.alpha
+    runs = {comparison.runs[r] for r in comparison.pairs[significant.any(axis=0)].flatten().tolist()}
+    if not runs:
+        return comparison
+    audited = comparison.with_swaps(reversible(evaluation, progress, runs))
+    doubts = tuple(
+        tuple(of_pair if found else () for of_pair, found in zip(of_measure, row, strict=True))
+        for of_measure, row in zip(audited.doubts, significant.tolist(), strict=True)
+    )
+    return replace(audited, doubts=doubts)
+
+
 def compare_scores(
     scores: Scores, settings: ComparisonSettings, baseline: str | None = None, progress: Progress | None = None
 ) -> Comparison:

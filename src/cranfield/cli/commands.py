@@ -16,8 +16,8 @@ from cranfield.wording import nearest
 
 # The titled groups of options in help pages, by the names of parameters; all others stand under "Options".
 SECTIONS = {
-    "Significance": ("test", "tests", "correction", "family", "alpha", "samples", "no_audit"),
-    "Regression check": ("guarded", "by", "junit"),
+    "Significance": ("test", "tests", "correction", "family", "alpha", "samples", "audit"),
+    "Checks for pipelines": ("guarded", "by", "ignore_significance", "limits", "junit"),
     "Rankings": ("ties", "depth", "condensed", "terminal", "nil", "full_length"),
     "Judgments and queries": ("queries", "undefined", "negative", "intents", "corpus", "costs"),
     "Spark": ("engine", "master", "scores"),

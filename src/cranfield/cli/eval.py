@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from cranfield.cli import options
+from cranfield.cli import gate, options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
@@ -45,6 +45,8 @@ INTERVALS = {
     help="95% confidence intervals of the means: bootstrap (bca) or Student's t.",
 )
 @options.standardise
+@gate.fail_below
+@gate.junit
 @options.engine
 @options.scores
 @options.writing
@@ -58,6 +60,8 @@ def command(
     bounds: bool,
     interval: Literal["bca", "t", "none"],
     standardise: Standardisation | None,
+    limits: dict[str, float],
+    junit: str | None,
     digits: int,
     format: str,
     output: str | None,
@@ -79,30 +83,38 @@ def command(
     from cranfield import evaluate, read_qrels, report
     from cranfield.cli import spark
     from cranfield.evaluation.notes import sentences
+    from cranfield.report import guard
 
-    limits: Interval | None = None if interval == "none" else interval
-    report.accept(format, limits)
+    method: Interval | None = None if interval == "none" else interval
+    report.accept(format, method)
+    if (junit and not limits) or (limits and standardise is not None):
+        message = "--junit needs --fail-below" if junit else "--standardise does not work with --fail-below"
+        raise UsageError(message, hint="for example: --fail-below nDCG@10=0.70" if junit else "")
     costs = settings.pop("costs")
     spark.check_options(
-        engine, per_query=per_query, interval=limits is not None, master=master, scores=scores, costs=costs
+        engine, per_query=per_query, interval=method is not None, master=master, scores=scores, costs=costs
     )
     if engine == "spark" and standardise is not None:
         message = "--standardise does not work with --engine spark"
         raise UsageError(message)
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
+    columns, label_of = gate.with_checked(names, list(limits), settings)
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
     if engine == "spark":
-        with spark.evaluate(qrels, runs, names, master, scores, settings) as (frame, _):
+        with spark.evaluate(qrels, runs, columns, master, scores, settings) as (frame, _):
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
-            table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
+            table = evaluate(judgments or qrels, list(runs), columns, costs=costs, progress=step, **settings)
         if standardise is not None:
             table = table.standardised(standardise)
-    layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
-    emit(report.write(table, format, **layout, width=width(), colour=colour(output)), output)
+    layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}
+    checks = guard.check_limits(table, {label_of[name]: limit for name, limit in limits.items()})
+    text = report.write(table, format, **layout, width=width(), colour=colour(output))
+    emit(f"{guard.markdown(checks)}{text}" if format == "markdown" and checks else text, output)
     note(notes)
     if format != "json":
         note(sentences(table.notes))
-        note([INTERVALS[limits].format(seed=seed)] if limits else [])
+        note([INTERVALS[method].format(seed=seed)] if method else [])
+    gate.conclude(checks, junit, "cranfield eval")

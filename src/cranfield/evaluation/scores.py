@@ -182,6 +182,12 @@ class Scores(ScoreTable):
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
+    def only_run(self, name: str) -> Scores:
+        """The scores of one run, given by its name, with the notes on it."""
+        r = self.runs.index(name)
+        notes = tuple(note for note in self.notes if note.run in (None, name))
+        return replace(self, runs=(name,), values=self.values[r : r + 1], counted=self.counted[r : r + 1], notes=notes)
+
     def with_run(self, other: Scores, run: int = 0, name: str | None = None) -> Scores:
         """The scores, and before them a run of other scores, which must have the same measures.
 
