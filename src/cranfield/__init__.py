@@ -1,4 +1,4 @@
-"""Scores for rankings as they are: tied, cut short, half judged."""
+"""Evaluation of ranked retrieval, with exact handling of ties, short lists and unjudged documents."""
 
 from __future__ import annotations
 

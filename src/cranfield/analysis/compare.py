@@ -118,7 +118,7 @@ class Comparison:
         return replace(self, doubts=doubts)
 
     def contest(self, measure: int, pair: int) -> PairComparison:
-        """One measure of one pair."""
+        """The comparison of one pair of runs by one measure, given by their indices."""
         at = measure, pair
         a, b = self.pairs[pair].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
@@ -147,7 +147,7 @@ class Comparison:
 
     @property
     def contests(self) -> list[PairComparison]:
-        """Every measure of every pair."""
+        """The comparisons of all pairs of runs by all measures."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
 
     def to_dict(self) -> dict[str, Any]:

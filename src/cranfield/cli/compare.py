@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The parameters that `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
 NOT_AUDITED = (
-    "with --engine spark, nothing checks whether ties or unjudged documents could reverse a difference; "
+    "with --engine spark, there is no check whether ties or unjudged documents could reverse a difference; "
     "use `cranfield audit` for that"
 )
 WORSE = 3  # the exit code if --fail-if-worse finds a regression

@@ -58,26 +58,37 @@ coefficient = click.option(
 
 threshold = click.option(
     "--threshold",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=options.CHANCE,
     default=HIGH,
     show_default=True,
     help="Agreement that counts as high.",
 )
 
 samples = click.option(
-    "--samples", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of resamples per test."
+    "--samples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1000,
+    show_default=True,
+    help="Number of resamples per test.",
 )
 
 repeats = click.option(
     "--repeats",
     type=click.IntRange(min=1),
+    metavar="N",
     default=30,
     show_default=True,
     help="Number of random subsets of each size.",
 )
 
 relevant = click.option(
-    "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
+    "--rel",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GRADE",
+    default=1.0,
+    show_default=True,
+    help="Lowest relevant grade.",
 )
 
 variants = click.option(

@@ -73,7 +73,8 @@ class Column:
     def depends_on_above(self) -> bool:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
-        return definition.content or definition.subtopics or definition.preferences or self.alignment.costs
+        by_document = definition.content or definition.subtopics or definition.preferences or definition.sampled
+        return by_document or self.alignment.costs
 
     def with_costs(self) -> Column:
         """The column of the alignment with costs, if the measure reads them."""

@@ -58,6 +58,9 @@ def evaluate(
     prefs: Any = None,
     groups: Any = None,
     costs: Any = None,
+    strata: Any = None,
+    inclusion: Any = None,
+    method: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
@@ -87,6 +90,9 @@ def evaluate(
     file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
     ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
     lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
+    ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
+    `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
+    method, each as ``{query: {document: value}}``. Five-column files have them already.
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
     ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
@@ -117,6 +123,9 @@ def evaluate(
         prefs=prefs,
         groups=groups,
         costs=costs,
+        strata=strata,
+        inclusion=inclusion,
+        method=method,
     )
     return evaluator(run, names=names, progress=progress)
 
@@ -157,7 +166,17 @@ class Evaluator:
         prefs: Any = None,
         groups: Any = None,
         costs: Any = None,
+        strata: Any = None,
+        inclusion: Any = None,
+        method: Any = None,
     ) -> None:
+        if any(given is not None for given in (strata, inclusion, method)):
+            from cranfield.io.samples import with_sample
+
+            if qrels is None:
+                message = "strata, inclusion and method need qrels"
+                raise UsageError(message)
+            qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
         plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)

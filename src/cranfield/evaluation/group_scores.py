@@ -1,4 +1,4 @@
-"""One run's values by several groups of judgments: the mean over a query's groups, for measures with ``[groups]``."""
+"""The values of one run for measures with ``[groups]``: the mean over the groups of a query's judgments."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from cranfield.evaluation.run_scores import ColumnValues, RunScores
 class GroupScores(RunScores):
     """A run aligned with each layer of judgments: the first group of every query, the second one, and so on.
 
-    ``layers``: the queries of a layer, counted in the first one, which has them all; and the values of the run there.
-    What is not a value of a measure is that of the first layer.
+    ``layers``: for each layer, its queries as indices into those of the first layer, which has all queries; and the
+    values of the run. What is not a value of a measure is that of the first layer.
     """
 
     def __init__(self, layers: Sequence[tuple[Integers, RunScores]]) -> None:
@@ -76,12 +76,12 @@ def group_notes(scores: GroupScores, columns: Sequence[Column]) -> Iterator[Note
 
 
 def without_groups(column: Column) -> Column:
-    """The column whose mean over groups this is."""
+    """The column without ``[groups]``, to be scored for each group."""
     return replace(column, measure=replace(column.measure, views=replace(column.measure.views, groups=False)))
 
 
 def layer_rows(layers: Sequence[Judgments]) -> list[Integers]:
-    """The queries of each layer, counted in the first one."""
+    """The queries of each layer, as indices into the queries of the first layer."""
     if len(layers) == 1:
         return [np.arange(len(layers[0].queries))]
     number = {query: row for row, query in enumerate(layers[0].queries)}
@@ -89,7 +89,7 @@ def layer_rows(layers: Sequence[Judgments]) -> list[Integers]:
 
 
 def check_columns(columns: Sequence[Column], name: str) -> None:
-    """Raise if a measure is not to be averaged over groups: there are no other judgments."""
+    """Raise if a measure has no ``[groups]``: all judgments belong to groups."""
     plain = [column.measure for column in columns if not column.measure.views.groups]
     if plain:
         grouped = replace(plain[0], views=replace(plain[0].views, groups=True))

@@ -11,6 +11,7 @@ from cranfield.measures import (
     preference,
     preference_judgments,
     reciprocal_rank,
+    sampled,
     trec,
     user_model,
 )
@@ -29,6 +30,7 @@ FAMILIES = (
     preference_judgments,
     diversity,
     content,
+    sampled,
     trec,
     ntcireval,
 )

@@ -122,6 +122,7 @@ CUT = {
 
 def respell(text: str) -> str:
     """Replace the parameters of ir_measures that select another measure by the name of that measure."""
+    text = re.sub(r"^statAP\.variance(?!\w)", "statAP_variance", text)
     text = re.sub(r"^NumRet\(rel=", "NumRelRet(rel=", text)
     text = re.sub(r"^m?ap(\([^()]*\))?@R(?!\w)", r"MAP_R\1", text, flags=re.IGNORECASE)
     if relative := re.match(r"^SetP\((.*)\)", text):

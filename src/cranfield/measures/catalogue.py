@@ -69,7 +69,7 @@ class Definition:
     terminal: str = ""  # why it has no terminal form; empty if it has one
     retrieved_only: bool = False  # depends only on the documents retrieved
     rewards_promotion: bool = True  # moving a better document up never lowers the score
-    uses_nonrelevant: bool = False  # depends on judged nonrelevant documents
+    uses_nonrelevant: bool = False  # depends on judged non-relevant documents
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
@@ -77,6 +77,8 @@ class Definition:
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
     collection: bool = False  # a document judged for any query counts as judged
+    sampled: bool = False  # estimates a score from judgments of a sample of documents
+    linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
 
     # Lazy, because reading signatures is slow, and most measures are not used.
     @cached_property
@@ -148,6 +150,8 @@ def measure(
     costs: bool = False,
     cutoff_is_cost: bool = False,
     collection: bool = False,
+    sampled: bool = False,
+    linear: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
@@ -181,6 +185,8 @@ def measure(
             costs,
             cutoff_is_cost,
             collection,
+            sampled,
+            linear,
         )
         return function
 
@@ -241,6 +247,12 @@ class Measure:
                 )
         if self.definition.preferences and self.views.ties in ("best", "worst"):
             message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences"
+            raise MeasureError(
+                message,
+                hint="ties=expected is the mean over all orders",
+            )
+        if self.definition.sampled and self.views.ties in ("best", "worst"):
+            message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate"
             raise MeasureError(
                 message,
                 hint="ties=expected is the mean over all orders",
@@ -324,7 +336,8 @@ class Measure:
         definition = self.definition
         all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
         all_documents = all_documents or rankings.judged.costs is not None
-        return self.scored(self.ordered(rankings, all_documents=all_documents), seed=seed)
+        batch = self.ordered(rankings, all_documents=all_documents)
+        return self.scored(rankings.with_pool(batch) if definition.sampled else batch, seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The increase of each score if all unjudged documents and all ranks below the end had full gain."""
@@ -371,7 +384,7 @@ class Measure:
         0.611111
         """
         if self.definition.preferences:
-            message = f"{self} needs preferences: grades alone do not say which"
+            message = f"{self} needs preferences between documents, not grades"
             raise MeasureError(
                 message,
                 hint="use evaluate(None, run, ..., prefs=...)",

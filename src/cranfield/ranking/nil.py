@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.data import Integers, Judgments, Strings
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError
 
 
 def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:
@@ -19,6 +19,9 @@ def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[
 
     ``top`` is the highest grade, if these are not all judgments.
     """
+    if judgments.sample is not None:
+        message = "nil cannot be combined with judgments of a sample"
+        raise UsageError(message)
     begin = judgments.begin
     documents = list(judgments.documents)
     judged_nil = [q for q in range(len(judgments.queries)) if nil in documents[begin[q] : begin[q + 1]]]

@@ -59,7 +59,7 @@ def latex(page: Page) -> str:
 
 
 def comma_separated(page: Page) -> str:
-    """Rows under a comment; what other formats show has_aside or below a number gets its own column."""
+    """Rows under a comment; an interval that other formats show beside or below a number gets its own column."""
     sheet = page.sheet
     has_aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
     lines = io.StringIO()

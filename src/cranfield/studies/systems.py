@@ -141,7 +141,7 @@ def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[st
         names = [queries[q] for q in np.flatnonzero(missing[:, measure].any(axis=0)).tolist()]
         raise InputError(
             [f"{labels[measure]} is undefined for {QueryNames.of(names)}"],
-            hint="these queries have no relevant document; use undefined = skip, zero or one",
+            hint="these queries have no relevant documents; use undefined=skip, zero or one",
         )
     return np.where(missing, float(undefined == "one"), values)
 
