@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.policy import Policy
     from cranfield.evaluation.scores import Score, Scores
     from cranfield.io import read_qrels, read_run
+    from cranfield.io.records import records
     from cranfield.measures import CATALOGUE as MEASURES
     from cranfield.measures import Measure, parse
     from cranfield.simulation import Simulation, simulate
@@ -62,6 +63,7 @@ __all__ = [
     "rbo",
     "read_qrels",
     "read_run",
+    "records",
     "simulate",
     "spearman",
     "swaps",
@@ -83,6 +85,7 @@ MODULES = {
     "evaluation.policy": ("Policy",),
     "evaluation.scores": ("Score", "Scores"),
     "io": ("read_qrels", "read_run"),
+    "io.records": ("records",),
     "measures": ("MEASURES", "Measure", "parse"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),

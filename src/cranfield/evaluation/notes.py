@@ -10,6 +10,7 @@ from cranfield.wording import few, plural
 
 Kind = Literal[
     "queries_counted",
+    "reading",
     "undefined",
     "undefined_groups",
     "subtopic_grades",
@@ -30,7 +31,9 @@ Kind = Literal[
     "read_not_in_corpus",
 ]
 # Notes about the input, not about scores.
-ABOUT_INPUTS: tuple[Kind, ...] = ("corpus_unused", "unweighted_queries", "unjudged_weights", "unweighted_subtopics")
+ABOUT_INPUTS: tuple[Kind, ...] = (
+    *("reading", "corpus_unused", "unweighted_queries", "unjudged_weights", "unweighted_subtopics"),
+)
 SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
@@ -170,6 +173,7 @@ def _unweighted_subtopics(note: Note) -> str:
 
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
+    "reading": _each(lambda note: f"{note.run}: {note.values['remark']}"),
     "undefined": _undefined,
     "undefined_groups": _each(
         lambda note: (
