@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
+from cranfield.io.faults import Fault, Location, input_error
 
 
 def id_text(value: Any) -> str | None:
@@ -55,7 +55,7 @@ def texts_of(values: Collection[Any], query: str, location: Location) -> list[st
     if not faults and len(kinds) > 1:
         faults = _collisions(list(values), known, query)
     if faults:
-        raise input_error(faults[:MAX_FAULTS], len(faults), location)
+        raise input_error(faults[:1], 1, location)  # the others are likely of the same kind
     return known
 
 

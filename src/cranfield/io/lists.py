@@ -100,13 +100,13 @@ def by_position(source: Sequence[Any], kind: TableKind, name: str) -> ByPosition
     if is_id(first):
         found = f"found a list of ids, such as {_show(first)}"
         _wrong(f"{name}: expected a list of lists, {found}", _one_list(kind))
-    if is_pair(first) and isinstance(first[1], float | np.floating):
+    if is_pair(first) and is_id(first[0]) and isinstance(first[1], float | np.floating):
         found = f"found a list of pairs, such as {_show(first)}"
         _wrong(f"{name}: expected a list of lists, {found}", _one_list(kind))
     if isinstance(first, tuple) and len(first) == 2 and is_id(first[0]) and _is_many(first[1]):
         _wrong(f"{name}: found pairs of a query and a ranking, such as {_show(first)}", "write dict(...) around them")
     if isinstance(first, tuple) and len(first) in (3, 4) and isinstance(first[0], str) and _is_number(first[-1]):
-        hint = "write {query: {document: score}}, or make a data frame of the rows"
+        hint = f"write {_NESTED[kind].partition(', {query')[0]}, or make a data frame of the rows"
         _wrong(f"{name}: found rows, such as {_show(first)}", hint)
     return ByPosition((str(position), value) for position, value in enumerate(source, 1))
 
@@ -145,7 +145,7 @@ def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates,
     items = _items(value if hits is None else hits, query, location)
     if not items:
         return []
-    if not accessors.given and is_id(items[0]):
+    if not accessors.given and (is_id(items[0]) or items[0] is None or isinstance(items[0], bool | float | complex)):
         texts = texts_of(items, query, location)
         return texts if duplicates == "error" else list(dict.fromkeys(texts))
     if not accessors.given and is_pair(items[0]) and is_id(items[0][0]):
@@ -191,7 +191,7 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
 
 def is_pair(value: Any) -> bool:
     """Whether this is ``(document, number)``."""
-    return isinstance(value, tuple | list) and len(value) == 2 and _is_number(value[1])
+    return isinstance(value, tuple | list) and len(value) == 2 and _is_number(value[1]) and not is_record(value)
 
 
 def _is_number(value: Any) -> bool:
