@@ -116,6 +116,22 @@ class Preferences:
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """How the documents to judge were drawn, for each row of the `Judgments` that have it.
+
+    ``stratum``: the number of the stratum among those of the query, bytewise by name; ``strata`` has the names, one for
+    each row. A row with a negative grade was pooled and not drawn. ``probability``: the chance that the document was
+    drawn, NaN if it is not given; without any, it is the share of the stratum that was drawn. ``method``: how statAP's
+    files say that the document was chosen (1 if they do not).
+    """
+
+    stratum: Integers
+    strata: Strings
+    probability: Floats | None = None
+    method: Integers | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -134,6 +150,7 @@ class Judgments:
     intents: Intents | None = None
     navigational: Navigational | None = None
     preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
+    sample: Sample | None = None  # judgments that are a sample of a pool
     by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading them had to assume
 

@@ -43,7 +43,7 @@ SHAPES: dict[str, tuple[Any, Any]] = {
     "queries that collide": (JUDGED, {1: ["d1"], "1": ["d2"]}),
     "fewer lists": (JUDGED, [["d1"]]),
     "more lists": (JUDGED, [["d1"], ["d2"], ["d3"]]),
-    "an empty list": (JUDGED, {"bm25": []} and []),
+    "an empty list": (JUDGED, []),
     "an empty generator": (JUDGED, (ranking for ranking in ())),
     "a number": (JUDGED, 0.5),
     "nothing": (JUDGED, None),

@@ -60,7 +60,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.NAMES:
             return None
-        command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name}").command
+        command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(

@@ -14,6 +14,7 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
+    from cranfield.statistics.standardisation import Standardisation
 
 INTERVALS = {
     "bca": "95% confidence intervals of the means: BCa bootstrap over queries, 9,999 resamples, seed {seed}",
@@ -43,6 +44,7 @@ INTERVALS = {
     show_default=True,
     help="95% confidence intervals of the means: bootstrap (bca) or Student's t.",
 )
+@options.standardise
 @options.engine
 @options.scores
 @options.writing
@@ -55,6 +57,7 @@ def command(
     residual: bool,
     bounds: bool,
     interval: Literal["bca", "t", "none"],
+    standardise: Standardisation | None,
     digits: int,
     format: str,
     output: str | None,
@@ -79,20 +82,24 @@ def command(
 
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
-    spark.check_options(engine, per_query=per_query, interval=limits is not None, master=master, scores=scores)
-    if engine == "spark" and settings["costs"] is not None:
-        message = "--costs does not work with --engine spark"
+    costs = settings.pop("costs")
+    spark.check_options(
+        engine, per_query=per_query, interval=limits is not None, master=master, scores=scores, costs=costs
+    )
+    if engine == "spark" and standardise is not None:
+        message = "--standardise does not work with --engine spark"
         raise UsageError(message)
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
-    costs = settings.pop("costs")
     if engine == "spark":
         with spark.evaluate(qrels, runs, names, master, scores, settings) as (frame, _):
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
             table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
+        if standardise is not None:
+            table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
     emit(report.write(table, format, **layout, width=width(), colour=colour(output)), output)
     note(notes)

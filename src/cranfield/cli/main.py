@@ -38,6 +38,7 @@ class Verbs(LazyGroup):
         "check",
         "study",
         "properties",
+        "depth-for",
         "corpus",
         "explain",
         "convert",

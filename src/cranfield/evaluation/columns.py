@@ -10,26 +10,30 @@ from typing import Any, Literal, NamedTuple
 from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.policy import Policy
 from cranfield.measures import Measure, parse
+from cranfield.measures.catalogue import Aggregate as Aggregate
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
 
-Part = Literal["value", "residual", "lowest", "highest"]
-Aggregate = Literal["mean", "geometric", "sum"]
+Part = Literal["value", "residual", "lowest", "highest", "standardised"]
 NO_VIEWS = Views()
 
 
 class AlignmentKey(NamedTuple):
-    """Which alignment of a run a measure needs: with document text or costs, and the key that ranks documents."""
+    """Which alignment of a run a measure needs: with document text, costs, or the judgments of all queries.
+
+    ``key``: what ranks documents.
+    """
 
     content: bool
     key: Key
     costs: bool = False
+    collection: bool = False
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the scores: a measure, its residual, or its lowest or highest value."""
+    """One column of the scores: a measure, its residual, its lowest or highest value, or its standardised value."""
 
     measure: Measure
     part: Part = "value"
@@ -41,7 +45,8 @@ class Column:
             suffix = "" if self.part == "value" else f" {self.part}"
             object.__setattr__(self, "label", f"{self.measure}{suffix}")
         if self.alignment is None:
-            own = AlignmentKey(self.measure.definition.content, self.measure.views.rule.key)
+            definition, key = self.measure.definition, self.measure.views.rule.key
+            own = AlignmentKey(definition.content, key, collection=definition.collection)
             object.__setattr__(self, "alignment", own)
 
     @cached_property
@@ -57,7 +62,7 @@ class Column:
     @property
     def aggregate(self) -> Aggregate:
         """How the values of queries are aggregated."""
-        return "mean" if self.part == "residual" else self.measure.definition.aggregate
+        return "mean" if self.part in ("residual", "standardised") else self.measure.definition.aggregate
 
     @property
     def rank_cutoff(self) -> int | None:
@@ -68,7 +73,8 @@ class Column:
     def depends_on_above(self) -> bool:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
-        return definition.content or definition.subtopics or definition.preferences or self.alignment.costs
+        by_document = definition.content or definition.subtopics or definition.preferences or definition.sampled
+        return by_document or self.alignment.costs
 
     def with_costs(self) -> Column:
         """The column of the alignment with costs, if the measure reads them."""

@@ -15,8 +15,14 @@ from cranfield.data import Floats, Integers, Judgments, Run, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
-from cranfield.evaluation.group_scores import GroupScores, check_columns, layer_rows, without_groups
-from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.group_scores import (
+    GroupScores,
+    check_columns,
+    group_notes,
+    layer_rows,
+    without_groups,
+)
+from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes, subtopic_notes
@@ -28,6 +34,7 @@ from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
+    from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.lists import Duplicates
 
 Measures = str | Measure | Sequence[str | Measure]
@@ -56,6 +63,9 @@ def evaluate(
     prefs: Any = None,
     groups: Any = None,
     costs: Any = None,
+    strata: Any = None,
+    inclusion: Any = None,
+    method: Any = None,
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     progress: Progress | None = None,
@@ -87,6 +97,9 @@ def evaluate(
     file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
     ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
     lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
+    ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
+    `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
+    method, each as ``{query: {document: value}}``. Five-column files have them already.
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
     ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
@@ -119,6 +132,9 @@ def evaluate(
         prefs=prefs,
         groups=groups,
         costs=costs,
+        strata=strata,
+        inclusion=inclusion,
+        method=method,
     )
     return evaluator(run, names=names, duplicates=duplicates, progress=progress)
 
@@ -159,16 +175,26 @@ class Evaluator:
         prefs: Any = None,
         groups: Any = None,
         costs: Any = None,
+        strata: Any = None,
+        inclusion: Any = None,
+        method: Any = None,
     ) -> None:
+        if any(given is not None for given in (strata, inclusion, method)):
+            from cranfield.io.samples import with_sample
+
+            if qrels is None:
+                message = "strata, inclusion and method need qrels"
+                raise UsageError(message)
+            qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
         plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
-    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
+    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None, costs: Any = None) -> Evaluator:
         """An evaluator for an existing plan."""
         evaluator = cls.__new__(cls)
-        evaluator._prepare(qrels, plan, intents, corpus)
+        evaluator._prepare(qrels, plan, intents, corpus, costs=costs)
         return evaluator
 
     def _prepare(
@@ -206,6 +232,8 @@ class Evaluator:
         self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
+        if costs is not None and not any(column.alignment.costs for column in plan.columns):
+            self._notes.append(Note("costs_unused"))
         if intents is not None:
             from cranfield.evaluation.intents import with_intents
 
@@ -263,18 +291,23 @@ class Evaluator:
             values = np.array([scores[column].value for column in self.columns])
             counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
             if isinstance(scores, GroupScores):
-                notes += self._group_notes(scores)
+                notes += group_notes(scores, self.columns)
             else:
                 notes += run_notes(scores, self.plan, counted)
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
 
-    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores | GroupScores]:
-        if not self._layers:
+    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
+        if self._layers:
+            yield from self._group_scores(runs, self._layer_readers, progress)
+        else:
             yield from self._reader.scores(runs, progress)
-            return
-        rows, readers = layer_rows(self._layers), self._layer_readers
+
+    def _group_scores(
+        self, runs: list[Run], readers: Sequence[RunReader], progress: Progress | None
+    ) -> Iterator[GroupScores]:
+        rows = layer_rows(self._layers)
         for number, run in enumerate(runs, 1):
             of_layers = [next(reader.scores([run])) for reader in readers]
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
@@ -283,18 +316,13 @@ class Evaluator:
 
     @cached_property
     def _layer_readers(self) -> list[RunReader]:
+        return self._make_layer_readers()
+
+    def _make_layer_readers(self, **options: Any) -> list[RunReader]:
         """A reader for each layer of groups; the highest grade is that of all groups."""
         top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
         columns = [without_groups(column) for column in self.columns]
-        return [RunReader(layer, columns, self.policy, top_grade=top) for layer in self._layers]
-
-    def _group_notes(self, scores: GroupScores) -> Iterator[Note]:
-        for column in self.columns:
-            undefined = scores.undefined_groups(column)
-            if column.part == "value" and undefined.any():
-                queries = QueryNames.of([self._queries[q] for q in np.flatnonzero(undefined).tolist()])
-                values = {"groups": int(undefined.sum()), "queries": queries}
-                yield Note("undefined_groups", scores.run.name, column.label, values)
+        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def evaluation(
         self,
@@ -308,14 +336,17 @@ class Evaluator:
 
         ``page``: the number of top documents to keep of each ranking, so that rankings can be shown.
         """
+        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
         if self._layers:
-            message = "an evaluation cannot be kept for judgments by group"
-            raise UsageError(message, hint="call the evaluator itself")
+            readers = self._make_layer_readers(page=page, rules=rules)
+            kept = list(self._group_scores(self._runs(run, names), readers, progress))
+            for of_run in kept:
+                self._check(of_run)
+            return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        # Rankings can be shown in the order of the policy and in that of trec_eval.
-        reader = self._make_reader(columns, page=page, rules=[tie_rule(self.policy.ties), tie_rule(None)])
+        reader = self._make_reader(columns, page=page, rules=rules)
         runs = []
         notes = list(self._notes)
         for scores in reader.scores(self._runs(run, names), progress):
@@ -326,16 +357,25 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
-        scores, undefined = self._single(run), self.policy.undefined
+        return self.means_of(self._single(run))
+
+    def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
+        """`means` of a run that is already aligned."""
+        undefined = self.policy.undefined
         counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
-            column.label: summary_of(handle_undefined(scores[column].value[counted], undefined), column.aggregate)
+            column.label: summary_of(
+                handle_undefined(scores[column].value[counted], undefined, column.aggregate), column.aggregate
+            )
             for column in self.columns
         }
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
-        scores = self._single(run)
+        return self.per_query_of(self._single(run))
+
+    def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
+        """`per_query` of a run that is already aligned."""
         values = [scores[column].value for column in self.columns]
         labels = [column.label for column in self.columns]
         names: Sequence[str] = self._queries
@@ -350,10 +390,25 @@ class Evaluator:
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
-        scores = self._single(run)
+        return self.values_of(self._single(run))
+
+    def values_of(self, scores: RunScores | GroupScores) -> Floats:
+        """`values` of a run that is already aligned."""
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
-    def _single(self, run: Any) -> RunScores | GroupScores:
+    def rescorer(self, run: Any) -> Rescorer:
+        """The documents of a run, to be scored again and again, for example by the features of a learner.
+
+        Ids are matched with the judgments here, once. The scores of the run itself are not used.
+        """
+        from cranfield.evaluation.rescoring import Rescorer
+
+        if self._layers:
+            message = "documents cannot be re-scored for judgments by group"
+            raise UsageError(message, hint="call the evaluator itself")
+        return Rescorer(self, self._reader, io.read_run(run))
+
+    def _single(self, run: Any) -> RunScores:
         read = io.read_run(run)
         self._check_order([read])
         self._check_positions([read])
@@ -383,7 +438,7 @@ class Evaluator:
                 hint="judgments come first: evaluate(qrels, run, measures)",
             )
 
-    def _check(self, scores: RunScores | GroupScores) -> None:
+    def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
 
@@ -449,8 +504,9 @@ def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicat
         message = f"expected {len(given)} names, one for each run, not {len(names)}"
         raise UsageError(message)
     runs = [
-        io.read_run(item, name=None if names is None else names[i], duplicates=duplicates)
+        read
         for i, item in enumerate(given)
+        for read in io.read_runs(item, name=None if names is None else names[i], duplicates=duplicates)
     ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]

@@ -135,7 +135,7 @@ _KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
     "nan": (_nan, "NaN cannot be ordered; remove the document, or give it a score"),
     "id": (_id, "convert ids to text first, for example with str()"),
     "collision": (_collision, "ids are compared as text; give all of them the same type"),
-    "duplicate": (_duplicate, "a ranking has each document once; keep one of the rows, usually the best"),
+    "duplicate": (_duplicate, "a document can occur only once in a ranking; keep one of the rows, usually the best"),
     "conflict": (_conflict, "keep one grade for each query, iteration and document"),
     "shape": (_shape, ""),
     "fields": (_fields, ""),
@@ -167,7 +167,7 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
     if len(kinds) != 1:
         return ""
     if kinds == {"duplicate"} and not location.source_name:
-        return 'a ranking has each document once; duplicates="first" or duplicates="best" keeps one of them'
+        return 'a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
     if kinds <= {"binary", "long"}:
         return supported_formats(location.kind)
     if kinds != {"columns"}:

@@ -42,9 +42,12 @@ __all__ = [
 ]
 
 Cutoff = Literal["none", "optional", "required", "recall"]
+# How the values of queries are aggregated. ``credit``: the mean, in which an undefined value counts as the share that
+# the sum of the defined values has of all queries (c@1).
+Aggregate = Literal["mean", "geometric", "sum", "credit"]
 
 # Why a measure has no terminal form.
-UNDEFINED = "none has been defined"
+UNDEFINED = "it has not been defined"
 FIXED = "its divisor is fixed, so that an empty ranking always scores 0"
 UNORDERED = "it ignores the order of documents, and a terminal document has a rank"
 UNBOUNDED = "it has no ideal ranking, to which a terminal document could be added"
@@ -63,19 +66,22 @@ class Definition:
     formula: str
     gains: GainKind
     bounds: tuple[float, float]
-    aggregate: Literal["mean", "geometric", "sum"] = "mean"
+    aggregate: Aggregate = "mean"
     ties: TieStrategy = CLOSED_FORM  # how to compute the expectation over the orders of tied documents
     residual: Kernel | None = None
     terminal: str = ""  # why it has no terminal form; empty if it has one
     retrieved_only: bool = False  # depends only on the documents retrieved
     rewards_promotion: bool = True  # moving a better document up never lowers the score
-    uses_nonrelevant: bool = False  # depends on judged nonrelevant documents
+    uses_nonrelevant: bool = False  # depends on judged non-relevant documents
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
+    collection: bool = False  # a document judged for any query counts as judged
+    sampled: bool = False  # estimates a score from judgments of a sample of documents
+    linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
 
     # Lazy, because reading signatures is slow, and most measures are not used.
     @cached_property
@@ -133,7 +139,7 @@ def measure(
     formula: str,
     gains: GainKind = "binary",
     bounds: tuple[float, float] = (0, 1),
-    aggregate: Literal["mean", "geometric", "sum"] = "mean",
+    aggregate: Aggregate = "mean",
     ties: TieStrategy = CLOSED_FORM,
     residual: Kernel | None = None,
     terminal: str = UNDEFINED,
@@ -146,6 +152,9 @@ def measure(
     unused_when: tuple[tuple[str, str, Any], ...] = (),
     costs: bool = False,
     cutoff_is_cost: bool = False,
+    collection: bool = False,
+    sampled: bool = False,
+    linear: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
@@ -178,6 +187,9 @@ def measure(
             unused_when,
             costs,
             cutoff_is_cost,
+            collection,
+            sampled,
+            linear,
         )
         return function
 
@@ -238,6 +250,12 @@ class Measure:
                 )
         if self.definition.preferences and self.views.ties in ("best", "worst"):
             message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences"
+            raise MeasureError(
+                message,
+                hint="ties=expected is the mean over all orders",
+            )
+        if self.definition.sampled and self.views.ties in ("best", "worst"):
+            message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate"
             raise MeasureError(
                 message,
                 hint="ties=expected is the mean over all orders",
@@ -321,7 +339,8 @@ class Measure:
         definition = self.definition
         all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
         all_documents = all_documents or rankings.judged.costs is not None
-        return self.scored(self.ordered(rankings, all_documents=all_documents), seed=seed)
+        batch = self.ordered(rankings, all_documents=all_documents)
+        return self.scored(rankings.with_pool(batch) if definition.sampled else batch, seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The increase of each score if all unjudged documents and all ranks below the end had full gain."""
@@ -368,7 +387,7 @@ class Measure:
         0.611111
         """
         if self.definition.preferences:
-            message = f"{self} needs preferences: grades alone do not say which"
+            message = f"{self} needs preferences between documents, not grades"
             raise MeasureError(
                 message,
                 hint="use evaluate(None, run, ..., prefs=...)",
