@@ -18,6 +18,7 @@ from cranfield.errors import InputError, UsageError, available, optional
 from cranfield.io.detect import Columns
 from cranfield.io.duplicates import codes_of
 from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error, quotable
+from cranfield.io.ids import id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -224,12 +225,9 @@ def _as_list(column: Any) -> list[Any]:
 def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
     texts = []
     for row, value in enumerate(values, 1):
-        text = ""
-        if isinstance(value, str) and _is_encodable(value):
-            text = value
-        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-            text = str(int(value))
-        else:
+        text = id_text(value) or ""
+        if not is_id(value) or not _is_encodable(text):
+            text = ""
             faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
         texts.append(text)
     return Strings.of(texts)
