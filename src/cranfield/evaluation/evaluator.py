@@ -46,6 +46,7 @@ def evaluate(
     seed: int = 0,
     residuals: bool = False,
     bounds: bool = False,
+    standard_errors: bool = False,
     intents: Any = None,
     types: Mapping[str, Mapping[str, str]] | None = None,
     corpus: Any = None,
@@ -73,7 +74,7 @@ def evaluate(
     ``seed``: the random seed, which some measures need for queries with many tied documents.
     ``residuals``: add the residual of measures that have one: how much higher the score could be if all unjudged
     documents were relevant. ``bounds``: add the lowest and highest score over the possible grades of unjudged
-    documents.
+    documents. ``standard_errors``: add the sampling error of measures that are estimates from a sample of judgments.
     ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
     by default, all subtopics with a relevant document have equal weights.
     ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}``; the default is informational. A file of
@@ -111,6 +112,7 @@ def evaluate(
         seed=seed,
         residuals=residuals,
         bounds=bounds,
+        standard_errors=standard_errors,
         intents=intents,
         types=types,
         corpus=corpus,
@@ -154,6 +156,7 @@ class Evaluator:
         seed: int = 0,
         residuals: bool = False,
         bounds: bool = False,
+        standard_errors: bool = False,
         intents: Any = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
         corpus: Any = None,
@@ -172,7 +175,9 @@ class Evaluator:
                 raise UsageError(message)
             qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
+        plan = make_plan(
+            measures, policy, residuals=residuals, bounds=bounds, standard_errors=standard_errors
+        )
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod

@@ -270,7 +270,7 @@ def handle_undefined(values: Floats, undefined: Undefined) -> Floats:
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:
     """`aggregate` of one sample, rounded once: the result does not depend on the order of values."""
-    added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample
+    added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
     try:
         total = math.fsum(added.tolist())
     except OverflowError:
@@ -279,11 +279,16 @@ def summary_of(sample: Floats, kind: Aggregate) -> float:
 
 
 def averaged(total: float, count: int, kind: Aggregate) -> float:
-    """The mean, geometric mean or sum from the sum of ``count`` values, or of their logarithms."""
+    """The mean, geometric mean or sum from the sum of ``count`` values, or of their logarithms.
+
+    ``error``: the standard error of a mean, from the sum of the squared standard errors of its values.
+    """
     if kind == "sum":
         return total
     if count == 0:
         return math.nan
+    if kind == "error":
+        return math.sqrt(max(total, 0.0)) / count
     return math.exp(total / count) if kind == "geometric" else total / count
 
 
@@ -295,6 +300,8 @@ def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
         return np.full(np.delete(sample.shape, axis), np.nan)
     if kind == "geometric":
         return np.exp(np.log(np.maximum(sample, SMALLEST)).mean(axis=axis))
+    if kind == "error":
+        return np.sqrt((sample**2).sum(axis=axis)) / sample.shape[axis]
     return sample.mean(axis=axis)
 
 
