@@ -6,21 +6,26 @@ import inspect
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from sphinx.application import Sphinx
 
 from cranfield.cli.main import Verbs, cli
+from cranfield.compat.peers import PEERS
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition
 from cranfield.report import bibliography
 from cranfield.report.catalogue import CUTOFFS, MEANING, allowed
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 GAINS = {
     "binary": "relevant or not: a grade of `rel` or more counts 1.",
     "graded": "gains, from grades by `gain`.",
     "grades": "grades as they are; the formula says what becomes of them.",
     "scaled": "gains, divided by the gain of the top grade (`max`).",
+    "none": "whether a document is judged, and not its grade.",
     "either": "relevant or not; with `graded=True` gains in [0, 1].",
     "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
 }
@@ -134,6 +139,32 @@ def overview() -> str:
     return "\n".join([*lines, "```{toctree}", ":hidden:", "", *families(), "```", ""])
 
 
+def peers_page() -> str:
+    """The page with the measures of other tools, and ours for each."""
+    lines = [
+        "# Measures of other tools",
+        "",
+        "Each measure of trec_eval, pytrec_eval, ir_measures, ndeval, NTCIREVAL and cwl_eval, and the measure here "
+        "with the same value. Cutoffs and parameters are examples. The tests of the project compute the measures of "
+        "pytrec_eval, ir_measures, pyndeval and cwl_eval with these tools, and compare those of trec_eval and "
+        "NTCIREVAL with stored values of the programs. {doc}`/migration` has the names that are understood, "
+        "{doc}`/differences` what differs.",
+        "",
+    ]
+    for tool, measures in PEERS.items():
+        lines += [f"## {tool}", "", f"{len(measures)} measures.", "", f"| {tool} | Cranfield | what it says |"]
+        lines += ["| --- | --- | --- |", *(_peer_row(name, ours) for name, ours in measures.items()), ""]
+    return "\n".join(lines)
+
+
+def _peer_row(name: str, ours: str) -> str:
+    theirs = ", ".join(f"`{one}`" for one in name.split(", ")) if "(" not in name else f"`{name}`"
+    if ours.startswith("cranfield "):
+        return f"| {theirs} | `{ours}` | no measure; printed by the command |"
+    definition = parse(ours).definition
+    return f"| {theirs} | [`{parse(ours)}`](#{label(definition)}) | {definition.summary} |"
+
+
 def command_page() -> str:
     """The page with the help of every command."""
     lines = ["# Command line", "", "What `--help` prints, for every command.", ""]
@@ -154,7 +185,7 @@ def settings() -> dict[str, list[str]]:
 def pages() -> dict[str, str]:
     """Every generated page by its name."""
     made = {family: family_page(family, about) for family, about in families().items()}
-    return made | {"measures": overview(), "commands": command_page()}
+    return made | {"measures": overview(), "peers": peers_page(), "commands": command_page()}
 
 
 def write(app: Sphinx) -> None:

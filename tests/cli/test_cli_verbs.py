@@ -141,7 +141,7 @@ def test_demo_walks_and_writes_nothing(call: Call, tmp_path: Path, monkeypatch: 
         "Ties",
         "A query without relevant documents",
         "Unjudged documents",
-        "Lists that end",
+        "Lists that end early",
         "Significance",
         "Diversity",
         "Document text",

@@ -15,8 +15,8 @@ from cranfield import io
 from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
-FORMATS = "hint: supported formats: Parquet, JSON, CSV, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
-TWICE = "hint: a ranking has each document once; keep one of the rows, usually the best"
+FORMATS = "hint: supported formats: Parquet, JSON, CSV, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
+TWICE = "hint: a document can occur only once in a ranking; keep one of the rows, usually the best"
 
 RUN_TEXTS = {
     "five columns": (
@@ -110,8 +110,8 @@ def test_run_files(content: bytes, message: str, tmp_path: Path, monkeypatch: py
 
 QRELS_TEXTS = {
     "three columns": (
-        b"1 d1 1\n",
-        'qrels:1: expected 4 columns (query iteration document grade), found 3: "1 d1 1"',
+        b"1 d1 relevant\n",
+        'qrels:1: expected 4 columns (query iteration document grade), found 3: "1 d1 relevant"',
     ),
     "a run": (
         b"1 Q0 d1 1 2.5 tag\n",

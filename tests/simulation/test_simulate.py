@@ -223,12 +223,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("ten years of work")
-    with pytest.raises(cf.InputError, match="the folder holds files of other origin"):
+    with pytest.raises(cf.InputError, match="the folder holds files that are not part of a simulation"):
         save(small(), other, force=True)
     assert (other / "thesis.tex").read_text() == "ten years of work"
     for place in ("thesis.tex", "runs/mine.run"):
         (folder / place).write_text("ten years of work")
-        with pytest.raises(cf.InputError, match=f"holds files of other origin, such as `{place}`"):
+        with pytest.raises(cf.InputError, match=f"holds files that are not part of a simulation, such as `{place}`"):
             save(small(), folder, force=True)
         (folder / place).unlink()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lab", "other"]

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import check_choice
+from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.columns import Aggregate, Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
@@ -71,10 +71,10 @@ class Audit:
     """Scores, and the values that they could have had; arrays are (run, measure) unless noted.
 
     ``score``, ``n``: the mean over queries, and the number of queries.
-    ``worst``, ``expected``, ``best``: the mean with ties in the worst order, averaged over all orders, in the best.
+    ``worst``, ``expected``, ``best``: the mean with ties in the worst order, over all orders, and in the best order.
     ``worst``, ``best``, ``lowest`` and ``highest`` are NaN for measures of subtopics and of document text.
     ``lowest``, ``highest``: the lowest and highest mean that judging the unjudged documents could give, over the same
-    queries; bounds where ``hold``, otherwise the range over the judgments that were tried.
+    queries; proven bounds if ``hold``, otherwise the range over the judgments that were tried.
     ``unjudged``: the share of unjudged documents among those that the measure uses.
     ``condensed``: the mean without them. ``terminal``: the mean with the end of each list as an answer; NaN if the
     measure has no such form.
@@ -132,7 +132,7 @@ class Audit:
         return np.array([comb(int(n.sum()), 2) - int((n * (n - 1) // 2).sum()) for n in equal], np.int64)
 
     def reach(self, cause: Cause) -> tuple[Floats, Floats]:
-        """The lowest and highest value of each score that a cause allows."""
+        """The lowest and highest value that each score could have because of this cause."""
         if cause == "ties":
             orders = self.score, self.worst, self.expected, self.best
             return reduce(np.fmin, orders), reduce(np.fmax, orders)
@@ -185,6 +185,7 @@ def audit(
     *,
     interval: Interval = "t",
     intents: Any = None,
+    costs: Any = None,
     corpus: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -203,7 +204,7 @@ def audit(
     """
     check_choice("interval", interval, get_args(Interval))
     plan = make_plan(measures, Policy.of(**policy))
-    evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus).evaluation(run, names=names)
+    evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus, costs=costs).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)
 
 
@@ -239,6 +240,9 @@ class Auditor:
 
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
         """The audit of all runs."""
+        if any(column.measure.views.groups for column in self.scores.columns):
+            message = "an audit needs judgments without groups"
+            raise UsageError(message)
         scores, seed = self.scores, self.evaluation.policy.seed
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)
@@ -263,7 +267,7 @@ class Auditor:
         return replace(audit, swaps=tuple(_swaps(scores, {cause: audit.reach(cause) for cause in CAUSES})))
 
     def variants(self, column: Column) -> dict[str, Column]:
-        """The column with another tie rule or view, by the name of that."""
+        """Variants of the column with another tie rule or view, by the name of the rule or view."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
         rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
         variants = {rule: column.tied(rule) for rule in rules} | {"condensed": column.varied(condensed=True)}

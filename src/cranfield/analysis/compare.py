@@ -48,6 +48,8 @@ class PairComparison(NamedTuple):
     difference: float
     low: float
     high: float
+    t_low: float
+    t_high: float
     effect: float
     effect_low: float
     effect_high: float
@@ -71,7 +73,8 @@ class Comparison:
 
     ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
     ``queries``: for each measure the queries for which every run has a value; only these are compared.
-    ``means`` (measure, run): over these queries. ``low``, ``high``: the confidence interval of the difference.
+    ``means`` (measure, run): over these queries. ``low``, ``high``: the confidence interval of the difference,
+    by the BCa bootstrap; ``t_low``, ``t_high``: by Student's t.
     ``effect`` (measure, pair, 3): the difference in units of its standard deviation, and both ends of its interval.
     ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
     ``doubts``: what could reverse the difference, if an audit was given.
@@ -86,6 +89,8 @@ class Comparison:
     difference: Floats
     low: Floats
     high: Floats
+    t_low: Floats
+    t_high: Floats
     effect: Floats
     wins: Integers
     losses: Integers
@@ -113,7 +118,7 @@ class Comparison:
         return replace(self, doubts=doubts)
 
     def contest(self, measure: int, pair: int) -> PairComparison:
-        """One measure of one pair."""
+        """The comparison of one pair of runs by one measure, given by their indices."""
         at = measure, pair
         a, b = self.pairs[pair].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
@@ -126,6 +131,8 @@ class Comparison:
             float(self.difference[at]),
             float(self.low[at]),
             float(self.high[at]),
+            float(self.t_low[at]),
+            float(self.t_high[at]),
             float(self.effect[at][0]),
             float(self.effect[at][1]),
             float(self.effect[at][2]),
@@ -140,7 +147,7 @@ class Comparison:
 
     @property
     def contests(self) -> list[PairComparison]:
-        """Every measure of every pair."""
+        """The comparisons of all pairs of runs by all measures."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,7 +157,7 @@ class Comparison:
             **{name: getattr(self, name) for name in settings},
             "queries": dict(zip(self.measures, map(list, self.queries), strict=True)),
             "anova": {
-                measure: {"F": number(anova.F), "p": number(anova.p), "noise": number(anova.noise)}
+                measure: {name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")}
                 for measure, anova in zip(self.measures, self.anova, strict=True)
             },
             "pairs": [contest.to_dict() for contest in self.contests],
@@ -215,7 +222,7 @@ def compare(
         message = "compare needs judgments, runs and measures"
         raise UsageError(message, hint="call compare(qrels, runs, measures), or compare(scores)")
     else:
-        inputs = {name: options.pop(name, None) for name in ("intents", "corpus")}
+        inputs = {name: options.pop(name, None) for name in ("intents", "corpus", "costs")}
         names = options.pop("names", None)
         plan = make_plan(measures, Policy.of(**options, seed=seed))
         evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(run, names=names)

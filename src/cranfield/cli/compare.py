@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The parameters that `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
 NOT_AUDITED = (
-    "with --engine spark, nothing checks whether ties or unjudged documents could reverse a difference; "
+    "with --engine spark, there is no check whether ties or unjudged documents could reverse a difference; "
     "use `cranfield audit` for that"
 )
 WORSE = 3  # the exit code if --fail-if-worse finds a regression
@@ -125,6 +125,7 @@ guarding = options.several(
 @options.corpus
 @options.policies
 @options.intents
+@options.costs
 @options.engine
 @options.scores
 @options.seed
@@ -170,10 +171,11 @@ def command(
     if not guarded and (junit or by):
         message = f"{'--junit' if junit else '--by'} needs --fail-if-worse"
         raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
-    spark.check_options(engine, master=master, scores=scores)
+    spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
     if engine == "spark":
+        given.pop("costs")
         warning = None if no_audit else NOT_AUDITED
         comparison, labels, notes = _compare_on_spark(
             qrels, runs, measures, guarded, baseline, settings, master, scores, warning, given

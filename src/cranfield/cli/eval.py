@@ -10,7 +10,6 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
-from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
@@ -79,14 +78,13 @@ def command(
 
     limits: Interval | None = None if interval == "none" else interval
     report.accept(format, limits)
-    spark.check_options(engine, per_query=per_query, interval=limits is not None, master=master, scores=scores)
-    if engine == "spark" and settings["costs"] is not None:
-        message = "--costs does not work with --engine spark"
-        raise UsageError(message)
+    costs = settings.pop("costs")
+    spark.check_options(
+        engine, per_query=per_query, interval=limits is not None, master=master, scores=scores, costs=costs
+    )
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
-    costs = settings.pop("costs")
     if engine == "spark":
         with spark.evaluate(qrels, runs, names, master, scores, settings) as (frame, _):
             table: ScoreTable = frame.mean()

@@ -157,7 +157,7 @@ full_length = click.option(
     "--full-length",
     type=click.IntRange(min=1),
     metavar="N",
-    help="With --terminal: a list of N documents was cut off, so its end is not an answer.",
+    help="Length limit of the systems: the end of a list of N documents does not count as an answer.",
 )
 
 ordering = several(
@@ -170,7 +170,9 @@ ordering = several(
 views = several(
     ordering,
     click.option(
-        "--terminal", is_flag=True, help="Count the end of a list as the answer that nothing more is relevant."
+        "--terminal",
+        is_flag=True,
+        help='Score the end of each list as an answer: "no more relevant documents".',
     ),
     nil,
     full_length,
@@ -190,7 +192,8 @@ policies = several(
         type=click.Choice(("judged", "both", "run")),
         default="judged",
         show_default=True,
-        help="Average over all judged queries (missing ones score 0), over those in both files, or over the run's.",
+        help="Queries to average over: all judged queries (a missing one is scored as an empty ranking), judged "
+        "queries that the run answers, or all queries of the run.",
     ),
     undefined,
     click.option(

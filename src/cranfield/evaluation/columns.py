@@ -20,11 +20,15 @@ NO_VIEWS = Views()
 
 
 class AlignmentKey(NamedTuple):
-    """Which alignment of a run a measure needs: with document text or costs, and the key that ranks documents."""
+    """Which alignment of a run a measure needs: with document text, costs, or the judgments of all queries.
+
+    ``key``: what ranks documents.
+    """
 
     content: bool
     key: Key
     costs: bool = False
+    collection: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Column:
             suffix = "" if self.part == "value" else f" {self.part}"
             object.__setattr__(self, "label", f"{self.measure}{suffix}")
         if self.alignment is None:
-            own = AlignmentKey(self.measure.definition.content, self.measure.views.rule.key)
+            definition, key = self.measure.definition, self.measure.views.rule.key
+            own = AlignmentKey(definition.content, key, collection=definition.collection)
             object.__setattr__(self, "alignment", own)
 
     @cached_property

@@ -15,8 +15,14 @@ from cranfield.data import Floats, Integers, Judgments, Run, Table
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
-from cranfield.evaluation.group_scores import GroupScores, check_columns, layer_rows, without_groups
-from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.group_scores import (
+    GroupScores,
+    check_columns,
+    group_notes,
+    layer_rows,
+    without_groups,
+)
+from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
@@ -181,10 +187,10 @@ class Evaluator:
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
-    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None) -> Evaluator:
+    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None, costs: Any = None) -> Evaluator:
         """An evaluator for an existing plan."""
         evaluator = cls.__new__(cls)
-        evaluator._prepare(qrels, plan, intents, corpus)
+        evaluator._prepare(qrels, plan, intents, corpus, costs=costs)
         return evaluator
 
     def _prepare(
@@ -222,6 +228,8 @@ class Evaluator:
         self._notes = subtopic_notes(judgments, plan.columns)
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
+        if costs is not None and not any(column.alignment.costs for column in plan.columns):
+            self._notes.append(Note("costs_unused"))
         if intents is not None:
             from cranfield.evaluation.intents import with_intents
 
@@ -271,18 +279,23 @@ class Evaluator:
             values = np.array([scores[column].value for column in self.columns])
             counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
             if isinstance(scores, GroupScores):
-                notes += self._group_notes(scores)
+                notes += group_notes(scores, self.columns)
             else:
                 notes += run_notes(scores, self.plan, counted)
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
 
-    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores | GroupScores]:
-        if not self._layers:
+    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
+        if self._layers:
+            yield from self._group_scores(runs, self._layer_readers, progress)
+        else:
             yield from self._reader.scores(runs, progress)
-            return
-        rows, readers = layer_rows(self._layers), self._layer_readers
+
+    def _group_scores(
+        self, runs: list[Run], readers: Sequence[RunReader], progress: Progress | None
+    ) -> Iterator[GroupScores]:
+        rows = layer_rows(self._layers)
         for number, run in enumerate(runs, 1):
             of_layers = [next(reader.scores([run])) for reader in readers]
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
@@ -291,18 +304,13 @@ class Evaluator:
 
     @cached_property
     def _layer_readers(self) -> list[RunReader]:
+        return self._make_layer_readers()
+
+    def _make_layer_readers(self, **options: Any) -> list[RunReader]:
         """A reader for each layer of groups; the highest grade is that of all groups."""
         top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
         columns = [without_groups(column) for column in self.columns]
-        return [RunReader(layer, columns, self.policy, top_grade=top) for layer in self._layers]
-
-    def _group_notes(self, scores: GroupScores) -> Iterator[Note]:
-        for column in self.columns:
-            undefined = scores.undefined_groups(column)
-            if column.part == "value" and undefined.any():
-                queries = QueryNames.of([self._queries[q] for q in np.flatnonzero(undefined).tolist()])
-                values = {"groups": int(undefined.sum()), "queries": queries}
-                yield Note("undefined_groups", scores.run.name, column.label, values)
+        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def evaluation(
         self,
@@ -316,14 +324,17 @@ class Evaluator:
 
         ``page``: the number of top documents to keep of each ranking, so that rankings can be shown.
         """
+        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
         if self._layers:
-            message = "an evaluation cannot be kept for judgments by group"
-            raise UsageError(message, hint="call the evaluator itself")
+            readers = self._make_layer_readers(page=page, rules=rules)
+            kept = list(self._group_scores(self._runs(run, names), readers, progress))
+            for of_run in kept:
+                self._check(of_run)
+            return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        # Rankings can be shown in the order of the policy and in that of trec_eval.
-        reader = self._make_reader(columns, page=page, rules=[tie_rule(self.policy.ties), tie_rule(None)])
+        reader = self._make_reader(columns, page=page, rules=rules)
         runs = []
         for scores in reader.scores(self._runs(run, names), progress):
             self._check(scores)
@@ -359,7 +370,7 @@ class Evaluator:
         scores = self._single(run)
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
-    def _single(self, run: Any) -> RunScores | GroupScores:
+    def _single(self, run: Any) -> RunScores:
         read = io.read_run(run)
         self._check_order([read])
         scores = next(self._scores([read]))
@@ -379,7 +390,7 @@ class Evaluator:
                 hint="judgments come first: evaluate(qrels, run, measures)",
             )
 
-    def _check(self, scores: RunScores | GroupScores) -> None:
+    def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
 

@@ -14,8 +14,10 @@ Kind = Literal[
     "undefined_groups",
     "subtopic_grades",
     "corpus_unused",
+    "costs_unused",
     "unweighted_queries",
     "unjudged_weights",
+    "unjudged_subtopics",
     "unweighted_subtopics",
     "unanswered_queries",
     "unjudged_queries",
@@ -30,7 +32,14 @@ Kind = Literal[
     "read_not_in_corpus",
 ]
 # Notes about the input, not about scores.
-ABOUT_INPUTS: tuple[Kind, ...] = ("corpus_unused", "unweighted_queries", "unjudged_weights", "unweighted_subtopics")
+ABOUT_INPUTS: tuple[Kind, ...] = (
+    "corpus_unused",
+    "costs_unused",
+    "unweighted_queries",
+    "unjudged_weights",
+    "unjudged_subtopics",
+    "unweighted_subtopics",
+)
 SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
@@ -168,6 +177,12 @@ def _unweighted_subtopics(note: Note) -> str:
     return f"{note.values['name']} gives no weight to {number} with relevant documents ({few(subtopics)}); left out"
 
 
+def _unjudged_subtopics(note: Note) -> str:
+    subtopics = note.values["subtopics"]
+    number = plural(len(subtopics), "subtopic")
+    return f"{note.values['name']} has weights for {number} without judgments ({few(subtopics)}); not used"
+
+
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
     "undefined": _undefined,
@@ -182,12 +197,14 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
     "corpus_unused": lambda group: ["the corpus was not read: none of the measures uses document text"],
+    "costs_unused": lambda group: ["the costs were not used: none of the measures uses them"],
     "unweighted_queries": _each(
         lambda note: f"{note.values['name']} has no weights for {note.values['queries']}; subtopics get equal weights"
     ),
     "unjudged_weights": _each(
         lambda note: f"{note.values['name']} has weights for {note.values['queries']} without judgments; not used"
     ),
+    "unjudged_subtopics": _each(_unjudged_subtopics),
     "unweighted_subtopics": _each(_unweighted_subtopics),
     "unanswered_queries": _each(_unanswered),
     "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),

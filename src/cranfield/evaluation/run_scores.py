@@ -75,6 +75,9 @@ class RunScores:
         return values
 
     def _compute(self, column: Column) -> None:
+        if column.alignment not in self.alignments:
+            message = f"{column.measure} needs more of the run than was read"
+            raise MeasureError(message, hint="give the measure to the Evaluator")
         check_measurable(self.run, self.alignments[column.alignment], column.measure)
         if column.part in ("lowest", "highest"):
             self._compute_bounds(column)

@@ -133,7 +133,7 @@ class Scores(ScoreTable):
             message = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
             raise CranfieldError(
                 message,
-                hint="no relevant document is judged for them; use undefined = skip, zero or one",
+                hint="these queries have no relevant documents; use undefined=skip, zero or one",
             )
         return handle_undefined(values, self.undefined)
 

@@ -130,7 +130,7 @@ _KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
     "rank": (_rank, "ties=rank orders documents by the rank column; correct the ranks, or order by score"),
     "nan": (_nan, "NaN cannot be ordered; remove the document, or give it a score"),
     "id": (_id, "convert ids to text first, for example with str()"),
-    "duplicate": (_duplicate, "a ranking has each document once; keep one of the rows, usually the best"),
+    "duplicate": (_duplicate, "a document can occur only once in a ranking; keep one of the rows, usually the best"),
     "conflict": (_conflict, "keep one grade for each query, iteration and document"),
     "shape": (_shape, ""),
     "fields": (_fields, ""),

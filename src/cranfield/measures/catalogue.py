@@ -70,13 +70,14 @@ class Definition:
     terminal: str = ""  # why it has no terminal form; empty if it has one
     retrieved_only: bool = False  # depends only on the documents retrieved
     rewards_promotion: bool = True  # moving a better document up never lowers the score
-    uses_nonrelevant: bool = False  # depends on judged nonrelevant documents
+    uses_nonrelevant: bool = False  # depends on judged non-relevant documents
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
     unused_when: tuple[tuple[str, str, Any], ...] = ()  # (p, q, x): parameter p is unused when q is x
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
+    collection: bool = False  # a document judged for any query counts as judged
     sampled: bool = False  # estimates a score from judgments of a sample of documents
     linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
 
@@ -149,6 +150,7 @@ def measure(
     unused_when: tuple[tuple[str, str, Any], ...] = (),
     costs: bool = False,
     cutoff_is_cost: bool = False,
+    collection: bool = False,
     sampled: bool = False,
     linear: bool = False,
 ) -> Callable[[Kernel], Kernel]:
@@ -183,6 +185,7 @@ def measure(
             unused_when,
             costs,
             cutoff_is_cost,
+            collection,
             sampled,
             linear,
         )
@@ -399,7 +402,7 @@ class Measure:
         0.611111
         """
         if self.definition.preferences:
-            message = f"{self} needs preferences: grades alone do not say which"
+            message = f"{self} needs preferences between documents, not grades"
             raise MeasureError(
                 message,
                 hint="use evaluate(None, run, ..., prefs=...)",

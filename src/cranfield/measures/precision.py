@@ -57,6 +57,19 @@ def recall(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
     return ratio(hits(b, k), relevant_documents(b, R))
 
 
+@measure("R_cap", cite="thakur2021", formula="R_cap@k = Σ_{i≤k} b_i / min(k, R)")
+def capped_recall(b: GainSums, *, k: Rank) -> Floats:
+    """Recall at k whose divisor is at most k, so that a perfect ranking always scores 1.
+
+    Undefined if no document is relevant.
+
+    >>> import cranfield as cf
+    >>> cf.parse("R_cap@2")([1, 0, 1], missed=[1, 1])
+    0.5
+    """
+    return ratio(hits(b, k), np.minimum(b.R, k))
+
+
 @measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)", terminal=FIXED)
 def f_one(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
     """The harmonic mean of precision and recall at k.
@@ -260,6 +273,30 @@ def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "
     if k is not None and of == "k":
         return judged_documents / k
     return judged_documents / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
+
+
+@measure(
+    "Hole",
+    cite="thakur2021",
+    formula="Hole@k = documents in the first k that are judged for no query / k",
+    gains="none",
+    terminal=FIXED,
+    retrieved_only=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
+    collection=True,
+)
+def hole_rate(b: Batch, *, k: Rank) -> Floats:
+    """The share of the first k ranks with a document that is not judged for any query of the collection.
+
+    `Unjudged` asks whether a document is judged for its own query. The divisor is always k.
+
+    >>> import cranfield as cf
+    >>> qrels, run = {"1": {"a": 1}, "2": {"b": 0}}, {"1": {"a": 2.5, "b": 1.5}, "2": {"c": 0.5}}
+    >>> cf.evaluate(qrels, run, ["Hole@2", "Unjudged@2"]).means.tolist()
+    [[0.25, 0.5]]
+    """
+    return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
 
 
 @measure(

@@ -23,7 +23,7 @@ from cranfield.ranking.views import fill
 
 
 def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
-    """The weighted gain, with weights that sum to 1 over an endless ranking."""
+    """The weighted gain, with weights that sum to 1 over an infinite ranking."""
     below = (1 if k is None else cumulative(np.array(k))) - cumulative(b.length)
     return b.gained(cumulative, k) + b.tail * np.maximum(below, 0)
 
@@ -125,7 +125,7 @@ def inverse_squares_target(
 ) -> Floats:
     """The expected gain per document for a reader who expects to need T relevant documents.
 
-    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an endless ranking.
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an infinite ranking.
 
     >>> import cranfield as cf
     >>> round(cf.parse("INSQ(T=1)")([1, 0, 1]), 6)
@@ -150,9 +150,9 @@ def information_satisfied(
     T: Target = 1.0,
     horizon: Rank | None = 1000,
 ) -> Floats:
-    """The expected gain per document for a reader who wants T relevant ones and stops sooner as they come.
+    """The expected gain per document for a reader who wants T relevant ones, and stops sooner the more are found.
 
-    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an endless ranking.
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an infinite ranking.
 
     >>> import cranfield as cf
     >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
@@ -321,7 +321,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     rewards_promotion=False,
 )
 def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
-    """The expected gain per document for a reader who stops with probability g, else continues with p.
+    """The expected gain per document for a reader who stops with probability g, else continues with probability p.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
@@ -340,7 +340,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     rewards_promotion=False,
 )
 def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
-    """The expected gain per document for a reader who stops with probability g and expects to need T.
+    """The expected gain per document for a reader who stops with probability g and expects to need T documents.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR11(max=2)")([1, 0, 1]), 6)

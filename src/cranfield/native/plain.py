@@ -1,6 +1,6 @@
-"""The reader and the join in plain Python: what runs where there is no native core, and what checks it.
+"""The reader and the join in plain Python: the fallback without the native core, and the reference for its tests.
 
-The contract is in `core`. Nothing here is fast, and nothing is clever. Where the contract leaves a
+The contract is in `cranfield.native`. The code is simple rather than fast. Where the contract leaves a
 choice, this module makes it:
 
 - a file descriptor that an opener returns is closed here; an object is only read;

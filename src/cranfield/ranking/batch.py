@@ -90,7 +90,7 @@ class Batch:
     ``tail`` (q,): the gain of every rank below the last; 0 unless the ranking ends in a terminal document.
     ``ideal`` (q, g): the gains of all judged documents in descending order; ``ideal_sums``: cached sums of these, which
     all runs share.
-    ``R``, ``N`` (q,): the numbers of relevant and of judged nonrelevant documents, retrieved or not.
+    ``R``, ``N`` (q,): the numbers of relevant and of judged non-relevant documents, retrieved or not.
     ``mass`` (q,): the sum of the gains of all judged documents; R, if gains are 0 and 1. ``top``: the gain of the
     highest grade. ``gain_of_grade``: the mapping from grades to gains of the current measure, for grades by subtopic.
     ``subtopics``: the judgments by subtopic; ``reading``: the text of documents; ``judged_pairs``: the preferences
@@ -204,8 +204,8 @@ class Batch:
             self.ideal_sums[weights, k] = summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
         return self.ideal_sums[weights, k]
 
-    def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
-        if weights.table is not None and not self.has_ties:
+    def cumulated(self, weights: Weights, k: Integers | int | None = None) -> Floats:
+        if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):
             return self._summed(native.cumulated_sums, weights.table, k)
         above = self.above(self.gain) + self.gain
         # Let a span of n documents have total gain G, with gain C above it. At a document with gain g at position x of
@@ -218,9 +218,9 @@ class Batch:
         return summed(self.gain * (1 - penalty(self.misplaced(limit), pairs[:, None])))
 
     def misplaced(self, limit: Floats) -> Floats:
-        """The mean over the orders of ties of min(number of nonrelevant documents above, limit), for each document.
+        """The mean over the orders of ties of min(number of non-relevant documents above, limit), for each document.
 
-        Of s nonrelevant documents in its tie, any number from 0 to s is above with the same probability.
+        Of s non-relevant documents in its tie, any number from 0 to s is above with the same probability.
         """
         nonrel = self.judged & ~self.relevant
         above, limit = self.above(nonrel), limit[:, None]
@@ -233,7 +233,7 @@ class Batch:
 
     @property
     def nonrelevant_retrieved(self) -> Floats:
-        """The number of judged nonrelevant documents retrieved."""
+        """The number of judged non-relevant documents retrieved."""
         return (self.judged & ~self.relevant).sum(axis=1).astype(np.float64)
 
     @cached_property

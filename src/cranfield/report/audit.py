@@ -40,13 +40,13 @@ class CauseText:
 CAUSE_TEXTS: dict[Cause, CauseText] = {
     "ties": CauseText(
         "Documents with equal scores can be ranked in any order. Worst, expected and best are the lowest, mean and "
-        "highest score over all these orders; place is where the score lies from worst (0%) to best (100%).",
+        "highest score over all these orders; place is the position of the score from worst (0%) to best (100%).",
         "could swap if ties were ordered differently",
     ),
     "unjudged": CauseText(
-        "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the scores that "
-        "judging them could give: proven where marked `bounds`, otherwise the range over the judgments that were "
-        "tried. Each run is considered alone, although a document in two runs would get the same judgment.",
+        "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the extreme scores "
+        "that judging them could give. `bounds` are proven; `range` covers only the judgments that were tried. Each "
+        "run is considered alone, although a document in two runs would get the same judgment.",
         "could swap if unjudged documents were judged",
     ),
     "condensed": CauseText(
@@ -54,13 +54,13 @@ CAUSE_TEXTS: dict[Cause, CauseText] = {
         "swap if unjudged documents are removed",
     ),
     "terminal": CauseText(
-        "The end of a list counts as the answer that nothing more is relevant. This answer is right if all relevant "
-        "documents were found, or if the list is empty and nothing is relevant. Queries without relevant documents "
-        "count here, even if the score leaves them out.",
+        'The end of a list counts as an answer: "no more relevant documents". This answer is right if all relevant '
+        "documents were found, or if the list is empty and no document is relevant. Queries without relevant "
+        "documents count here, even if the score leaves them out.",
         "swap if the end of a list counts as an answer",
     ),
     "queries": CauseText(
-        "Other queries would give other means; the intervals are 95% confidence intervals ({interval}). Overlapping "
+        "Means depend on the choice of queries; the intervals are 95% confidence intervals ({interval}). Overlapping "
         "intervals do not mean that the runs are equal: a paired test (`cranfield compare`) detects smaller "
         "differences.",
         "have overlapping confidence intervals",

@@ -21,7 +21,7 @@ ALL = "all"  # the row of means, as trec_eval calls it
 class Cell:
     """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
-    ``tone`` colours good and bad answers.
+    Several intervals are lines. ``tone`` colours good and bad answers.
     """
 
     text: str
@@ -29,6 +29,11 @@ class Cell:
     aside: str = ""
     raised: bool = False
     tone: Literal["", "good", "bad"] = ""
+
+    @property
+    def one_line_aside(self) -> str:
+        """The aside for formats in which a cell has one line."""
+        return self.aside.replace("\n", " ")
 
 
 @dataclass(frozen=True)

@@ -193,11 +193,11 @@ def power(
 ) -> Power:
     """How many pairs of runs each measure distinguishes, and how many queries that takes.
 
-    Every pair of runs is tested with ``samples`` resamples, the same for all pairs and measures, at the significance
-    level ``alpha``. ``beta`` is the accepted probability of missing one of the ``differences``; ``trials`` the number
-    of pairs of query sets, for each size, that swap rates are computed from. ``undefined`` says how an undefined score
-    counts: not at all (the query is omitted for all measures), as 0, as 1, or as an error. Measures that read document
-    text need a ``corpus``.
+    Every pair of runs is tested with ``samples`` resamples, the same for all pairs and measures, or by Student's t, at
+    the significance level ``alpha``. ``beta`` is the accepted probability of missing one of the ``differences``;
+    ``trials`` the number of pairs of query sets, for each size, that swap rates are computed from. ``undefined`` says
+    how an undefined score counts: not at all (the query is omitted for all measures), as 0, as 1, or as an error.
+    Measures that read document text need a ``corpus``.
     """
     check_choice("test", test, TESTS)
     samples, trials = check_count("samples", samples), check_count("trials", trials)
@@ -261,6 +261,8 @@ def _all_permutations(test: Test, samples: int, queries: int) -> int:
 
 def resolution_notes(test: Test, samples: int, alpha: float, queries: int) -> Iterator[str]:
     """A note if the test cannot reach significance with so few resamples or queries."""
+    if test == "t":
+        return
     permutations = _all_permutations(test, samples, queries)
     if test == "bootstrap":
         if samples * alpha < 1:
