@@ -13,6 +13,7 @@ from cranfield.cli.progress import progress
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
+    from cranfield.statistics.prediction import Inference
 
 INTERVALS = {
     "bca": "95% confidence intervals of the means: BCa bootstrap over queries, 9,999 resamples, seed {seed}",
@@ -28,12 +29,16 @@ INTERVALS = {
 @options.policies
 @options.intents
 @options.costs
+@options.predicted
 @click.option("-q", "--per-query", is_flag=True, help="Show the scores of every query, then the means.")
 @click.option(
     "--residual", is_flag=True, help="Show how much higher scores would be if all unjudged documents were relevant."
 )
 @click.option(
     "--bounds", is_flag=True, help="Show the lowest and highest scores that judging the unjudged documents could give."
+)
+@click.option(
+    "--standard-errors", is_flag=True, help="Show the sampling errors of estimates from a sample of judgments."
 )
 @click.option(
     "--interval",
@@ -53,6 +58,9 @@ def command(
     per_query: bool,
     residual: bool,
     bounds: bool,
+    standard_errors: bool,
+    predicted: str | None,
+    inference: Inference,
     interval: Literal["bca", "t", "none"],
     digits: int,
     format: str,
@@ -90,9 +98,16 @@ def command(
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
+            settings |= {"standard_errors": standard_errors, "predicted": predicted, "inference": inference}
             table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
-    emit(report.write(table, format, **layout, width=width(), colour=colour(output)), output)
+    text = report.write(table, format, **layout, width=width(), colour=colour(output))
+    if means := getattr(table, "predicted", ()):
+        from cranfield.report import predicted as lines
+
+        text += lines.text(means, format, digits, width=width(), colour=colour(output))
+        notes = [*notes, *lines.notes(means)]
+    emit(text, output)
     note(notes)
     if format != "json":
         note(sentences(table.notes))

@@ -31,6 +31,7 @@ from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.measures import Measure
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
+from cranfield.statistics.prediction import Inference
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -62,6 +63,8 @@ def evaluate(
     strata: Any = None,
     inclusion: Any = None,
     method: Any = None,
+    predicted: Any = None,
+    inference: Inference = "loo",
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
@@ -94,6 +97,9 @@ def evaluate(
     ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
     `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
     method, each as ``{query: {document: value}}``. Five-column files have them already.
+    ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. The scores then have
+    ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
+    are for queries like these (``loo``) or for exactly these queries (``fixed``).
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
     ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
@@ -129,7 +135,9 @@ def evaluate(
         inclusion=inclusion,
         method=method,
     )
-    return evaluator(run, names=names, progress=progress)
+    if predicted is None:
+        return evaluator(run, names=names, progress=progress)
+    return evaluator.with_predicted(run, predicted, inference=inference, names=names, progress=progress)
 
 
 class Evaluator:
@@ -285,6 +293,37 @@ class Evaluator:
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
+
+    def with_predicted(
+        self,
+        run: Any,
+        predicted: Any,
+        *,
+        inference: Inference = "loo",
+        names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Scores:
+        """The scores, with means from human and predicted judgments together."""
+        from cranfield.evaluation import predicted as prediction
+
+        if self._layers or self._nil is not None or self._costs is not None:
+            message = "predicted cannot be combined with groups, nil or costs"
+            raise UsageError(message)
+        judgments = io.read_qrels(predicted)
+        runs = self._runs(run, names)
+        scores = self(runs, progress=progress)
+        sampled = self.judgments.sample
+        if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
+            means = prediction.predicted_in_sample(self.judgments, judgments, runs, self.plan)
+        else:
+            other = Evaluator.of(judgments, self.plan, corpus=self.corpus)
+            means = prediction.predicted_means(
+                scores,
+                other(runs),
+                inference=inference,
+                judged_per_query=prediction.judged_per_query(self.judgments),
+            )
+        return replace(scores, predicted=means)
 
     def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
         if self._layers:

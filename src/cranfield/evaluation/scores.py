@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from cranfield.evaluation.predicted import PredictedMean
+
 Interval = Literal["bca", "t"]
 Layout = Literal["long", "wide"]
 
@@ -113,6 +115,12 @@ class Scores(ScoreTable):
     counted: npt.NDArray[np.bool_]
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
+    predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; with predictions also ``"predicted"``."""
+        plain = super().to_dict()
+        return plain | ({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {})
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
