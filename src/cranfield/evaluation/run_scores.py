@@ -210,7 +210,7 @@ def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None
 def check_strata(aligner: Aligner) -> None:
     """Raise if a stratum has no judged document, so that nothing is known of it."""
     sample, judgments = aligner.judged.sample, aligner.judgments
-    if sample is None or sample.probability is not None:
+    if sample is None or not sample.stratified:
         return
     query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
     cell = query * (int(sample.stratum.max(initial=0)) + 1) + sample.stratum

@@ -62,7 +62,7 @@ def _linear_variance(measure: Measure, rankings: Rankings) -> Floats:
     pool = rankings.pool
     row = np.arange(len(rankings.length)) if rankings.pool_row is None else rankings.pool_row
     sample = pool.judged.sample
-    if sample is not None and sample.probability is not None:
+    if sample is not None and not sample.stratified:
         pi = np.where(batch.judged & (y != 0), probabilities(pool)[batch.document], 1.0)
         return summed((1 - pi) / pi**2 * y**2)
     of_pool = strata(pool)

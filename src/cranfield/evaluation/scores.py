@@ -184,6 +184,8 @@ class Scores(ScoreTable):
     ) -> tuple[float, float]:
         """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t."""
         sample, kind = self.sample(run, measure), self.columns[measure].aggregate
+        if kind == "error":
+            return np.nan, np.nan
         if len(sample) < 2 or np.ptp(sample) == 0:
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)

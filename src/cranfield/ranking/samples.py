@@ -48,7 +48,7 @@ def probabilities(pool: Pool) -> Floats:
     """The chance of each row of the judgments to be drawn: as given, or the share of its stratum that was drawn."""
     if "probabilities" not in pool.memo:
         sample = pool.judged.sample
-        if sample is not None and sample.probability is not None:
+        if sample is not None and sample.probability is not None and not sample.stratified:
             chances = sample.probability
             if sample.method is not None:
                 chances = np.where(np.isin(sample.method, (0, 2)), 1.0, chances)
