@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.rescoring import Rescorer
     from cranfield.evaluation.scores import Score, Scores
     from cranfield.io import read_qrels, read_run
+    from cranfield.io.formats.letor import Letor, read_letor
     from cranfield.measures import CATALOGUE as MEASURES
     from cranfield.measures import Measure, parse
     from cranfield.simulation import Simulation, simulate
@@ -48,6 +50,7 @@ __all__ = [
     "Explanation",
     "InputError",
     "Judgments",
+    "Letor",
     "Measure",
     "MeasureError",
     "Note",
@@ -55,6 +58,7 @@ __all__ = [
     "Policy",
     "Properties",
     "QueryValues",
+    "Rescorer",
     "Run",
     "Score",
     "Scores",
@@ -78,6 +82,7 @@ __all__ = [
     "pearson",
     "properties",
     "rbo",
+    "read_letor",
     "read_qrels",
     "read_run",
     "robustness",
@@ -107,8 +112,10 @@ MODULES = {
     "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
+    "evaluation.rescoring": ("Rescorer",),
     "evaluation.scores": ("Score", "Scores"),
     "io": ("read_qrels", "read_run"),
+    "io.formats.letor": ("Letor", "read_letor"),
     "measures": ("MEASURES", "Measure", "parse"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),

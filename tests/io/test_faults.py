@@ -15,7 +15,7 @@ from cranfield import io
 from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
-FORMATS = "hint: supported formats: Parquet, JSON, CSV, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
+FORMATS = "hint: supported formats: Parquet, JSON, CSV, LETOR, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
 TWICE = "hint: a document can occur only once in a ranking; keep one of the rows, usually the best"
 
 RUN_TEXTS = {

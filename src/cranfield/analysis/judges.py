@@ -231,7 +231,10 @@ def _report(
     if family:
         wrong = _false_positives(x, y, queries, runs, lists, family, rel_level)
     defined = by_query[~np.isnan(by_query)]
-    sizes = sum(sum(g >= 0 for g in x[q].values()) for q in queries), sum(sum(g >= 0 for g in y[q].values()) for q in queries)
+    sizes = (
+        sum(sum(g >= 0 for g in x[q].values()) for q in queries),
+        sum(sum(g >= 0 for g in y[q].values()) for q in queries),
+    )
     report = JudgeReport(
         judge.name,
         labels,

@@ -11,11 +11,12 @@ import numpy as np
 
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
-from cranfield.cli.output import emit
+from cranfield.cli.output import colour, emit, width
 from cranfield.data import Judgments
 from cranfield.errors import InputError
-from cranfield.io import check_run, read_qrels, read_run
+from cranfield.io import check_run, read_qrels, read_runs
 from cranfield.ranking.alignment import Aligner, Alignment
+from cranfield.report.pages import FORMATS, write
 from cranfield.wording import plural
 
 SHOWN = 5  # queries that a warning names
@@ -24,23 +25,49 @@ TOP = 10  # depth for the share of unjudged documents
 
 @click.command(cls=Verb, short_help="Report all errors in the input files.")
 @options.inputs
+@click.option("--stats", is_flag=True, help="Print statistics of the judgments and runs; warnings go to stderr.")
+@click.option(
+    "--rel",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="With --stats: lowest relevant grade.",
+)
+@options.formats(FORMATS, "For --stats.")
+@options.output
 @click.pass_context
-def command(ctx: click.Context, qrels: str, runs: tuple[str, ...]) -> None:
+def command(
+    ctx: click.Context, qrels: str, runs: tuple[str, ...], stats: bool, rel: float, format: str, output: str | None
+) -> None:
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, unjudged documents, and queries without relevant
     documents. The exit code is 1 if there are errors; warnings do not change it.
 
+    --stats prints, for the judgments, how many documents of a query are judged, not relevant (N) and relevant (R), in
+    total and by grade; for each run, the lengths of lists, ties and unjudged documents.
+
     \b
     cranfield check qrels.txt bm25.run dense.run
+    cranfield check qrels.txt bm25.run --stats
     """
     reports = check_files(qrels, runs)
-    emit("".join(f"{line}\n" for report in reports for line in report.lines()))
+    text = "".join(f"{line}\n" for report in reports for line in report.lines())
+    if stats:
+        click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
+    else:
+        emit(text, output)
     errors = sum(report.errors for report in reports)
     warnings = sum(len(report.warnings) for report in reports)
     click.echo(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}", err=True)
     if errors:
         ctx.exit(1)
+    if stats:
+        from cranfield.analysis.collection_statistics import collection_statistics
+        from cranfield.report.statistics import tables
+
+        found = collection_statistics(qrels, runs, rel=rel)
+        emit(write(tables(found), found.to_dict(), format, width=width(), colour=colour(output)), output)
 
 
 @dataclass(frozen=True)
@@ -74,17 +101,25 @@ def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:
         first = FileReport(qrels, warnings=tuple(judgment_warnings(judgments)))
     except InputError as error:
         first = FileReport(qrels, error)
-    return [first, *(_check_run_file(run, aligner) for run in runs)]
+    return [first, *(report for run in runs for report in _check_run_file(run, aligner))]
 
 
-def _check_run_file(path: str, aligner: Aligner | None) -> FileReport:
+def _check_run_file(path: str, aligner: Aligner | None) -> Iterator[FileReport]:
+    """A report on a file, or on each of its runs."""
     try:
-        run = read_run(path)
-        if aligner is None:
-            return FileReport(path, check_run(run))
-        return FileReport(path, warnings=tuple(run_warnings(aligner.align(run, by_id=False))))
+        runs = read_runs(path)
     except InputError as error:
-        return FileReport(path, error)
+        yield FileReport(path, error)
+        return
+    for run in runs:
+        name = path if len(runs) == 1 else run.source_name
+        try:
+            if aligner is None:
+                yield FileReport(name, check_run(run))
+            else:
+                yield FileReport(name, warnings=tuple(run_warnings(aligner.align(run, by_id=False))))
+        except InputError as error:
+            yield FileReport(name, error)
 
 
 def judgment_warnings(judgments: Judgments) -> Iterator[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.statistics.prediction import Inference
+    from cranfield.statistics.standardisation import Standardisation
 
 # The parameters that `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
@@ -120,6 +121,7 @@ guarding = options.several(
     is_flag=True,
     help="Skip the check whether ties or unjudged documents could reverse a difference.",
 )
+@options.standardise
 @guarding
 @options.figures("Draw a figure for each measure into this folder, as PDF, SVG and PNG.")
 @options.views
@@ -141,6 +143,7 @@ def command(
     baseline: str | None,
     all_pairs: bool,
     no_audit: bool,
+    standardise: Standardisation | None,
     guarded: list[str],
     by: float,
     junit: str | None,
@@ -175,6 +178,9 @@ def command(
     if not guarded and (junit or by):
         message = f"{'--junit' if junit else '--by'} needs --fail-if-worse"
         raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
+    if standardise is not None and (guarded or engine == "spark"):
+        message = f"--standardise does not work with {'--fail-if-worse' if guarded else '--engine spark'}"
+        raise UsageError(message)
     spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
@@ -186,7 +192,7 @@ def command(
         )
     else:
         comparison, labels, notes = _compare(
-            qrels, runs, measures, guarded, baseline, settings, not no_audit, predicted, inference, given
+            qrels, runs, measures, guarded, baseline, settings, not no_audit, predicted, inference, standardise, given
         )
     if format == "csv":
         text = report.csv(comparison)
@@ -225,11 +231,12 @@ def _compare(
     reversals: bool,
     predicted: str | None,
     inference: Inference,
+    standardise: Standardisation | None,
     given: dict[str, Any],
 ) -> tuple[Comparison, list[str], list[str]]:
     """The comparison, the labels of the guarded measures, and notes."""
     from cranfield.analysis.audit import reversible
-    from cranfield.analysis.compare import compare_evaluation
+    from cranfield.analysis.compare import compare_evaluation, compare_scores
     from cranfield.evaluation.notes import input_notes
 
     evaluation, notes = read_evaluation(qrels, runs, measures, guarded=guarded, **given)
@@ -237,6 +244,11 @@ def _compare(
     labels = [label_of[column.measure] for column in options.guarded_columns(guarded, evaluation.policy)]
     name_of = dict(zip(reversed(runs), reversed(evaluation.runs), strict=True))  # the first, if a file is given twice
     baseline = _baseline_name(baseline, name_of, evaluation.runs[0] if guarded else None)
+    if standardise is not None:
+        standardised = evaluation.scores.standardised(standardise)
+        with progress("Comparing measures") as step:
+            comparison = compare_scores(standardised, settings, baseline, step)
+        return comparison, labels, [*notes, *input_notes(standardised.notes)]
     if reversals:
         with progress("Auditing runs") as step:
             reversible(evaluation, step)

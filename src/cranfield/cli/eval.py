@@ -10,10 +10,12 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
+from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
     from cranfield.statistics.prediction import Inference
+    from cranfield.statistics.standardisation import Standardisation
 
 INTERVALS = {
     "bca": "95% confidence intervals of the means: BCa bootstrap over queries, 9,999 resamples, seed {seed}",
@@ -47,6 +49,7 @@ INTERVALS = {
     show_default=True,
     help="95% confidence intervals of the means: bootstrap (bca) or Student's t.",
 )
+@options.standardise
 @options.engine
 @options.scores
 @options.writing
@@ -62,6 +65,7 @@ def command(
     predicted: str | None,
     inference: Inference,
     interval: Literal["bca", "t", "none"],
+    standardise: Standardisation | None,
     digits: int,
     format: str,
     output: str | None,
@@ -90,6 +94,9 @@ def command(
     spark.check_options(
         engine, per_query=per_query, interval=limits is not None, master=master, scores=scores, costs=costs
     )
+    if engine == "spark" and standardise is not None:
+        message = "--standardise does not work with --engine spark"
+        raise UsageError(message)
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
@@ -100,6 +107,8 @@ def command(
         with progress("Scoring runs") as step:
             settings |= {"standard_errors": standard_errors, "predicted": predicted, "inference": inference}
             table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
+        if standardise is not None:
+            table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
     text = report.write(table, format, **layout, width=width(), colour=colour(output))
     if means := getattr(table, "predicted", ()):

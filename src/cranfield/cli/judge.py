@@ -31,7 +31,12 @@ DEFAULT_NEXT = 50
     help="The measure by which runs are compared: AP, or one that is linear in the gains.",
 )
 @click.option(
-    "--next", "n", type=click.IntRange(min=1), metavar="N", default=DEFAULT_NEXT, show_default=True,
+    "--next",
+    "n",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=DEFAULT_NEXT,
+    show_default=True,
     help="Number of documents.",
 )
 @click.option(

@@ -82,4 +82,6 @@ def _is_run(file: str) -> bool:
 
     first = open_stream(file, "run").first_line.decode("utf-8", "replace")
     names = {name.strip().lower() for name in first.replace(",", "\t").split("\t")}
-    return len(first.split()) == RUN_COLUMNS or ("score" in names and not names & {"relevance", "grade", "rel", "label"})
+    return len(first.split()) == RUN_COLUMNS or (
+        "score" in names and not names & {"relevance", "grade", "rel", "label"}
+    )

@@ -41,6 +41,7 @@ class Verbs(LazyGroup):
         "check",
         "study",
         "properties",
+        "depth-for",
         "corpus",
         "explain",
         "convert",

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from cranfield.evaluation.policy import UNDEFINED
 from cranfield.ranking.tie_rules import TIES
 from cranfield.report import FORMATS
+from cranfield.statistics.standardisation import STANDARDISATIONS
 
 if TYPE_CHECKING:
     from cranfield.data import Judgments
@@ -220,6 +221,12 @@ policies = several(
         show_default=True,
         help="Treat negative grades as unjudged or as not relevant.",
     ),
+)
+
+standardise = click.option(
+    "--standardise",
+    type=click.Choice(STANDARDISATIONS),
+    help="Standardise scores for each query over the runs: z-scores, or a normal or empirical distribution function.",
 )
 
 engine = several(

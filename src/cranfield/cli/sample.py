@@ -32,9 +32,7 @@ DEFAULT_STRATA = "5:1 20:0.5 100:0.1"
 )
 @options.seed
 @options.output
-def command(
-    runs: tuple[str, ...], strata: str, qrels: str | None, format: str, seed: int, output: str | None
-) -> None:
+def command(runs: tuple[str, ...], strata: str, qrels: str | None, format: str, seed: int, output: str | None) -> None:
     """Draw a stratified sample of the documents of RUNs, and write the file to judge.
 
     The grade of a document that was not drawn is -1, that of a drawn document without a judgment is -2. Once all of

@@ -33,6 +33,7 @@ def _amount(name: str, range: click.FloatRange, default: float, help: str) -> op
 @_count("pool-depth", 20, "Pool depth: the first N documents of every system are judged.")
 @_amount("ties", SHARE, 0.0, "Share of systems with many tied scores.")
 @_amount("truncate", SHARE, 0.0, "Share of systems with short rankings.")
+@_amount("nil", SHARE, 0.0, "Share of queries without relevant documents; short rankings may then be empty.")
 @_amount("noise", click.FloatRange(0, 1000), 1.0, "Amount of noise in scores.")
 @_amount("spread", SHARE, 1.0, "Range of system quality; 0 for equal systems.")
 @_count("words", 120, "Approximate number of words per document.")

@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.policy import Policy
 from cranfield.measures import Measure, parse
+from cranfield.measures.catalogue import Aggregate as Aggregate
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
 
-Part = Literal["value", "residual", "lowest", "highest", "standard error"]
-Aggregate = Literal["mean", "geometric", "sum", "error"]
+Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
 NO_VIEWS = Views()
 
 
@@ -33,7 +33,7 @@ class AlignmentKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the scores: a measure, its residual, or its lowest or highest value."""
+    """One column of the scores: a measure, its residual, its lowest or highest value, or its standardised value."""
 
     measure: Measure
     part: Part = "value"
@@ -64,7 +64,7 @@ class Column:
         """How the values of queries are aggregated."""
         if self.part == "standard error":
             return "error"
-        return "mean" if self.part == "residual" else self.measure.definition.aggregate
+        return "mean" if self.part in ("residual", "standardised") else self.measure.definition.aggregate
 
     @property
     def rank_cutoff(self) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, islice, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from cranfield.measures import Measure
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.statistics.prediction import Inference
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.rescoring import Rescorer
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -189,9 +192,7 @@ class Evaluator:
                 raise UsageError(message)
             qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        plan = make_plan(
-            measures, policy, residuals=residuals, bounds=bounds, standard_errors=standard_errors
-        )
+        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds, standard_errors=standard_errors)
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
@@ -382,16 +383,25 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
-        scores, undefined = self._single(run), self.policy.undefined
+        return self.means_of(self._single(run))
+
+    def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
+        """`means` of a run that is already aligned."""
+        undefined = self.policy.undefined
         counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
-            column.label: summary_of(handle_undefined(scores[column].value[counted], undefined), column.aggregate)
+            column.label: summary_of(
+                handle_undefined(scores[column].value[counted], undefined, column.aggregate), column.aggregate
+            )
             for column in self.columns
         }
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
-        scores = self._single(run)
+        return self.per_query_of(self._single(run))
+
+    def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
+        """`per_query` of a run that is already aligned."""
         values = [scores[column].value for column in self.columns]
         labels = [column.label for column in self.columns]
         names: Sequence[str] = self._queries
@@ -406,8 +416,23 @@ class Evaluator:
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
-        scores = self._single(run)
+        return self.values_of(self._single(run))
+
+    def values_of(self, scores: RunScores | GroupScores) -> Floats:
+        """`values` of a run that is already aligned."""
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
+
+    def rescorer(self, run: Any) -> Rescorer:
+        """The documents of a run, to be scored again and again, for example by the features of a learner.
+
+        Ids are matched with the judgments here, once. The scores of the run itself are not used.
+        """
+        from cranfield.evaluation.rescoring import Rescorer
+
+        if self._layers:
+            message = "documents cannot be re-scored for judgments by group"
+            raise UsageError(message, hint="call the evaluator itself")
+        return Rescorer(self, self._reader, io.read_run(run))
 
     def _single(self, run: Any) -> RunScores:
         read = io.read_run(run)
@@ -493,7 +518,9 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
     if names is not None and len(names) != len(given):
         message = f"expected {len(given)} names, one for each run, not {len(names)}"
         raise UsageError(message)
-    runs = [io.read_run(item, name=None if names is None else names[i]) for i, item in enumerate(given)]
+    runs = [
+        read for i, item in enumerate(given) for read in io.read_runs(item, name=None if names is None else names[i])
+    ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from cranfield.wording import few, plural
 
 Kind = Literal[
+    "standardised",
     "queries_counted",
     "undefined",
     "undefined_groups",
@@ -21,6 +22,7 @@ Kind = Literal[
     "unweighted_subtopics",
     "unanswered_queries",
     "unjudged_queries",
+    "repeated_nil",
     "unjudged_documents",
     "tie_range",
     "tie_small",
@@ -33,6 +35,7 @@ Kind = Literal[
 ]
 # Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = (
+    "standardised",
     "corpus_unused",
     "costs_unused",
     "unweighted_queries",
@@ -94,7 +97,13 @@ COUNTED = {
     "both": "means are over the judged queries that each run answers",
     "run": "means are over all queries in each run",
 }
-UNDEFINED = {"skip": "left out of the mean", "zero": "counted as 0", "one": "counted as 1", "error": "not allowed"}
+UNDEFINED = {
+    "skip": "left out of the mean",
+    "zero": "counted as 0",
+    "one": "counted as 1",
+    "error": "not allowed",
+    "credit": "unanswered, and credited with the share of correct answers",
+}
 
 
 def _undefined(group: Sequence[Note]) -> list[str]:
@@ -183,7 +192,19 @@ def _unjudged_subtopics(note: Note) -> str:
     return f"{note.values['name']} has weights for {number} without judgments ({few(subtopics)}); not used"
 
 
+STANDARDISED = {
+    "z": "z-scores",
+    "normal": "the normal distribution function of z-scores",
+    "empirical": "the empirical distribution function",
+}
+
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
+    "standardised": _each(
+        lambda note: (
+            f"scores are standardised over {plural(note.values['runs'], 'run')} for each query: "
+            f"{STANDARDISED[note.values['method']]}"
+        )
+    ),
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
     "undefined": _undefined,
     "undefined_groups": _each(
@@ -208,6 +229,12 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "unweighted_subtopics": _each(_unweighted_subtopics),
     "unanswered_queries": _each(_unanswered),
     "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),
+    "repeated_nil": _each(
+        lambda note: (
+            f"{note.run}: `{note.values['nil']}` appears more than once for {note.values['queries']}; "
+            "only the first one counts"
+        )
+    ),
     "unjudged_documents": _unjudged_documents,
     "tie_range": _tie_range,
     "tie_small": lambda group: [

@@ -119,9 +119,7 @@ def predicted_differences(
             continue
         for a, b in pairs:
             sides = _Sides(*(x - y for x, y in zip(of_run[a][m], of_run[b][m], strict=True)))
-            found.append(
-                _estimate(column, human.runs[a], human.runs[b], sides, inference, alpha, judged_per_query)
-            )
+            found.append(_estimate(column, human.runs[a], human.runs[b], sides, inference, alpha, judged_per_query))
     return tuple(found)
 
 
@@ -194,9 +192,7 @@ def _estimate(
         if "differ" in reason:  # no interval holds for so few differences
             human = replace(human, low=math.nan, high=math.nan)
     worth = equivalent_queries(both, human) - len(sides.human)
-    return PredictedMean(
-        column.label, run, other, human, predicted, both, worth, worth * judged_per_query, reason
-    )
+    return PredictedMean(column.label, run, other, human, predicted, both, worth, worth * judged_per_query, reason)
 
 
 def _reason(column: Column, sides: _Sides, other: str, both: MeanEstimate) -> str:
@@ -243,13 +239,17 @@ def predicted_within(
                 continue
             totals = np.array(
                 [
-                    _within(measure, ranking.get(query, ()), human[query], chances[query], predicted.get(query, {}), top)
+                    _within(
+                        measure, ranking.get(query, ()), human[query], chances[query], predicted.get(query, {}), top
+                    )
                     for query in human
                 ]
             )
             plain, said, both = totals.T
-            estimates = [human_mean(values, alpha=alpha, method=kind) for values, kind in
-                         ((plain, "human"), (said, "predicted"), (both, "both"))]
+            estimates = [
+                human_mean(values, alpha=alpha, method=kind)
+                for values, kind in ((plain, "human"), (said, "predicted"), (both, "both"))
+            ]
             worth = equivalent_queries(estimates[2], estimates[0]) - len(human)
             found.append(PredictedMean(column.label, name, "", *estimates, worth, math.nan))
     return tuple(found)

@@ -38,7 +38,10 @@ class RunScores:
         alignments: Mapping[AlignmentKey, Alignment],
         tops: Mapping[Key, TopDocuments] | None = None,
         seed: int = 0,
+        repeated_nil: tuple[str, ...] = (),
     ) -> None:
+        """``repeated_nil``: the queries with more than one NIL."""
+        self.repeated_nil = repeated_nil
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
         self._tied: dict[AlignmentKey, list[tuple[Integers, int, Rankings]]] = {}

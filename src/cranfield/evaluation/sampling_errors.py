@@ -84,7 +84,9 @@ def _jackknife(measure: Measure, rankings: Rankings, seed: int) -> Floats:
     rows = np.arange(len(rankings.length)) if rankings.pool_row is None else rankings.pool_row
     begin = np.searchsorted(rankings.row, np.arange(len(rows) + 1))
     for ranking, row in enumerate(rows.tolist()):
-        variance[ranking] = _jackknife_of(measure, rankings, ranking, row, slice(begin[ranking], begin[ranking + 1]), seed)
+        variance[ranking] = _jackknife_of(
+            measure, rankings, ranking, row, slice(begin[ranking], begin[ranking + 1]), seed
+        )
     return variance
 
 
@@ -105,7 +107,9 @@ def _jackknife_of(measure: Measure, rankings: Rankings, ranking: int, row: int, 
     of_run = np.array([position[int(document)] for document in rankings.document[kept]], np.int64)
     values = []
     for first in range(0, len(taken), step := max(1, ROWS // max(len(documents), 1))):
-        values.append(_without(measure, rankings, ranking, taken[first : first + step], grade, stratum, of_run, kept, seed))
+        values.append(
+            _without(measure, rankings, ranking, taken[first : first + step], grade, stratum, of_run, kept, seed)
+        )
     value = np.concatenate(values)
     total = 0.0
     for c in np.unique(stratum[taken]).tolist():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.statistics.standardisation import Standardisation
 
 Interval = Literal["bca", "t"]
 Layout = Literal["long", "wide"]
@@ -135,7 +136,8 @@ class Scores(ScoreTable):
         """
         values = (self.values[run, measure] if instead is None else instead)[self.counted[run]]
         missing = np.isnan(values)
-        if self.undefined == "error" and missing.any():
+        kind = self.columns[measure].aggregate
+        if self.undefined == "error" and kind != "credit" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             what = f"{self.columns[measure].label} of {self.runs[run]}"
             message = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
@@ -143,7 +145,7 @@ class Scores(ScoreTable):
                 message,
                 hint="these queries have no relevant documents; use undefined=skip, zero or one",
             )
-        return handle_undefined(values, self.undefined)
+        return handle_undefined(values, self.undefined, kind)
 
     def matched(self, measure: int) -> tuple[Floats, Integers]:
         """One measure by (run, query), and the queries that count and have a value in every run.
@@ -151,7 +153,11 @@ class Scores(ScoreTable):
         Undefined values are handled by the policy.
         """
         values = self.values[:, measure]
-        if self.undefined in ("zero", "one"):
+        if self.columns[measure].aggregate == "credit":
+            values = values.copy()
+            for r, counted in enumerate(self.counted):
+                values[r, counted] = handle_undefined(values[r, counted], self.undefined, "credit")
+        elif self.undefined in ("zero", "one"):
             values = np.where(np.isnan(values), float(self.undefined == "one"), values)
         common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
         return values[:, common], common
@@ -171,13 +177,42 @@ class Scores(ScoreTable):
         """The number of queries of each mean, (run, column)."""
         counted = self.counted[:, None]
         if self.undefined == "skip":
-            counted = counted & ~np.isnan(self.values)
+            credit = np.array([column.aggregate == "credit" for column in self.columns])
+            counted = counted & (~np.isnan(self.values) | credit[:, None])
         return np.broadcast_to(counted.sum(axis=2), (len(self.runs), len(self.columns)))
 
     def only(self, columns: Sequence[int]) -> Scores:
         """The scores of these columns."""
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
+
+    def standardised(self, method: Standardisation = "normal", reference: Sequence[str] | None = None) -> Scores:
+        """The scores standardised for each query over the runs: see `statistics.standardisation.standardise`.
+
+        ``method``: z-scores, their normal distribution function, or the empirical one. ``reference``: the names of the
+        runs that are compared with; by default all. Columns of all measures are then aggregated by the mean.
+
+        >>> import cranfield as cf
+        >>> qrels = {"hard": {"a": 1, "b": 1}, "easy": {"a": 1}}
+        >>> runs = {"x": {"hard": {"a": 1.0}, "easy": {"a": 1.0}}, "y": {"hard": {"c": 1.0}, "easy": {"a": 1.0}}}
+        >>> cf.evaluate(qrels, runs, "AP").standardised("empirical").means.tolist()
+        [[0.625], [0.375]]
+        """
+        from cranfield.statistics.standardisation import standardise
+
+        for name in reference or ():
+            if name not in self.runs:
+                message = f"`{name}` is not one of the runs"
+                raise UsageError(message, hint=f"the runs are {few(self.runs, 10)}")
+        chosen = None if reference is None else np.array([run in reference for run in self.runs])
+        values = standardise(np.where(self.counted[:, None], self.values, np.nan), method, chosen)
+        columns = tuple(
+            Column(column.measure, "standardised", f"{column.label} standardised", column.alignment)
+            for column in self.columns
+        )
+        runs = len(self.runs) if chosen is None else int(chosen.sum())
+        note = Note("standardised", values={"method": method, "runs": runs})
+        return replace(self, columns=columns, values=values, notes=(note, *self.notes))
 
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
@@ -268,11 +303,13 @@ class Scores(ScoreTable):
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
 
-def handle_undefined(values: Floats, undefined: Undefined) -> Floats:
-    """The values without undefined ones, or with 0 or 1 in their place."""
+def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "mean") -> Floats:
+    """The values without undefined ones, or with 0, 1 or their credit in their place."""
     missing = np.isnan(values)
     if not missing.any():
         return values
+    if kind == "credit":
+        return np.where(missing, math.fsum(values[~missing].tolist()) / len(values), values)
     if undefined in ("zero", "one"):
         return np.where(missing, float(undefined == "one"), values)
     return values[~missing]

@@ -25,6 +25,7 @@ __all__ = [
     "load",
     "read_qrels",
     "read_run",
+    "read_runs",
     "write_qrels",
     "write_run",
 ]
@@ -50,6 +51,20 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns = None) -
     read = detect_file(stream, "run", columns).read_run
     assert read is not None
     return read(stream, name or stream.name, columns)
+
+
+def read_runs(source: Any, *, name: str | None = None) -> list[Run]:
+    """All runs of a source, which is as in `read_run`: one, or one for each feature of a LETOR file."""
+    if isinstance(source, Run) or not is_stream(source):
+        return [read_run(source, name=name)]
+    if isinstance(source, str | os.PathLike) and detect_source(os.fsdecode(source)) is not None:
+        return [read_run(source, name=name)]
+    stream = open_stream(source, "run")
+    record = detect_file(stream, "run")
+    if record.read_runs is not None:
+        return record.read_runs(stream, name or stream.name, None)
+    assert record.read_run is not None
+    return [record.read_run(stream, name or stream.name, None)]
 
 
 def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None) -> Judgments:

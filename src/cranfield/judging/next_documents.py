@@ -224,7 +224,9 @@ def _measure_to_depth(measure: Measure, depth: int) -> Measure:
         check_linear(measure)
     except MeasureError as error:
         hint = "for nDCG@10, DCG@10 orders runs nearly alike; " if measure.symbol == "nDCG" else ""
-        raise MeasureError(error.message, hint=f"{hint}use AP or a linear measure, such as P@10, DCG@10 or RBP") from None
+        raise MeasureError(
+            error.message, hint=f"{hint}use AP or a linear measure, such as P@10, DCG@10 or RBP"
+        ) from None
     return replace(measure, views=replace(views, depth=min(views.depth or depth, depth)))
 
 
@@ -361,8 +363,10 @@ def _by_weight(
 ) -> list[Proposal]:
     """The documents with the greatest total weight over pairs that are neither decided nor sure."""
     most, count = highest_gain(measure, top), max(len(queries), 1)
-    settled = status.decided if math.isnan(float(status.variance[:1].sum())) else status.decided | (
-        status.confidence >= confidence
+    settled = (
+        status.decided
+        if math.isnan(float(status.variance[:1].sum()))
+        else status.decided | (status.confidence >= confidence)
     )
     open_pairs = np.flatnonzero(~settled)
     if not len(open_pairs):

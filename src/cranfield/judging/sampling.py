@@ -54,7 +54,9 @@ def parse_strata(text: str) -> tuple[Stratum, ...]:
         message = "strata must have ascending depths of at least 1"
         raise UsageError(message, hint="for example: 10:1 100:0.2")
     if not all(0 < stratum.rate <= 1 for stratum in strata):
-        message = "the share of a stratum must be above 0 and at most 1: a document that cannot be drawn has no estimate"
+        message = (
+            "the share of a stratum must be above 0 and at most 1: a document that cannot be drawn has no estimate"
+        )
         raise UsageError(message)
     return tuple(strata)
 

@@ -1,6 +1,7 @@
 """The measures, one module per family. Importing this package adds all of them to the catalogue."""
 
 from cranfield.measures import (
+    answering,
     average_precision,
     content,
     diversity,
@@ -23,6 +24,7 @@ FAMILIES = (
     precision,
     average_precision,
     reciprocal_rank,
+    answering,
     gain,
     user_model,
     foraging,

@@ -146,6 +146,8 @@ def translate(text: str) -> str | None:
             return f"SetF(beta={math.sqrt(float(at))!r}){views}"
         if name.casefold() == "rprec_mult":
             return f"RprecAt(times={at}){views}"
+    if credit := re.fullmatch(r"c@1(\[.*\])?", text, re.IGNORECASE):
+        return f"c_at_1{credit[1] or ''}"
     if eleven := re.fullmatch(r"11pt_avg(\(.*\))?(\[.*\])?", text, re.IGNORECASE):
         return f"IPrecAvg{eleven[1] or ''}{eleven[2] or ''}"
     if rbp := re.fullmatch(r"rbp\.(?:p=0)?\.?(\d+)(@\d+)?(\[.*\])?", text, re.IGNORECASE):

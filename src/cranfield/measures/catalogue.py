@@ -43,9 +43,12 @@ __all__ = [
 ]
 
 Cutoff = Literal["none", "optional", "required", "recall"]
+# How the values of queries are aggregated. ``credit``: the mean, in which an undefined value counts as the share that
+# the sum of the defined values has of all queries (c@1).
+Aggregate = Literal["mean", "geometric", "sum", "credit", "error"]
 
 # Why a measure has no terminal form.
-UNDEFINED = "none has been defined"
+UNDEFINED = "it has not been defined"
 FIXED = "its divisor is fixed, so that an empty ranking always scores 0"
 UNORDERED = "it ignores the order of documents, and a terminal document has a rank"
 UNBOUNDED = "it has no ideal ranking, to which a terminal document could be added"
@@ -64,7 +67,7 @@ class Definition:
     formula: str
     gains: GainKind
     bounds: tuple[float, float]
-    aggregate: Literal["mean", "geometric", "sum"] = "mean"
+    aggregate: Aggregate = "mean"
     ties: TieStrategy = CLOSED_FORM  # how to compute the expectation over the orders of tied documents
     residual: Kernel | None = None
     terminal: str = ""  # why it has no terminal form; empty if it has one
@@ -137,7 +140,7 @@ def measure(
     formula: str,
     gains: GainKind = "binary",
     bounds: tuple[float, float] = (0, 1),
-    aggregate: Literal["mean", "geometric", "sum"] = "mean",
+    aggregate: Aggregate = "mean",
     ties: TieStrategy = CLOSED_FORM,
     residual: Kernel | None = None,
     terminal: str = UNDEFINED,

@@ -1,12 +1,12 @@
 """Estimates from judgments of a sample: strata (sample_eval), or inclusion probabilities (statAP).
 
 A pool of documents is divided into strata c of N_c documents, of which n_c are drawn and judged; r_c of these are
-relevant. A pooled document that was not drawn has a negative grade. Documents outside the pool take a rank and nothing
-else. E(k) is the estimated number of relevant documents above rank k: Σ_c d_c (ρ_c + ε) / (s_c + 3ε), where d_c
-documents of stratum c are above rank k, s_c of them are drawn, and ρ_c of these are relevant; ε is 0.00001.
-R̂ = Σ_c r_c N_c / n_c estimates the relevant documents of the pool.
+relevant. A pooled document that was not drawn has a negative grade. Documents outside the pool only take up ranks. E(k)
+is the estimated number of relevant documents above rank k: Σ_c d_c (ρ_c + ε) / (s_c + 3ε), where d_c documents of
+stratum c are above rank k, s_c of them are drawn, and ρ_c of these are relevant; ε is 0.00001. R̂ = Σ_c r_c N_c / n_c
+estimates the relevant documents of the pool.
 
-With inclusion probabilities, π is the chance that a document was drawn: R̂ = Σ_rel 1/π, and H(k) = Σ 1/π over the
+With inclusion probabilities, π is the probability that a document was drawn: R̂ = Σ_rel 1/π, and H(k) = Σ 1/π over the
 relevant documents above rank k. Without strata, the pool is one stratum; without probabilities, π = n_c / N_c.
 """
 
@@ -89,9 +89,7 @@ def walk(b: Batch, depth: int | None) -> Walk:
     above, last = np.zeros(b.grade.shape), np.zeros(len(b.length))
     for c in range(strata(pool).size.shape[1]):
         member = inside & (stratum == c)
-        retrieved, drawn, relevant = (
-            np.cumsum(member & chosen, axis=1) for chosen in (inside, b.judged, b.relevant)
-        )
+        retrieved, drawn, relevant = (np.cumsum(member & chosen, axis=1) for chosen in (inside, b.judged, b.relevant))
         expected = retrieved * (relevant + EPSILON) / (drawn + 3 * EPSILON)
         above[:, 1:] += expected[:, :-1]
         last += expected[:, -1]
@@ -421,9 +419,7 @@ def statistical_average_precision(b: Batch, *, method: Method = "mixed", version
     uses_nonrelevant=True,
     sampled=True,
 )
-def variance_of_statistical_average_precision(
-    b: Batch, *, method: Method = "mixed", version: StatAP = 4
-) -> Floats:
+def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """The estimated sampling variance of statAP.
 
     As in the program, it may be negative. Undefined if statAP is undefined or a single document was drawn.

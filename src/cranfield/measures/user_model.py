@@ -16,7 +16,15 @@ from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
 from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
-from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
+from cranfield.measures.weights import (
+    beta_geometric,
+    count,
+    geometric,
+    harmonic,
+    hurwitz,
+    inverse_square,
+    inverse_squares_from,
+)
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import running, summed
 from cranfield.ranking.views import fill
@@ -59,6 +67,30 @@ def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability 
     0.625
     """
     return weighted(b, geometric(p), k)
+
+
+@measure(
+    "RBPbeta",
+    cite="carterette2011 moffat2008",
+    formula="RBPbeta@k = Σ_{i≤k} g_i E[(1-p) p^{i-1}],  p ~ Beta(a, b);  E[p^n] = B(a+n, b) / B(a, b)",
+    gains="scaled",
+    residual=lambda x, *, k, a, b: unjudged_weight(x, beta_geometric(a, b), k),
+    terminal=TERMINAL,
+    retrieved_only=True,
+    linear=True,
+)
+def rank_biased_precision_of_a_population(
+    x: GainSums, *, k: Rank | None = None, a: Positive = 8.0, b: Positive = 2.0
+) -> Floats:
+    """The mean of RBP over readers whose persistence p has a beta distribution.
+
+    The mean of p is a/(a+b). With a = b = 1, every p is equally likely, and the score is that of `InvSq`.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("RBPbeta(a=1, b=1)")([1, 0, 1]), 6), round(cf.parse("InvSq")([1, 0, 1]), 6)
+    (0.583333, 0.583333)
+    """
+    return weighted(x, beta_geometric(a, b), k)
 
 
 @measure(

@@ -40,6 +40,11 @@
     ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
     ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
 
+``locate(document, begin, row, judged, score, rank, keys, by_id) -> list``
+    ``hits`` of documents whose ids are matched already: ``document``: ``(offsets, data)``, query by query; ``begin``:
+    query q's documents are rows ``begin[q]:begin[q+1]``; ``row``: int64, ascending: the judged documents; ``judged``:
+    their rows of the index; ``score``, ``rank``: of each document, without NaN; ``rank`` may be None.
+
 ``tabulate(row, document, start, keep, grade, rankings) -> tuple``
     Documents, one row each with the ranking it is in (ascending), laid out as tables with a row for each ranking, from
     the left; only documents for which ``keep`` (uint8 by row of the judgments, or None for all) is not 0. Returns the
@@ -126,6 +131,7 @@ scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict
+locate = implementation.locate
 tabulate = implementation.tabulate
 row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums

@@ -318,6 +318,33 @@ def join_dict(
     return _join(groups, row, b"", index, keys, by_id, top, faults)
 
 
+def locate(
+    document: Column,
+    begin: Integers,
+    row: Integers,
+    judged: Integers,
+    score: Floats,
+    rank: Floats | None,
+    keys: Sequence[str],
+    by_id: bool,
+) -> list[dict[str, Any]]:
+    """Where documents stand whose ids are matched already."""
+    ids = list(_unpack(document))
+    ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
+    judged_row = dict(zip(row.tolist(), judged.tolist(), strict=True))
+    index = Index.__new__(Index)
+    index.documents, groups = [], []
+    for first, last in pairwise(begin.tolist()):
+        index.documents.append({ids[i]: judged_row[i] for i in range(first, last) if i in judged_row})
+        groups.append(_Group())
+        for i in range(first, last):
+            groups[-1].add(ids[i], float(score[i]), float(ranks[i]), i)
+    return [
+        _columns([_Positions(group, key, q, index).hits(by_id) for q, group in enumerate(groups)], "document")
+        for key in keys
+    ]
+
+
 def _id(value: object) -> bytes | None:
     if not isinstance(value, str):
         return None

@@ -142,6 +142,7 @@ class AlignedRun:
     run: Run
     alignments: dict[Key, Alignment]
     tops: dict[Key, TopDocuments]
+    repeated_nil: tuple[str, ...] = ()  # queries with more than one NIL
 
     @property
     def first(self) -> Alignment:

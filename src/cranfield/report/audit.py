@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.analysis.audit import CAUSES, Audit, Cause, Swap
+from cranfield.analysis.nil_detection import NilDetection
 from cranfield.errors import UsageError
 from cranfield.report.markup import markdown, piped
 from cranfield.report.numbers import UNDEFINED
@@ -155,15 +156,24 @@ def lists(audit: Audit, run: int) -> str:
     parts = [f"{number} queries" if number != "1" else "1 query", f"{length} documents per query on average"]
     if audit.empty[run]:
         parts.append(plural(int(audit.empty[run]), "empty ranking"))
-    counts = dict.fromkeys(zip(audit.nil[run].tolist(), audit.silent[run].tolist(), strict=True))
-    for nil, silent in counts:
-        names = [
-            name for m, name in enumerate(audit.measures) if (audit.nil[run, m], audit.silent[run, m]) == (nil, silent)
-        ]
-        if nil:
-            which = f", for {', '.join(names)}" if len(counts) > 1 else ""
-            parts.append(f"{plural(nil, 'query')} without relevant documents ({silent} with an empty ranking){which}")
+    detections: dict[NilDetection, list[str]] = {}
+    for m, name in enumerate(audit.measures):
+        detections.setdefault(audit.nil_detection(run, m), []).append(name)
+    for detection, names in detections.items():
+        which = f", for {', '.join(names)}" if len(detections) > 1 else ""
+        if detection.nil:
+            without = f"{plural(detection.nil, 'query')} without relevant documents"
+            parts.append(f"{without} ({detection.detected} with an empty ranking){which}")
+        if detection.silent:
+            parts.append(f"{nil_detection_text(detection)}{which}")
     return "; ".join(parts)
+
+
+def nil_detection_text(detection: NilDetection) -> str:
+    """Nil detection in a few words, for a run with empty rankings."""
+    false = "no false silence" if not detection.false_silences else plural(detection.false_silences, "false silence")
+    recall = "" if np.isnan(detection.recall) else f", recall {detection.recall:.0%}"
+    return f"nil detection: precision {detection.precision:.0%}{recall}, {false}"
 
 
 def _screen(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:

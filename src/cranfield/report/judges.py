@@ -59,7 +59,9 @@ def _confusion(report: JudgeReport) -> Page:
         for i, row in enumerate(labels.confusion.tolist())
     ]
     columns = (*(f"judge {name}" for name in names), "all")
-    return Page(f"{report.judge}: documents by human grade (rows) and grade of the judge", sheet(("human",), columns, rows))
+    return Page(
+        f"{report.judge}: documents by human grade (rows) and grade of the judge", sheet(("human",), columns, rows)
+    )
 
 
 def _orders(report: JudgeReport, digits: int) -> Page:
@@ -109,7 +111,9 @@ def _favour(report: JudgeReport, digits: int) -> Page:
     for one in report.measures:
         own = one.own
         assert own is not None
-        adjusted = "" if math.isnan(own.adjusted) else f"{signed(own.adjusted, digits)} ± {shown(own.adjusted_error, digits)}"
+        adjusted = (
+            "" if math.isnan(own.adjusted) else f"{signed(own.adjusted, digits)} ± {shown(own.adjusted_error, digits)}"
+        )
         cells = [
             Cell(signed(own.favour, digits)),
             Cell(f"[{signed(own.low, digits)}, {signed(own.high, digits)}]"),

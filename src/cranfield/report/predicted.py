@@ -44,7 +44,9 @@ def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
         for kind, line in LINES.items():
             estimate = getattr(mean, kind)
             text = (signed if differences else shown)(estimate.estimate, digits)
-            limits = "" if math.isnan(estimate.low) else f"[{shown(estimate.low, digits)}, {shown(estimate.high, digits)}]"
+            limits = (
+                "" if math.isnan(estimate.low) else f"[{shown(estimate.low, digits)}, {shown(estimate.high, digits)}]"
+            )
             cells = [Cell(text), Cell(limits), Cell(str(estimate.human + estimate.others))]
             if differences:
                 cells.append(Cell("" if math.isnan(estimate.p_value) or not limits else f"{estimate.p_value:.4f}"))

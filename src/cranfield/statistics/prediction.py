@@ -166,9 +166,7 @@ def interval(method: str, found: Estimates, degrees: int, level: float, human: i
     value, error = float(found.value), float(found.error)
     factor = t_quantile(level, degrees) if degrees else NormalDist().inv_cdf(0.5 + level / 2)
     half = factor * error
-    return MeanEstimate(
-        method, value, error, value - half, value + half, float(found.tuning), degrees, human, others
-    )
+    return MeanEstimate(method, value, error, value - half, value + half, float(found.tuning), degrees, human, others)
 
 
 def human_mean(scores: npt.ArrayLike, *, alpha: float = 0.05, method: str = "human") -> MeanEstimate:

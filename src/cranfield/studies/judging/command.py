@@ -13,7 +13,9 @@ from cranfield.studies.judging.budgets import BUDGETS
 @click.command(short_help="How few judgments decide, and which intervals hold with predicted judgments.")
 @options.inputs
 @study_options.relevant
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", default=100, show_default=True, help="Length of lists.")
+@click.option(
+    "--depth", type=click.IntRange(min=1), metavar="N", default=100, show_default=True, help="Length of lists."
+)
 @click.option(
     "--budgets",
     callback=study_options.integers,
@@ -22,9 +24,7 @@ from cranfield.studies.judging.budgets import BUDGETS
     show_default=True,
     help="Judgments per query.",
 )
-@click.option(
-    "--threshold", type=options.CHANCE, default=0.9, show_default=True, help="Agreement that counts as high."
-)
+@click.option("--threshold", type=options.CHANCE, default=0.9, show_default=True, help="Agreement that counts as high.")
 @click.option(
     "--pairs", type=click.IntRange(min=1), metavar="N", default=150, show_default=True, help="Random pairs of runs."
 )

@@ -171,9 +171,7 @@ def judging(
     human = (40 if len(judged) >= MANY_QUERIES else 15) if human is None else human
     if not 3 <= human <= len(judged) - 2:
         raise InputError([f"{len(judged)} queries are too few for {human} with human judgments and 2 others"])
-    settings = JudgingSettings(
-        rel, depth, tuple(budgets), threshold, orders, pairs, repeats, human, chance, seed
-    )
+    settings = JudgingSettings(rel, depth, tuple(budgets), threshold, orders, pairs, repeats, human, chance, seed)
     lists = ranked_lists(read, judgments, None, depth)
     steps, done = len(by_budget.STRATEGIES) + 2 + len(JUDGES), 0
 
@@ -256,7 +254,9 @@ def _decisions(lists: Any, judged: Any, settings: JudgingSettings) -> tuple[list
     return found, float(np.mean([one.different for one in counts]))
 
 
-def _coverage(judge: str, judged: Any, predicted: Any, runs: Sequence[Any], settings: JudgingSettings) -> list[Coverage]:
+def _coverage(
+    judge: str, judged: Any, predicted: Any, runs: Sequence[Any], settings: JudgingSettings
+) -> list[Coverage]:
     middle = len(runs) // 2
     chosen = runs[middle : middle + 2]
     values = []
@@ -272,9 +272,7 @@ def _coverage(judge: str, judged: Any, predicted: Any, runs: Sequence[Any], sett
     return found
 
 
-def _samples(
-    judge: str, judged: Any, predicted: Any, ranking: Any, settings: JudgingSettings
-) -> list[SampleResult]:
+def _samples(judge: str, judged: Any, predicted: Any, ranking: Any, settings: JudgingSettings) -> list[SampleResult]:
     found = []
     for name in SAMPLED_MEASURES:
         weights = rank_weights(parse(name), 10)
@@ -282,9 +280,7 @@ def _samples(
             [_gains(side[query], ranking.get(query, ())[:10], settings.rel) for query in judged]
             for side in (judged, predicted)
         ]
-        results = sample_coverage(
-            weights, *sides, chance=settings.chance, repeats=settings.repeats, seed=settings.seed
-        )
+        results = sample_coverage(weights, *sides, chance=settings.chance, repeats=settings.repeats, seed=settings.seed)
         found += [SampleResult(judge, name, estimator, *values) for estimator, values in results.items()]
     return found
 

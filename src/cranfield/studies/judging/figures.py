@@ -55,9 +55,7 @@ def draw_coverage(result: Judging) -> Figure:
         for method, colour in zip((*LIKE, *THESE), COLOURS, strict=True):
             for judge, mark in zip(judges, "os^", strict=False):
                 one = next(
-                    one
-                    for one in result.coverage
-                    if (one.subject, one.method, one.judge) == (subject, method, judge)
+                    one for one in result.coverage if (one.subject, one.method, one.judge) == (subject, method, judge)
                 )
                 label = method if judge == judges[0] else None
                 axis.plot([one.width], [one.coverage], mark, color=colour, markersize=4, label=label)

@@ -33,9 +33,7 @@ def _strategies(result: Judging) -> Page:
 
 
 def _decisions(result: Judging) -> Page:
-    rows = [
-        ((one.rule,), [Cell(f"{one.judgments:,.0f}"), Cell(f"{one.right:.1%}")]) for one in result.decisions
-    ]
+    rows = [((one.rule,), [Cell(f"{one.judgments:,.0f}"), Cell(f"{one.right:.1%}")]) for one in result.decisions]
     title = f"Judgments until a pair is settled, {DECISION_MEASURE}; {result.different:,.0f} documents differ"
     return Page(title, sheet(("rule",), ("judgments", "right sign"), rows))
 

@@ -48,6 +48,7 @@ from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
     help="Number of pairs of query sets for swap rates.",
 )
 @options.undefined
+@options.standardise
 @options.corpus
 @options.seed
 @results.writing
