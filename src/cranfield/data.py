@@ -130,6 +130,11 @@ class Sample:
     probability: Floats | None = None
     method: Integers | None = None
 
+    @property
+    def stratified(self) -> bool:
+        """Whether there are strata, which then say how documents were drawn."""
+        return self.probability is None or len(self.strata.data) > 0
+
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
