@@ -6,7 +6,7 @@ This module does not know about files (`io`) or measures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -130,6 +130,11 @@ class Sample:
     probability: Floats | None = None
     method: Integers | None = None
 
+    @property
+    def stratified(self) -> bool:
+        """Whether there are strata, which then say how documents were drawn."""
+        return self.probability is None or len(self.strata.data) > 0
+
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
@@ -151,6 +156,8 @@ class Judgments:
     navigational: Navigational | None = None
     preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
     sample: Sample | None = None  # judgments that are a sample of a pool
+    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    remarks: tuple[str, ...] = ()  # what reading them had to assume
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,10 +179,12 @@ Opener = Callable[[], Any]  # returns a file descriptor or an object with ``read
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 
-    It is a dict ``{query: {document: score}}``, a `Table`, or, for TREC text, a function that opens it:
-    text is joined to judgments while it is read, and is never held in memory.
+    It is a dict ``{query: {document: score}}`` or ``{query: [document, ...]}``, a `Table`, or, for TREC text, a
+    function that opens it: text is joined to judgments while it is read, and is never held in memory.
     """
 
     name: str
-    source: Mapping[str, Mapping[str, float]] | Table | Opener
+    source: Mapping[str, Mapping[str, float] | Sequence[str]] | Table | Opener
     source_name: str = ""  # what error messages call it, usually the path of the file
+    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    remarks: tuple[str, ...] = ()  # what reading it had to assume

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-import cranfield as cf
 from golden_cases import cases_of, check
 
 

@@ -25,10 +25,11 @@ TOP = 10  # depth for the share of unjudged documents
 
 @click.command(cls=Verb, short_help="Report all errors in the input files.")
 @options.inputs
-@click.option("--stats", is_flag=True, help="Print statistics of the judgments and runs; warnings go to stderr.")
+@click.option("--stats", is_flag=True, help="Print statistics of judgments and runs; warnings go to standard error.")
 @click.option(
     "--rel",
     type=click.FloatRange(0, min_open=True),
+    metavar="GRADE",
     default=1.0,
     show_default=True,
     help="With --stats: lowest relevant grade.",
@@ -44,8 +45,8 @@ def command(
     Warnings are about queries that only one file has, tied scores, unjudged documents, and queries without relevant
     documents. The exit code is 1 if there are errors; warnings do not change it.
 
-    --stats prints, for the judgments, how many documents of a query are judged, not relevant (N) and relevant (R), in
-    total and by grade; for each run, the lengths of lists, ties and unjudged documents.
+    --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
+    grade. For each run it prints the lengths of lists, ties and unjudged documents.
 
     \b
     cranfield check qrels.txt bm25.run dense.run

@@ -21,6 +21,7 @@ from cranfield.statistics.corrections import CORRECTIONS
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
+    from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
 # The parameters that `testing` adds to a command.
@@ -127,6 +128,7 @@ guarding = options.several(
 @options.corpus
 @options.policies
 @options.intents
+@options.predicted
 @options.costs
 @options.engine
 @options.scores
@@ -152,6 +154,8 @@ def command(
     engine: str,
     master: str | None,
     scores: str | None,
+    predicted: str | None,
+    inference: Inference,
     **given: Any,
 ) -> None:
     """Test which differences between RUNs are significant, for every pair or against a baseline.
@@ -188,12 +192,17 @@ def command(
         )
     else:
         comparison, labels, notes = _compare(
-            qrels, runs, measures, guarded, baseline, settings, not no_audit, standardise, given
+            qrels, runs, measures, guarded, baseline, settings, not no_audit, predicted, inference, standardise, given
         )
     if format == "csv":
         text = report.csv(comparison)
     else:
         pages = report.pages(comparison, digits, all_pairs=all_pairs)
+        if comparison.predicted:
+            from cranfield.report import predicted as lines
+
+            pages += lines.pages(comparison.predicted, digits)
+            notes = [*notes, *lines.notes(comparison.predicted)]
         text = write(pages, comparison.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
     if format != "json":
@@ -220,6 +229,8 @@ def _compare(
     baseline: str | None,
     settings: ComparisonSettings,
     reversals: bool,
+    predicted: str | None,
+    inference: Inference,
     standardise: Standardisation | None,
     given: dict[str, Any],
 ) -> tuple[Comparison, list[str], list[str]]:
@@ -243,6 +254,11 @@ def _compare(
             reversible(evaluation, step)
     with progress("Comparing measures") as step:
         comparison = compare_evaluation(evaluation, settings, baseline, reversals=reversals, progress=step)
+    if predicted is not None:
+        from cranfield.analysis.compare import with_predictions
+        from cranfield.evaluation.evaluator import read_runs
+
+        comparison = with_predictions(comparison, evaluation, predicted, read_runs(list(runs)), inference)
     return comparison, labels, [*notes, *input_notes(evaluation.scores.notes)]
 
 

@@ -147,6 +147,23 @@ costs = click.option(
     help="Costs of documents, for measures that use them, in lines `query document cost`.",
 )
 
+predicted = several(
+    click.option(
+        "--predicted",
+        type=FILE,
+        metavar="FILE",
+        help="Predicted judgments, such as those of an LLM, of these and of other queries: shows means by humans, by "
+        "predictions and by both together.",
+    ),
+    click.option(
+        "--inference",
+        type=click.Choice(("loo", "fixed")),
+        default="loo",
+        show_default=True,
+        help="With --predicted: intervals for queries like these (loo), or for exactly these queries (fixed).",
+    ),
+)
+
 corpus = click.option(
     "--corpus",
     type=click.Path(),

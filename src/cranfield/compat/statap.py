@@ -26,10 +26,8 @@ class StatAPResult:
     queries: int
 
 
-def stat_ap(
-    prels: Any, run: Any, *, version: int = 4, sampled: bool = False, only: Only = "all"
-) -> StatAPResult:
-    """statAP of a run, for five-column judgments with methods and probabilities.
+def stat_ap(prels: Any, run: Any, *, version: int = 4, sampled: bool = False, only: Only = "all") -> StatAPResult:
+    """StatAP of a run, for five-column judgments with methods and probabilities.
 
     ``sampled`` is the flag -f: documents that were judged for another method only are dropped. ``only``: queries without
     any document of such a method (``sampled``, the flag -n), or with one (``mixed``, the flag -m).

@@ -11,6 +11,7 @@ from cranfield.wording import few, plural
 Kind = Literal[
     "standardised",
     "queries_counted",
+    "reading",
     "undefined",
     "undefined_groups",
     "subtopic_grades",
@@ -35,6 +36,7 @@ Kind = Literal[
 ]
 # Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = (
+    "reading",
     "standardised",
     "corpus_unused",
     "costs_unused",
@@ -206,6 +208,7 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         )
     ),
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
+    "reading": _each(lambda note: f"{note.run}: {note.values['remark']}"),
     "undefined": _undefined,
     "undefined_groups": _each(
         lambda note: (

@@ -1,7 +1,7 @@
 """Bounds of the difference of two runs over all possible grades of unjudged documents.
 
 Two runs share unjudged documents, and a document has one grade for both. The bounds of the difference are therefore
-tighter than what the bounds of each run alone give: a document that both rank alike changes nothing.
+tighter than those from the bounds of each run alone: a document that both runs rank at the same rank changes nothing.
 
 - A measure that is linear in the gains is Σ w(rank) g. With δ = w_A - w_B of each document, the difference lies between
   Σ_judged δ g + G Σ_unjudged min(0, δ) and the same with max, where G is the highest gain. Both are attained.
@@ -73,7 +73,7 @@ def highest_gain(measure: Measure, top: float) -> float:
 
 
 class Chances(NamedTuple):
-    """The chances that A is better, that B is better, and that both are equal."""
+    """The probabilities that A is better, that B is better, and that both are equal."""
 
     a_better: float
     b_better: float
@@ -82,7 +82,7 @@ class Chances(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairBounds:
-    """The difference of two runs on one query, A less B, over all completions.
+    """The difference of two runs on one query, A minus B, over all completions.
 
     ``low``, ``high``: its bounds; ``low_alone``, ``high_alone``: what the bounds of each run alone would give.
     ``expected``, ``variance``: for independent unjudged documents that are relevant with the given chances.
@@ -204,7 +204,7 @@ def _linear_chances(fixed: float, delta: Floats, chance: Floats) -> Chances | No
 
 @dataclass(frozen=True, eq=False)
 class PrecisionBounds:
-    """The difference of two runs in AP on one query, A less B, over all completions.
+    """The difference of two runs in AP on one query, A minus B, over all completions.
 
     ``sp_low``, ``sp_high``: of the sums of precisions, whose sign is that of the difference in AP; exact for few
     unjudged documents (``exact``), else those of pairs of documents (``sp_low_pairwise``, ``sp_high_pairwise``).

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.policy import Policy
@@ -41,6 +41,11 @@ def undefined_note(column: Column, queries: QueryNames, policy: Policy) -> Note:
     treatment = "credit" if column.aggregate == "credit" else policy.undefined
     values = {"queries": QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES])), "policy": treatment}
     return Note("undefined", measure=column.label, values=values)
+
+
+def remark_notes(source: Run | Judgments) -> list[Note]:
+    """Notes on what reading a run or judgments had to assume."""
+    return [Note("reading", source.name, values={"remark": remark}) for remark in source.remarks]
 
 
 def subtopic_notes(judgments: Judgments, columns: Sequence[Column]) -> list[Note]:

@@ -91,6 +91,10 @@ def _id(_location: Location, fault: Fault) -> str:
     return f"an id must be text, found {quotable(fault.text)}"
 
 
+def _collision(_location: Location, fault: Fault) -> str:
+    return f"different ids are the same text: {quotable(fault.text)}"
+
+
 def _duplicate(location: Location, fault: Fault) -> str:
     document, query = quotable(fault.text), quotable(fault.query)
     return f"document `{document}` appears twice for query `{query}`{_first_line(location, fault)}"
@@ -130,6 +134,7 @@ _KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
     "rank": (_rank, "ties=rank orders documents by the rank column; correct the ranks, or order by score"),
     "nan": (_nan, "NaN cannot be ordered; remove the document, or give it a score"),
     "id": (_id, "convert ids to text first, for example with str()"),
+    "collision": (_collision, "ids are compared as text; give all of them the same type"),
     "duplicate": (_duplicate, "a document can occur only once in a ranking; keep one of the rows, usually the best"),
     "conflict": (_conflict, "keep one grade for each query, iteration and document"),
     "shape": (_shape, ""),
@@ -161,6 +166,8 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
     kinds = {fault.kind for fault in faults}
     if len(kinds) != 1:
         return ""
+    if kinds == {"duplicate"} and not location.source_name:
+        return 'a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
     if kinds <= {"binary", "long"}:
         return supported_formats(location.kind)
     if kinds != {"columns"}:

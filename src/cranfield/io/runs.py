@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Integers, Run, Strings, Table
+from cranfield.data import Integers, Opener, Run, Strings, Table
 from cranfield.errors import InputError
 from cranfield.io.duplicates import first_rows
 from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
@@ -20,13 +20,21 @@ def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -
     native.warn_if_slow()
     source = run.source
     if isinstance(source, Table):
-        query, document = (source.query.offsets, source.query.data), (source.document.offsets, source.document.data)
+        table = source
+        query, document = (table.query.offsets, source.query.data), (source.document.offsets, source.document.data)
         result = native.join_table(query, document, source.score, source.rank, index, keys, by_id, top)
         location = Location(run.source_name, "run", "row" if source.numbered else "entry", source.score_column)
-        return raise_faults(result, location, lambda row: source.document[row - 1])
+        return raise_faults(result, location, lambda row: table.document[row - 1])
     if isinstance(source, Mapping):
+        location = Location(run.source_name, "run", "entry")
         result = native.join_dict(source, index, keys, by_id, top)
-        return raise_faults(result, Location(run.source_name, "run", "entry"), lambda entry: document_at(source, entry))
+        if any(fault[1] in ("id", "score") for fault in result["faults"]):
+            from cranfield.io.lists import rankings_of
+
+            # Ids that are not text, or responses of search engines: rare, so that others need not be searched for them.
+            rankings = rankings_of(source, location, check_ids=True)
+            result = native.join_dict(rankings, index, keys, by_id, top)
+        return raise_faults(result, location, lambda entry: document_at(source, entry))
     result = raise_faults(native.join_text(source, index, keys, by_id, top), Location(run.source_name, "run"))
     if result["lines"] == 0:
         raise no_rows_error(run.source_name)
@@ -54,14 +62,28 @@ def load(run: Run) -> Table:
         _check_rows(source, np.arange(1, len(source.score) + 1), Location(run.source_name, "run", "row"))
         return source
     if isinstance(source, Mapping):
+        from cranfield.io.lists import rankings_of
+
         join(run, empty_index(), ["score"], by_id=False)
+        rankings = rankings_of(source, Location(run.source_name, "run", "entry"), check_ids=True)
+        scores = (r.values() if isinstance(r, Mapping) else range(0, -len(r), -1) for r in rankings.values())
         return Table(
-            Strings.of(query for query, ranking in source.items() for _ in ranking),
-            Strings.of(document for ranking in source.values() for document in ranking),
-            np.array([float(score) for ranking in source.values() for score in ranking.values()], np.float64),
+            Strings.of(query for query, ranking in rankings.items() for _ in ranking),
+            Strings.of(document for ranking in rankings.values() for document in ranking),
+            np.array([float(score) for of_query in scores for score in of_query], np.float64),
         )
-    location = Location(run.source_name, "run")
-    result = raise_faults(native.scan_run(source), location)
+    table, result = _scan(run)
+    _check_rows(table, result["line"], Location(run.source_name, "run"), result["query_of"])
+    return table
+
+
+def load_unchecked(run: Run) -> Table:
+    """All rows of a table or of text; a document may appear twice."""
+    return run.source if isinstance(run.source, Table) else _scan(run)[0]
+
+
+def _scan(run: Run) -> tuple[Table, dict[str, Any]]:
+    result = raise_faults(native.scan_run(cast("Opener", run.source)), Location(run.source_name, "run"))
     if len(result["line"]) == 0:
         raise no_rows_error(run.source_name)
     table = Table(
@@ -70,8 +92,7 @@ def load(run: Run) -> Table:
         result["score"],
         None if np.isnan(result["rank"]).any() else result["rank"],
     )
-    _check_rows(table, result["line"], location, result["query_of"])
-    return table
+    return table, result
 
 
 def _check_rows(table: Table, line: Integers, location: Location, query_of: Integers | None = None) -> None:

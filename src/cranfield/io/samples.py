@@ -11,9 +11,8 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Sample, Strings
 from cranfield.errors import InputError, UsageError
-from cranfield.io.faults import MAX_FAULTS, quotable
+from cranfield.io.faults import MAX_FAULTS, Location, quotable
 from cranfield.io.objects import qrels_from_dict
-from cranfield.io.faults import Location
 from cranfield.io.streams import Stream
 
 ByDocument = Mapping[str, Mapping[str, Any]]  # {query: {document: value}}
@@ -62,7 +61,9 @@ def with_sample(
         for row, document in enumerate(documents):
             given = of_query[query_of[row]].get(document, 1)
             if str(given) not in METHODS:
-                faults.append(f"{judgments.name}: {pair(row)} has the method `{quotable(str(given))}`, not 0, 1, 2 or 4")
+                faults.append(
+                    f"{judgments.name}: {pair(row)} has the method `{quotable(str(given))}`, not 0, 1, 2 or 4"
+                )
                 continue
             codes[row] = int(given)
     probability = None
@@ -147,7 +148,7 @@ def read_sampled(stream: Stream, name: str) -> Judgments:
     with_probabilities = _has_probabilities(lines)
     columns = PROBABILITIES if with_probabilities else SAMPLED
     faults = [
-        f'{stream.source_name}:{line.number}: expected 5 columns ({columns}), found {len(line.fields)}: '
+        f"{stream.source_name}:{line.number}: expected 5 columns ({columns}), found {len(line.fields)}: "
         f'"{quotable(" ".join(line.fields))}"'
         for line in lines
         if len(line.fields) != COLUMNS

@@ -18,6 +18,7 @@ from cranfield.errors import InputError, UsageError, available, optional
 from cranfield.io.detect import Columns
 from cranfield.io.duplicates import codes_of
 from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error, quotable
+from cranfield.io.ids import id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -29,6 +30,8 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "rank": ("rank",),
     "grade": ("relevance", "rel", "grade", "label", "relevance_score", "score"),
     "iteration": ("subtopic_id", "subtopic", "iteration"),
+    "stratum": ("stratum",),
+    "probability": ("probability", "inclusion_probability", "inclusion"),
     # For engines: tables with several runs, and the order of rows.
     "run": ("run", "run_id", "run_name", "system"),
     "row": ("row", "line", "position"),
@@ -162,7 +165,7 @@ def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: 
 
 
 RUN_COLUMNS = ("query", "document", "score", "rank")
-QRELS_COLUMNS = ("query", "document", "grade", "iteration")
+QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
 
 
 def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
@@ -201,7 +204,20 @@ def qrels_table(
         iterations, iteration_of = codes_of(iteration)
     line = np.arange(1, len(grade) + 1, dtype=np.int64)
     rows = Rows(queries, query_of, iterations, iteration_of, documents, grade, line)
-    return group_judgments(name, rows, location, subtopics=subtopics)
+    judgments = group_judgments(name, rows, location, subtopics=subtopics)
+    if "stratum" not in named and "probability" not in named:
+        return judgments
+    from cranfield.io.samples import with_sample
+
+    keys = list(zip(query, documents, strict=True))
+    given: dict[str, dict[str, dict[str, Any]] | None] = {"stratum": None, "probability": None}
+    for role in given:
+        if role in named:
+            values: list[Any] = _as_list(frame.column(named[role]))
+            given[role] = by_query = {}
+            for (q, d), value in zip(keys, values, strict=True):
+                by_query.setdefault(q, {})[d] = None if value == "" else value
+    return with_sample(judgments, given["stratum"], given["probability"])
 
 
 def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
@@ -224,12 +240,9 @@ def _as_list(column: Any) -> list[Any]:
 def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
     texts = []
     for row, value in enumerate(values, 1):
-        text = ""
-        if isinstance(value, str) and _is_encodable(value):
-            text = value
-        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-            text = str(int(value))
-        else:
+        text = id_text(value) or ""
+        if not is_id(value) or not _is_encodable(text):
+            text = ""
             faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
         texts.append(text)
     return Strings.of(texts)

@@ -1,6 +1,6 @@
 """Foraging measures: readers weigh the gain of documents against their cost, in seconds, characters or money.
 
-These are the measures of cwl_eval that are not in `user_model`. Gains g are scaled into [0, 1] by the top grade. The
+These are the measures of cwl_eval that are not user models. Gains g are scaled into [0, 1] by the top grade. The
 cost of a document is given by ``costs=``, or by the parameter ``cost`` if it is not there. V_i is the probability that
 a reader sees rank i, and C_i = V_{i+1}/V_i the probability of going on after rank i. The score is the gain per document
 seen: Σ_i g_i V_i / Σ_i V_i over the ranks down to a horizon. y_i is the total gain of ranks 1 to i, T_i is their total

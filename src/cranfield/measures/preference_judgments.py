@@ -1,8 +1,8 @@
 """Measures of preference judgments: how many of the judges' preferences between two documents a ranking meets.
 
 A preference is met if the better document is retrieved, and the worse one is ranked below it or not retrieved.
-Documents without any preference do not count. `preferences` has the judgments; ``count`` says which pairs count:
-``all`` of them, those with at least one document retrieved (``implied``), or those with both (``retrieved``).
+Documents without any preference do not count. The parameter ``count`` says which pairs count: ``all`` of them, those
+with at least one document retrieved (``implied``), or those with both (``retrieved``).
 """
 
 from __future__ import annotations

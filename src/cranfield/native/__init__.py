@@ -22,6 +22,8 @@
 ``join_text(opener, index, keys, by_id, top) -> dict``
 ``join_table(query, document, score, rank, index, keys, by_id, top) -> dict``
 ``join_dict(mapping, index, keys, by_id, top) -> dict``
+    ``mapping``: ``{query: {document: score}}``, or ``{query: [document, ...]}`` with lists or tuples, best first.
+
     ``keys``: one or more different keys that rank documents: "score" (float64, high first), "score32" (the same
     rounded to 32 bits), "rank" (the rank column, low first; without one, the input order).
 

@@ -290,9 +290,9 @@ def join_table(
 
 
 def join_dict(
-    mapping: Mapping[str, Mapping[str, float]], index: Index, keys: Sequence[str], by_id: bool, top: int
+    mapping: Mapping[str, Mapping[str, float] | Sequence[str]], index: Index, keys: Sequence[str], by_id: bool, top: int
 ) -> dict[str, Any]:
-    """The same in a run given as ``{query: {document: score}}``."""
+    """The same in a run given as ``{query: {document: score}}`` or ``{query: [document, ...]}``."""
     faults = _Faults()
     groups: dict[bytes, _Group] = {}
     row = 0
@@ -303,7 +303,10 @@ def join_dict(
             row += len(ranking)
             continue
         group = groups.setdefault(name, _Group())
-        for document, score in ranking.items():
+        scored = (
+            ranking.items() if isinstance(ranking, Mapping) else zip(ranking, range(0, -len(ranking), -1), strict=True)
+        )
+        for document, score in scored:
             row += 1
             text = _id(document)
             value = _float(score)

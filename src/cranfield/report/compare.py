@@ -32,10 +32,14 @@ def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         return [leaders]
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
+    intervals = f"{comparison.level:.0%} intervals of differences by [BCa bootstrap] and (Student's t)"
     return [
         leaders,
         *(
-            Page(f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}", _pairs(comparison, m, digits))
+            Page(
+                f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
+                _pairs(comparison, m, digits),
+            )
             for m, measure in enumerate(comparison.measures)
         ),
     ]

@@ -26,8 +26,8 @@ class LabelAgreement:
 
     ``levels``: all grades used. ``confusion``: documents by human grade (rows) and judge's grade (columns). ``kappa``,
     ``linear``, ``quadratic``: Cohen's κ with weights by the index of a grade, undefined (NaN) if all documents have one
-    grade; ``linear_by_value``, ``quadratic_by_value``: by the grades themselves. ``bias``: the mean of judge less
-    human. ``sensitivity``, ``specificity``: the shares of relevant and of nonrelevant documents that the judge gets
+    grade; ``linear_by_value``, ``quadratic_by_value``: by the grades themselves. ``bias``: the mean of judge minus
+    human. ``sensitivity``, ``specificity``: the shares of relevant and of non-relevant documents that the judge gets
     right.
     """
 
@@ -103,9 +103,7 @@ def weighted_kappa(confusion: npt.NDArray[np.generic], weights: Floats) -> float
     return 1 - float((weights * counts).sum()) / below if below > 0 else math.nan
 
 
-def kappa_interval(
-    confusion: npt.NDArray[np.generic], weights: Floats, *, alpha: float = 0.05
-) -> tuple[float, float]:
+def kappa_interval(confusion: npt.NDArray[np.generic], weights: Floats, *, alpha: float = 0.05) -> tuple[float, float]:
     """The large-sample interval of κ (Fleiss, Cohen and Everitt, 1969)."""
     from statistics import NormalDist
 
@@ -190,8 +188,8 @@ def order_agreement(human: npt.ArrayLike, judge: npt.ArrayLike) -> OrderAgreemen
 class Favour:
     """Whether a judge rates a family of systems higher than humans do, compared with all other systems.
 
-    ``bias``: the mean over queries of judge less human, by system. ``favour``: the mean bias of the family less that of
-    the others. ``p_greater``, ``p_two_sided``: by assigning systems to the family at random; ``assignments``: the
+    ``bias``: the mean over queries of judge minus human, by system. ``favour``: the mean bias of the family minus that
+    of the others. ``p_greater``, ``p_two_sided``: by assigning systems to the family at random; ``assignments``: the
     number of assignments. ``low``, ``high``: the interval over queries. ``adjusted``, ``adjusted_error``: the favour
     where the human score of a system is taken into account, NaN for fewer than 4 systems.
     """
@@ -273,9 +271,7 @@ class FalsePositives(NamedTuple):
     p_value: float
 
 
-def false_positives(
-    own_false: int, own_right: int, other_false: int, other_right: int
-) -> FalsePositives:
+def false_positives(own_false: int, own_right: int, other_false: int, other_right: int) -> FalsePositives:
     """Compare two rates of false positives by Fisher's exact test, two-sided.
 
     >>> round(false_positives(8, 12, 5, 35).p_value, 4)

@@ -29,6 +29,7 @@ from cranfield.statistics.intervals import t_quantile
 
 Method = Literal["loo", "fixed", "ppi++", "ppi", "classical"]
 METHODS = get_args(Method)
+Inference = Literal["loo", "fixed"]  # for queries like these, or for exactly these
 MIN_DIFFERENT = 5  # the least number of human queries with a difference for which a pair of runs has an interval
 NO_SPREAD = 1e-15  # predictions with less spread are constant
 SAME = 1e-12  # two scores that differ by no more are equal
@@ -165,9 +166,7 @@ def interval(method: str, found: Estimates, degrees: int, level: float, human: i
     value, error = float(found.value), float(found.error)
     factor = t_quantile(level, degrees) if degrees else NormalDist().inv_cdf(0.5 + level / 2)
     half = factor * error
-    return MeanEstimate(
-        method, value, error, value - half, value + half, float(found.tuning), degrees, human, others
-    )
+    return MeanEstimate(method, value, error, value - half, value + half, float(found.tuning), degrees, human, others)
 
 
 def human_mean(scores: npt.ArrayLike, *, alpha: float = 0.05, method: str = "human") -> MeanEstimate:

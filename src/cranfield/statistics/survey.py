@@ -152,9 +152,7 @@ def ratio_estimate(
     return Total(ratio, float(((1 - pi) / pi**2 * y**2).sum()))
 
 
-def sum_of_precisions(
-    gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike | None = None
-) -> float:
+def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike | None = None) -> float:
     """The sum of precisions, which is the numerator of AP, from documents drawn independently; in rank order.
 
     Σ_{j≤i} (1/i) (b̂_i b̂_j + [both drawn] (b_i b_j - b̂_i b̂_j)/π_ij); it is unbiased.

@@ -28,8 +28,8 @@ def command(**arguments: Any) -> None:
 
     Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
     depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
-    the other half. So are thresholds relative to the top score, on gaps between scores, and on a predicted number of
-    relevant documents.
+    the other half. Other rules are tested in the same way: thresholds relative to the top score, on gaps between
+    scores, and on a predicted number of relevant documents.
 
     \b
     cranfield study stopping qrels.txt bm25.run dense.run
