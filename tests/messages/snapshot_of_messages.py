@@ -206,8 +206,6 @@ NOTES = (
     Note("unanswered_queries", "bm25", values={"queries": FEW, "counted": "judged"}),
     Note("unanswered_queries", "dense", values={"queries": MANY, "counted": "both"}),
     Note("unjudged_queries", "bm25", values={"queries": FEW}),
-    Note("repeated_nil", "bm25", values={"nil": "NIL", "queries": FEW}),
-    Note("standardised", values={"method": "normal", "runs": 4}),
     Note("unjudged_documents", "bm25", values={"depth": 10, "share": 0.3}),
     Note("unjudged_documents", "bm25", values={"depth": None, "share": 0.999}),
     Note("tie_range", "bm25", "AP", {"score": 0.5, "low": 0.4, "high": 0.6}),
