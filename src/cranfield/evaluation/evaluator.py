@@ -32,11 +32,11 @@ from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
-from cranfield.statistics.prediction import Inference
 
 if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.lists import Duplicates
+    from cranfield.statistics.prediction import Inference
 
 Measures = str | Measure | Sequence[str | Measure]
 
