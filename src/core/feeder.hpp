@@ -197,10 +197,9 @@ private:
 
     // The first column, empty for lines that are passed over.
     static Text first_column(const char* p, const char* end) {
-        const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-        while (p != end && is_space(*p)) ++p;
+        while (p != end && is_blank(*p)) ++p;
         const char* const first = p;
-        while (p != end && !is_space(*p)) ++p;
+        while (p != end && !is_blank(*p)) ++p;
         if (first == p || *first == '#') return {};
         return {first, static_cast<std::size_t>(p - first)};
     }

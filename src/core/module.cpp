@@ -34,7 +34,10 @@ std::size_t setting(const char* name, std::size_t usual) {
     return error == std::errc() && *end == 0 && value != 0 ? value : usual;
 }
 
-std::size_t block_size() { return setting("CRANFIELD_BLOCK", std::size_t{1} << 20); }
+// Blocks grow by doubling, so that a very large one could exceed what a size can hold.
+std::size_t block_size() {
+    return std::min(setting("CRANFIELD_BLOCK", std::size_t{1} << 20), std::size_t{1} << 26);
+}
 unsigned crew_size() {
     return static_cast<unsigned>(std::min<std::size_t>(setting("CRANFIELD_THREADS", default_crew()), 64));
 }
@@ -414,5 +417,6 @@ NB_MODULE(_core, m) {
     m.def("join_text", &join_text, "opener"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a);
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,
           "by_id"_a, "top"_a);
+    m.attr("JOINS_LISTS") = true;
     m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a);
 }

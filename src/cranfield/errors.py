@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+from cranfield.wording import printable
+
 
 class CranfieldError(Exception):
     """The base class of all errors; ``str()`` gives a message for users."""
@@ -14,6 +16,7 @@ class CranfieldError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
+        message, hint = printable(message, lines=True), printable(hint, lines=True)
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -30,7 +33,7 @@ class InputError(CranfieldError):
     def __init__(
         self, faults: Sequence[str], *, total: int | None = None, hint: str = "", kinds: frozenset[str] = frozenset()
     ) -> None:
-        self.faults = tuple(faults[: self.SHOWN])
+        self.faults = tuple(printable(fault) for fault in faults[: self.SHOWN])
         self.kinds = kinds  # of faults in rows of runs and judgments; see `io.faults`
         self.total = len(faults) if total is None else total
         lines = list(self.faults)

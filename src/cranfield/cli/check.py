@@ -11,12 +11,12 @@ import numpy as np
 
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
-from cranfield.cli.output import emit
+from cranfield.cli.output import emit, say
 from cranfield.data import Judgments
 from cranfield.errors import InputError
 from cranfield.io import check_run, read_qrels, read_run
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.wording import plural
+from cranfield.wording import plural, printable
 
 SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
@@ -38,7 +38,7 @@ def command(ctx: click.Context, qrels: str, runs: tuple[str, ...]) -> None:
     emit("".join(f"{line}\n" for report in reports for line in report.lines()))
     errors = sum(report.errors for report in reports)
     warnings = sum(len(report.warnings) for report in reports)
-    click.echo(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}", err=True)
+    say(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
     if errors:
         ctx.exit(1)
 
@@ -60,9 +60,9 @@ class FileReport:
         if self.error:
             yield from self.error.message.splitlines()
             if self.error.hint:
-                yield f"{self.path}: hint: {self.error.hint}"
+                yield printable(f"{self.path}: hint: {self.error.hint}")
         for warning in self.warnings:
-            yield f"{self.path}: warning: {warning}"
+            yield printable(f"{self.path}: warning: {warning}")
 
 
 def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:

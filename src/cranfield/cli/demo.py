@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cranfield.cli.output import colour, emit, width
+from cranfield.cli.output import colour, emit, say, width
 from cranfield.io.atomic_write import atomic_write
 
 
@@ -26,11 +26,11 @@ def command(into: str | None) -> None:
     for stop in tour():
         emit(stop.text(width=width(), colour=colour()))
     if into is None:
-        click.echo("To get the files: cranfield demo --into DIR", err=True)
+        say("To get the files: cranfield demo --into DIR")
         return
     folder = Path(into)
     folder.mkdir(parents=True, exist_ok=True)
     for name in example.NAMES:
         with atomic_write(folder / name) as temporary:
             shutil.copyfile(example.path(name), temporary)
-    click.echo(f"{len(example.NAMES)} files written to {into}", err=True)
+    say(f"{len(example.NAMES)} files written to {into}")

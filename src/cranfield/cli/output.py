@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import click
 
 from cranfield.io.atomic_write import atomic_write
+from cranfield.wording import printable
 
 
 def emit(text: str, output: str | None = None) -> None:
@@ -46,7 +47,12 @@ def replace(path: str, data: bytes) -> None:
 def note(lines: Iterable[str]) -> None:
     """Print notes to standard error."""
     for line in lines:
-        click.echo(f"note: {line}".encode("utf-8", "surrogateescape"), err=True)
+        say(f"note: {printable(line)}")
+
+
+def say(text: str) -> None:
+    """Print a message to standard error; bytes of ids and file names that are not UTF-8 stay as they are."""
+    click.echo(printable(text, lines=True).encode("utf-8", "surrogateescape"), err=True)
 
 
 def colour(output: str | None = None) -> bool:

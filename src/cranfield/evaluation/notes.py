@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cranfield.wording import few, plural
+from cranfield.wording import few, plural, printable
 
 Kind = Literal[
     "queries_counted",
@@ -60,7 +60,7 @@ class Note:
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        return "; ".join(SENTENCES[self.kind]([self]))
+        return printable("; ".join(SENTENCES[self.kind]([self])))
 
 
 def sentences(notes: Iterable[Note]) -> list[str]:
@@ -68,7 +68,7 @@ def sentences(notes: Iterable[Note]) -> list[str]:
     groups: dict[tuple[Kind, str | None], list[Note]] = {}
     for note in dict.fromkeys(notes):
         groups.setdefault((note.kind, note.run), []).append(note)
-    return [sentence for (kind, _), group in groups.items() for sentence in SENTENCES[kind](group)]
+    return [printable(sentence) for (kind, _), group in groups.items() for sentence in SENTENCES[kind](group)]
 
 
 def input_notes(notes: Iterable[Note]) -> list[str]:

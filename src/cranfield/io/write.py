@@ -21,7 +21,7 @@ from cranfield.io.faults import quotable
 from cranfield.io.runs import load
 
 ROWS_PER_PIECE = 10_000
-_BLANK = re.compile(r"[\x00-\x20]+")
+_BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
 def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None = None) -> None:

@@ -90,7 +90,7 @@ the kind's:
     binary     a NUL byte in the line   long      a line longer than 1 MiB; reading stops here, as it does at ``binary``
 
 A line is bad once: the first kind that applies, in the order binary, columns, id, score or grade,
-nan, rank. Separators are runs of bytes 0x01-0x20 other than newline; a leading UTF-8 BOM, lines of
+nan, rank. Separators are runs of space, tab, vertical tab, form feed and carriage return; a leading UTF-8 BOM, lines of
 separators alone and lines whose first column starts with ``#`` are skipped. Numbers: optional sign, decimal digits with
 optional point and exponent, or inf/infinity/nan in any case; grades must be finite. Beyond float64's
 range a number becomes infinite or zero, as in Python. If there is any fault, only faults are returned.

@@ -34,7 +34,7 @@ CUT = 80
 LONGEST = 1 << 20
 CHUNK = 1 << 16
 
-_SEPARATORS = re.compile(rb"[\x01-\x09\x0b-\x20]+")
+_SEPARATORS = re.compile(rb"[\t\v\f\r ]+")
 _NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io.atomic_write import atomic_write
+from cranfield.wording import CONTROL
 
 PathLike = str | os.PathLike[str]
 
@@ -65,7 +66,8 @@ class StudyResult(ABC):
 
 def text(result: dict[str, Any]) -> str:
     """A result as JSON, ending in a newline."""
-    return json.dumps(result, allow_nan=False, ensure_ascii=False) + "\n"
+    shown = json.dumps(result, allow_nan=False, ensure_ascii=False)
+    return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", shown) + "\n"
 
 
 def load(path: PathLike) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import HEAD, Stream
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
-_BLANK = re.compile(r"[\x00-\x20]+")
+_BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
 def is_table(_stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
