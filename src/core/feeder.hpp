@@ -48,7 +48,8 @@ private:
 struct Block {
     Buffer buffer;
     std::size_t size = 0;
-    std::uint64_t line = 1;  // number of its first line
+    std::uint64_t line = 1;   // number of its first line
+    std::uint64_t lines = 0;  // how many there are, unless reading stops in it
 
     Text text() const { return {buffer.data(), size}; }
     std::size_t weight() const { return buffer.capacity(); }
@@ -114,6 +115,7 @@ private:
                 lines -= static_cast<std::uint64_t>(std::count(text + end, text + whole, '\n'));
                 carry_.assign(text + end, have - end);
                 line_ += lines;
+                block.lines = lines;
                 block.size = end;
                 std::memset(text + end, 0, Buffer::slack);
                 done_ = ended;
@@ -206,6 +208,7 @@ private:
 
     static std::size_t after_last_newline(Text text) {
         std::size_t end = text.size();
+        if (end != 0 && text[end - 1] == '\n') return end;  // a blank line
         for (; end >= 64; end -= 64) {
             const std::uint64_t newlines = masks(text.data() + end - 64).newline;
             if (newlines != 0) return end - static_cast<std::size_t>(std::countl_zero(newlines));

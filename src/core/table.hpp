@@ -34,7 +34,7 @@ inline void join_columns(const TableView& table, const Index& index, const Setti
     const bool ranked = settings.by_rank() && table.rank;
     Coder queries;
     std::vector<std::uint32_t> codes(n);
-    Part whole;
+    Part whole(settings.most_faults);
     whole.rows = n;
     const auto is_fault = [&](std::size_t i) {
         return std::isnan(table.score[i]) || (ranked && std::isnan((*table.rank)[i]));

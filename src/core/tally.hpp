@@ -21,6 +21,8 @@ struct Segment {
 
 // What one worker found in one block.
 struct Part {
+    explicit Part(std::size_t most_faults = Faults::usual) : faults(most_faults), most_faults_(most_faults) {}
+
     std::vector<Segment> segments;
     std::array<Found, most_keys> found;  // by key
     Faults faults;
@@ -34,7 +36,7 @@ struct Part {
             each.hits.clear();
             each.tops.clear();
         }
-        faults = Faults();
+        faults = Faults(most_faults_);
         rows = 0;
         tag_line = ~std::uint64_t{0};
     }
@@ -58,12 +60,16 @@ struct Part {
         }
         return total;
     }
+
+private:
+    std::size_t most_faults_;
 };
 
 class Tally {
 public:
     Tally(const Index& index, const Settings& settings)
-        : index_(index), settings_(settings), known_(index.queries()), known_tops_(settings.top ? index.queries() : 0) {
+        : index_(index), settings_(settings), known_(index.queries()), known_tops_(settings.top ? index.queries() : 0),
+          faults_(settings.most_faults) {
         store_->clear();
     }
 
@@ -114,7 +120,7 @@ public:
                 if (state.split) state.length = -1;
             }
         }
-        faults_ = Faults();
+        faults_ = Faults(settings_.most_faults);
     }
 
     Faults& faults() { return faults_; }

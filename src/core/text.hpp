@@ -66,6 +66,8 @@ private:
         void read(const Block& block) {
             part_.clear();
             open_ = false;
+            // A large block is one query; all its rows at once need less memory than rows that grow by doubling.
+            if (block.size > large) group_->reserve(block.lines);
             read_lines<6>(block.text(), block.line, *this);
             close();
             join_.submit(part_, gathered_);
@@ -139,7 +141,7 @@ private:
         TextJoin& join_;
         Finisher finisher_;
         const Borrowed<Group> group_;
-        Part part_;
+        Part part_{join_.settings_.most_faults};
         Gathered gathered_;
         bool open_ = false;
         Fate fate_ = Fate::finish;
@@ -179,6 +181,7 @@ private:
     }
 
     static constexpr std::size_t least_share = std::size_t{1} << 16;
+    static constexpr std::size_t large = std::size_t{1} << 23;
 
     const Index& index_;
     const Settings& settings_;

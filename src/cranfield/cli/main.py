@@ -77,6 +77,8 @@ class Verbs(LazyGroup):
             sys.exit(INTERRUPTED)
         except CranfieldError as error:
             fail(error.message, error.hint, error.exit_code)
+        except MemoryError:
+            fail("there is not enough memory", "", 1)
         except OSError as error:
             path = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             fail(f"{path}{(error.strerror or str(error)).lower()}", "", 1)

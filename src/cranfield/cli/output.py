@@ -32,7 +32,8 @@ def _print(data: bytes) -> None:
         while rest:
             rest = rest[stream.write(rest) :]
         stream.flush()
-    except OSError:
+    except OSError as error:
+        error.filename = "standard output"
         # Python flushes once more at exit, when the error has already been reported: give it somewhere to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise

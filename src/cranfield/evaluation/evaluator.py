@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Floats, Integers, Judgments, Run, Table
+from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
@@ -391,13 +391,17 @@ def looks_like_scores(judgments: Judgments) -> bool:
 
 def looks_like_grades(run: Run) -> bool:
     """Whether the scores of a run in memory look like grades: few different small integers."""
-    if isinstance(run.source, Table):
-        scores = run.source.score[:MAX_SCORES].tolist()
+    source = run.source
+    if isinstance(source, TableStream):
+        source = next(source.pieces())
+    if isinstance(source, Table):
+        scores = source.score[:MAX_SCORES].tolist()
     elif isinstance(run.source, Mapping):
         scores = list(islice(chain.from_iterable(ranking.values() for ranking in run.source.values()), MAX_SCORES))
     else:
         return False
-    grades = {score for score in scores if isinstance(score, (int, float, np.number)) and score == int(score)}
+    numbers = [score for score in scores if isinstance(score, (int, float, np.number)) and np.isfinite(score)]
+    grades = {score for score in numbers if score == int(score)}
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
 
 

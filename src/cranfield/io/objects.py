@@ -11,9 +11,9 @@ import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Judgments, Run, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.io.detect import Columns, reject_columns
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, TableKind, input_error, quotable
+from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
 from cranfield.io.judgments import Rows, group_judgments
 
 
@@ -66,7 +66,7 @@ def _check_shape(source: Mapping[Any, Any], location: Location) -> None:
         if not isinstance(value, Mapping)
     ]
     if faults:
-        raise input_error(faults[:MAX_FAULTS], len(faults), location)
+        raise input_error(faults[: max_faults()], len(faults), location)
 
 
 def document_at(source: Mapping[str, Mapping[str, Any]], entry: int) -> str:
@@ -126,7 +126,9 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
         rows = dataclasses.replace(rows, iteration_of=np.zeros(len(values), np.int64))
     if faults:
         faults.sort(key=lambda fault: fault.line)
-        raise input_error(faults[:MAX_FAULTS], len(faults), location, lambda entry: quotable(str(documents[entry - 1])))
+        raise input_error(
+            faults[: max_faults()], len(faults), location, lambda entry: quotable(str(documents[entry - 1]))
+        )
     return group_judgments(name, rows, location, subtopics=bool(subtopics))
 
 

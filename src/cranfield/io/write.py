@@ -103,6 +103,13 @@ def _write(table: WritableTable) -> None:
     write_pieces(table.path, writer(extension)(table), compression_of_name(table.path))
 
 
+def check_ids(table: WritableTable) -> None:
+    """Raise if an id is empty: in rows it would look like a missing one, and readers refuse it."""
+    for column in table.columns.values():
+        if isinstance(column, Strings) and not np.diff(column.offsets).all():
+            raise unwritable_id(table.path, "", "a row must have an id", ".json")
+
+
 def unwritable_id(path: str, text: str, reason: str, alternative: str = ".jsonl or .csv") -> InputError:
     """The error for an id that a format cannot hold."""
     message = f"{path}: the id `{quotable(text)}` cannot be written: {reason}"

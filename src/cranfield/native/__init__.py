@@ -6,11 +6,11 @@
     The judged ids, hashed once and used for any number of runs. ``queries`` and ``documents`` are
     pairs ``(offsets int64, data uint8)``; query q's documents are rows ``begin[q]:begin[q+1]``.
 
-``scan_qrels(opener) -> dict``
+``scan_qrels(opener, most=20) -> dict``
     ``query`` / ``iteration``: distinct ids in order of appearance as ``(offsets, data)``;
     ``query_of`` / ``iteration_of``: int64 code of each line; ``document``: ``(offsets, data)`` of each
     line; ``grade``: float64; ``line``: int64 line numbers.
-``scan_run(opener) -> dict``
+``scan_run(opener, most=20) -> dict``
     The same for runs: ``query``, ``query_of``, ``document``, ``rank`` (float64; NaN if it is not a
     number), ``score``, ``line``, and ``tag``: bytes, of the first line.
 
@@ -19,9 +19,9 @@
     q's documents are rows ``begin[q]:begin[q+1]``; ``grade``: float64. None where not everything is a dict, a str that
     UTF-8 can hold, or a finite int or float; the caller then looks for the error.
 
-``join_text(opener, index, keys, by_id, top) -> dict``
-``join_table(query, document, score, rank, index, keys, by_id, top) -> dict``
-``join_dict(mapping, index, keys, by_id, top) -> dict``
+``join_text(opener, index, keys, by_id, top, most=20) -> dict``
+``join_table(query, document, score, rank, index, keys, by_id, top, most=20) -> dict``
+``join_dict(mapping, index, keys, by_id, top, most=20) -> dict``
     ``keys``: one or more different keys that rank documents: "score" (float64, high first), "score32" (the same
     rounded to 32 bits), "rank" (the rank column, low first; without one, the input order).
 
@@ -77,8 +77,8 @@
 ``Words.columns() -> ((offsets, data), int64)``
     The words and their counts.
 
-Every dict of the scans and joins has ``faults``: up to 20 tuples ``(line, kind, query, text, other)``, lowest line
-first, and ``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
+Every dict of the scans and joins has ``faults``: up to ``most`` tuples ``(line, kind, query, text, other)``, lowest
+line first, and ``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
 ``text`` are bytes, ``text`` the offending text cut to 80 bytes; ``other`` an int whose meaning is
 the kind's:
 

@@ -29,7 +29,6 @@ from cranfield.native.words import Words as Words
 Column = tuple[Integers, Bytes]
 Fault = tuple[int, str, bytes, bytes, int]
 
-KEPT = 20
 CUT = 80
 LONGEST = 1 << 20
 CHUNK = 1 << 16
@@ -39,21 +38,22 @@ _NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|in
 
 
 class _Faults:
-    """The twenty faults with the lowest lines, and how many there were."""
+    """The faults with the lowest lines, at most ``most``, and how many there were."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.kept: list[Fault] = []
         self.total = 0
 
     def add(self, line: int, kind: str, query: bytes, text: bytes, other: int = 0) -> None:
         self.total += 1
         self.kept.append((line, kind, query, text[:CUT], other))
-        if len(self.kept) > 2 * KEPT:
+        if len(self.kept) > 2 * self.most:
             self._trim()
 
     def _trim(self) -> None:
         self.kept.sort(key=lambda fault: fault[0])
-        del self.kept[KEPT:]
+        del self.kept[self.most :]
 
     def result(self) -> dict[str, Any]:
         self._trim()
@@ -157,9 +157,9 @@ def _rows(opener: Opener, width: int, faults: _Faults) -> Iterator[tuple[int, li
         yield number, columns
 
 
-def scan_qrels(opener: Opener) -> dict[str, Any]:
+def scan_qrels(opener: Opener, most: int = 20) -> dict[str, Any]:
     """Every line of a judgments file: query, iteration, document, grade."""
-    faults = _Faults()
+    faults = _Faults(most)
     queries: dict[bytes, int] = {}
     iterations: dict[bytes, int] = {}
     query_of, iteration_of, documents, grades, lines = [], [], [], [], []
@@ -187,9 +187,9 @@ def scan_qrels(opener: Opener) -> dict[str, Any]:
     }
 
 
-def scan_run(opener: Opener) -> dict[str, Any]:
+def scan_run(opener: Opener, most: int = 20) -> dict[str, Any]:
     """Every line of a run file: query, document, rank, score; and the tag of the first."""
-    faults = _Faults()
+    faults = _Faults(most)
     queries: dict[bytes, int] = {}
     query_of, documents, ranks, scores = [], [], [], []
     lines: list[int] = []
@@ -241,9 +241,11 @@ def scan_nested(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
     return {"query": query, "begin": begin, "document": document, "grade": grade} if np.isfinite(grade).all() else None
 
 
-def join_text(opener: Opener, index: Index, keys: Sequence[str], by_id: bool, top: int) -> dict[str, Any]:
+def join_text(
+    opener: Opener, index: Index, keys: Sequence[str], by_id: bool, top: int, most: int = 20
+) -> dict[str, Any]:
     """Where the judged documents, and the first ones, stand in a run file."""
-    faults = _Faults()
+    faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     tag = b""
     rows = 0
@@ -273,9 +275,10 @@ def join_table(
     keys: Sequence[str],
     by_id: bool,
     top: int,
+    most: int = 20,
 ) -> dict[str, Any]:
     """The same in a run given as columns."""
-    faults = _Faults()
+    faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
     columns = zip(_unpack(query), _unpack(document), score.tolist(), ranks.tolist(), strict=True)
@@ -290,10 +293,10 @@ def join_table(
 
 
 def join_dict(
-    mapping: Mapping[str, Mapping[str, float]], index: Index, keys: Sequence[str], by_id: bool, top: int
+    mapping: Mapping[str, Mapping[str, float]], index: Index, keys: Sequence[str], by_id: bool, top: int, most: int = 20
 ) -> dict[str, Any]:
     """The same in a run given as ``{query: {document: score}}``."""
-    faults = _Faults()
+    faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     row = 0
     for query, ranking in mapping.items():

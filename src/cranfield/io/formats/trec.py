@@ -9,6 +9,7 @@ from typing import Any
 
 from cranfield import native
 from cranfield.data import Judgments, Run
+from cranfield.errors import max_faults, reading
 from cranfield.io.compression import detect_compression
 from cranfield.io.detect import Columns, ContentKind, FileFormat, Row, WritableTable, detect_file, reject_columns
 from cranfield.io.faults import Location
@@ -35,7 +36,8 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
     location = Location(stream.source_name, "qrels")
-    result = raise_faults(native.scan_qrels(stream.opener), location)
+    with reading(stream.source_name):
+        result = raise_faults(native.scan_qrels(stream.opener, max_faults()), location)
     if len(result["line"]) == 0:
         raise no_rows_error(stream.source_name)
     return group_judgments(name, Rows.from_scan(result), location)
