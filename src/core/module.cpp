@@ -93,6 +93,8 @@ nb::dict result_of(Tally& tally, const Settings& settings) {
         result["other"] = pair(std::move(other));
         result["other_length"] = array(std::move(other_length));
         result["lines"] = tally.rows();
+        result["ranks_compared"] = tally.ranks().compared;
+        result["ranks_contradicted"] = tally.ranks().contradicted;
         result["tag"] = bytes(tally.tag());
     }
     add_faults(result, tally.faults());

@@ -106,6 +106,8 @@ private:
                 part_.tag = columns[5];
             }
             group_->add(columns[2], score, -rank, line);
+            if (group_->size() == 1) first_rank_ = columns[3];
+            last_rank_ = columns[3];
         }
 
         void odd(std::uint64_t line, Text text, std::size_t count) {
@@ -133,9 +135,18 @@ private:
 
         void close() {
             if (!open_) return;
-            if (fate_ == Fate::finish) finisher_.finish(*group_, query_, number_, line_, part_);
+            if (fate_ == Fate::finish) {
+                check_ranks();
+                finisher_.finish(*group_, query_, number_, line_, part_);
+            }
             if (fate_ == Fate::check) finisher_.check(*group_, query_, part_.faults);
             open_ = false;
+        }
+
+        void check_ranks() {
+            double first = 0, last = 0;
+            if (group_->size() < 2 || !parse_number(first_rank_, first) || !parse_number(last_rank_, last)) return;
+            part_.ranks.add(first, group_->scores().front(), last, group_->scores().back());
         }
 
         TextJoin& join_;
@@ -146,6 +157,7 @@ private:
         bool open_ = false;
         Fate fate_ = Fate::finish;
         Text query_;
+        Text first_rank_, last_rank_;
         std::uint32_t number_ = Ids::none;
         std::uint32_t code_ = 0;
         std::uint64_t line_ = 0;

@@ -12,8 +12,11 @@ import numpy as np
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import emit, say
-from cranfield.data import Judgments
-from cranfield.errors import InputError
+from cranfield.data import Judgments, Run
+from cranfield.errors import InputError, listing_faults
+from cranfield.evaluation.evaluator import check_argument_order
+from cranfield.evaluation.notes import scores_against_ranks
+from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.io import check_run, read_qrels, read_run
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.wording import plural, printable
@@ -24,17 +27,20 @@ TOP = 10  # depth for the share of unjudged documents
 
 @click.command(cls=Verb, short_help="Report all errors in the input files.")
 @options.inputs
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N errors of each file.")
 @click.pass_context
-def command(ctx: click.Context, qrels: str, runs: tuple[str, ...]) -> None:
+def command(ctx: click.Context, qrels: str, runs: tuple[str, ...], limit: int | None) -> None:
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
-    Warnings are about queries that only one file has, tied scores, unjudged documents, and queries without relevant
-    documents. The exit code is 1 if there are errors; warnings do not change it.
+    Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
+    and queries without relevant documents. The exit code is that of `cranfield eval`: 1 if there are errors; warnings
+    do not change it.
 
     \b
     cranfield check qrels.txt bm25.run dense.run
     """
-    reports = check_files(qrels, runs)
+    with listing_faults(limit):
+        reports = check_files(qrels, runs)
     emit("".join(f"{line}\n" for report in reports for line in report.lines()))
     errors = sum(report.errors for report in reports)
     warnings = sum(len(report.warnings) for report in reports)
@@ -74,17 +80,26 @@ def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:
         first = FileReport(qrels, warnings=tuple(judgment_warnings(judgments)))
     except InputError as error:
         first = FileReport(qrels, error)
-    return [first, *(_check_run_file(run, aligner) for run in runs)]
+    reports = [first]
+    opened = []
+    for path in runs:
+        try:
+            run = read_run(path)
+            reports.append(_check_run(path, run, aligner))
+            opened.append(run)
+        except InputError as error:
+            reports.append(FileReport(path, error))
+    if aligner is not None and len(opened) == len(runs):
+        check_argument_order(aligner.judgments, opened)
+    return reports
 
 
-def _check_run_file(path: str, aligner: Aligner | None) -> FileReport:
-    try:
-        run = read_run(path)
-        if aligner is None:
-            return FileReport(path, check_run(run))
-        return FileReport(path, warnings=tuple(run_warnings(aligner.align(run, by_id=False))))
-    except InputError as error:
-        return FileReport(path, error)
+def _check_run(path: str, run: Run, aligner: Aligner | None) -> FileReport:
+    if aligner is None:
+        return FileReport(path, check_run(run))
+    alignment = aligner.align(run, by_id=False)
+    check_query_overlap(run, alignment)
+    return FileReport(path, warnings=tuple(run_warnings(alignment)))
 
 
 def judgment_warnings(judgments: Judgments) -> Iterator[str]:
@@ -109,6 +124,8 @@ def run_warnings(alignment: Alignment) -> Iterator[str]:
         yield f"{len(missing):,} of {len(length):,} judged queries are not in the run: {names}"
     if other := list(alignment.other):
         yield f"{plural(len(other), 'query')} without judgments: {first_of(other)}"
+    if queries_against := alignment.ranks_contradict:
+        yield scores_against_ranks(queries_against)
     tied = rows["size"] > 1
     if tied.any():
         affected = plural(len(np.unique(rows["query"][tied])), "query")

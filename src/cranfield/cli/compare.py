@@ -104,7 +104,9 @@ guarding = options.several(
         show_default=True,
         help="Ignore differences up to this size.",
     ),
-    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."),
+    click.option(
+        "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
+    ),
 )
 
 

@@ -28,11 +28,12 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False),
+    type=options.OutputFile(dir_okay=False),
     default="report.html",
     show_default=True,
     help="Write the report to this file.",
 )
+@options.refusing_inputs
 @click.option("--title", metavar="TEXT", default="Evaluation", show_default=True, help="Title of the report.")
 @click.option(
     "--page",

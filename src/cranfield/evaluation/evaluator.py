@@ -348,12 +348,8 @@ class Evaluator:
         return runs
 
     def _check_order(self, runs: Sequence[Run]) -> None:
-        if self._looks_like_run and all(looks_like_grades(run) for run in runs):
-            message = "the judgments look like a run, and the run looks like judgments"
-            raise UsageError(
-                message,
-                hint="judgments come first: evaluate(qrels, run, measures)",
-            )
+        if self._looks_like_run:
+            check_argument_order(self.judgments, runs)
 
     def _check(self, scores: RunScores | GroupScores) -> None:
         if self.policy.queries != "run":
@@ -376,6 +372,13 @@ def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
     if not lines:
         raise InputError([f"{name}: no judgments"])
     return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
+
+
+def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
+    """Raise if the judgments look like a run, and all runs like judgments."""
+    if looks_like_scores(judgments) and all(looks_like_grades(run) for run in runs):
+        message = "the judgments look like a run, and the run looks like judgments"
+        raise UsageError(message, hint="judgments come first: evaluate(qrels, run, measures)")
 
 
 def looks_like_scores(judgments: Judgments) -> bool:

@@ -17,6 +17,7 @@ Kind = Literal[
     "unweighted_queries",
     "unjudged_weights",
     "unweighted_subtopics",
+    "scores_against_ranks",
     "unanswered_queries",
     "unjudged_queries",
     "unjudged_documents",
@@ -96,6 +97,15 @@ def _undefined(group: Sequence[Note]) -> list[str]:
         f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} undefined for {queries}; {UNDEFINED[policy]}"
         for (queries, policy), names in measures.items()
     ]
+
+
+def scores_against_ranks(queries: int) -> str:
+    """What to say of a run whose scores contradict its ranks."""
+    where = "in its query" if queries == 1 else f"in all {queries:,} queries"
+    return (
+        f"documents with higher scores have lower ranks {where}; high scores come first here. "
+        "If low scores are better, negate them, or use ties=rank"
+    )
 
 
 def _unanswered(note: Note) -> str:
@@ -189,6 +199,7 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         lambda note: f"{note.values['name']} has weights for {note.values['queries']} without judgments; not used"
     ),
     "unweighted_subtopics": _each(_unweighted_subtopics),
+    "scores_against_ranks": _each(lambda note: f"{note.run}: {scores_against_ranks(note.values['queries'])}"),
     "unanswered_queries": _each(_unanswered),
     "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),
     "unjudged_documents": _unjudged_documents,

@@ -40,7 +40,7 @@ def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -
 
 def _location(run: Run, table: Table) -> Location:
     if table.line is not None:
-        return Location(run.source_name, "run")
+        return Location(run.source_name, "run", literals=True)
     return Location(run.source_name, "run", "row" if table.numbered else "entry", table.score_column)
 
 
@@ -75,13 +75,13 @@ def _join_stream(run: Run, source: TableStream, join_piece: Callable[[Table], di
         queries = set(codes_of(table.query)[0])
         if not seen.isdisjoint(queries):
             whole = join_piece(concatenate(list(source.pieces())))
-            return raise_faults(whole, Location(run.source_name, "run"))
+            return raise_faults(whole, Location(run.source_name, "run", literals=True))
         seen |= queries
         result = join_piece(table)
         faults.add(result["faults"], result["faults_total"])
         if not faults.total:
             pieces.add(result)
-    faults.raise_if_any(Location(run.source_name, "run"))
+    faults.raise_if_any(Location(run.source_name, "run", literals=True))
     return pieces.result()
 
 
@@ -130,6 +130,7 @@ class JoinedPieces:
             "other_length": np.concatenate([result["other_length"] for result in results]),
             "lines": sum(result["lines"] for result in results),
             "tag": b"",
+            **{name: sum(result[name] for result in results) for name in ("ranks_compared", "ranks_contradicted")},
             "faults": [],
             "faults_total": 0,
         }

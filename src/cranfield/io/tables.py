@@ -443,7 +443,7 @@ class _Raw(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return str(self)
+        return f'"{self}"'
 
 
 def _number(value: Any) -> float:

@@ -39,6 +39,8 @@
     ``length``: int64 for each query of the index, documents retrieved, -1 where the run does not have the query;
     ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
     ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
+    ``ranks_compared``: of how many sequences of consecutive rows of a query the first and the last differ in score and
+    rank; ``ranks_contradicted``: in how many of them the higher score has the higher rank. 0 without a rank column.
 
 ``tabulate(row, document, start, keep, grade, rankings) -> tuple``
     Documents, one row each with the ranking it is in (ascending), laid out as tables with a row for each ranking, from

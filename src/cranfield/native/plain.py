@@ -84,6 +84,32 @@ class _Group:
             return scores.astype(np.float32).astype(np.float64) if key == "score32" else scores
 
 
+class _RankCheck:
+    """Whether the rank column agrees with the scores, in the first and the last of consecutive rows of a query."""
+
+    def __init__(self) -> None:
+        self.compared = self.contradicted = 0
+        self._query: bytes | None = None
+        self._first = self._last = (0.0, 0.0)
+
+    def add(self, query: bytes, rank: float, score: float) -> None:
+        if query != self._query:
+            self.close()
+            self._query, self._first = query, (rank, score)
+        self._last = rank, score
+
+    def close(self) -> None:
+        (rank, score), (last_rank, last_score) = self._first, self._last
+        if (rank < last_rank or rank > last_rank) and score != last_score:
+            self.compared += 1
+            self.contradicted += (rank < last_rank) == (score < last_score)
+        self._first = self._last
+
+    def result(self) -> dict[str, int]:
+        self.close()
+        return {"ranks_compared": self.compared, "ranks_contradicted": self.contradicted}
+
+
 class Index:
     """The judged ids: where each query and each of its documents is."""
 
@@ -249,6 +275,7 @@ def join_text(
     groups: dict[bytes, _Group] = {}
     tag = b""
     rows = 0
+    ranks = _RankCheck()
     for line, (query, _, document, rank_text, text, last) in _rows(opener, 6, faults):
         score = _number(text)
         rank = _number(rank_text)
@@ -262,8 +289,10 @@ def join_text(
             if rows == 0:
                 tag = last
             rows += 1
-            groups.setdefault(query, _Group()).add(document, score, np.nan if rank is None else rank, line)
-    return _join(groups, rows, tag, index, keys, by_id, top, faults)
+            rank = np.nan if rank is None else rank
+            groups.setdefault(query, _Group()).add(document, score, rank, line)
+            ranks.add(query, rank, score)
+    return _join(groups, rows, tag, index, keys, by_id, top, faults, ranks)
 
 
 def join_table(
@@ -281,6 +310,7 @@ def join_table(
     faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
+    checked = _RankCheck()
     columns = zip(_unpack(query), _unpack(document), score.tolist(), ranks.tolist(), strict=True)
     for row, (name, text, value, place) in enumerate(columns, 1):
         if np.isnan(value):
@@ -289,7 +319,9 @@ def join_table(
             faults.add(row, "rank", name, b"nan")
         else:
             groups.setdefault(name, _Group()).add(text, value, place, row)
-    return _join(groups, len(score), b"", index, keys, by_id, top, faults)
+            if rank is not None:
+                checked.add(name, place, value)
+    return _join(groups, len(score), b"", index, keys, by_id, top, faults, checked)
 
 
 def join_dict(
@@ -318,7 +350,7 @@ def join_dict(
                 faults.add(row, "nan", name, b"nan")
             else:
                 group.add(text, value, row, row)
-    return _join(groups, row, b"", index, keys, by_id, top, faults)
+    return _join(groups, row, b"", index, keys, by_id, top, faults, _RankCheck())
 
 
 def _id(value: object) -> bytes | None:
@@ -352,6 +384,7 @@ def _join(
     by_id: bool,
     top: int,
     faults: _Faults,
+    ranks: _RankCheck,
 ) -> dict[str, Any]:
     for query, group in groups.items():
         first: dict[bytes, int] = {}
@@ -384,6 +417,7 @@ def _join(
         "other_length": np.array([len(group.documents) for group in other.values()], np.int64),
         "lines": rows,
         "tag": tag,
+        **ranks.result(),
         **faults.result(),
     }
 

@@ -52,12 +52,14 @@ def is_delimited(stream: Stream, kind: ContentKind, columns: Columns = None) -> 
 
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     """A run whose first line names the columns."""
-    return read_run_rows(lambda: parse_delimited(stream), name, columns, Location(stream.source_name, "run"))
+    location = Location(stream.source_name, "run", literals=True)
+    return read_run_rows(lambda: parse_delimited(stream), name, columns, location)
 
 
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """Judgments whose first line names the columns."""
-    return read_qrels_rows(lambda: parse_delimited(stream), name, columns, Location(stream.source_name, "qrels"))
+    location = Location(stream.source_name, "qrels", literals=True)
+    return read_qrels_rows(lambda: parse_delimited(stream), name, columns, location)
 
 
 class _NulByte(Exception):
