@@ -179,3 +179,11 @@ def test_names_of_the_migration_page_mean_what_it_says() -> None:
     for *theirs, ours in rows:
         for name in re.findall(r"`([^`]+)`", " ".join(theirs)):
             assert cf.parse(name) == cf.parse(ours.strip().strip("`")), name
+
+
+def test_the_page_of_peers_has_no_empty_cell() -> None:
+    from reference import peers_page
+
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in peers_page().splitlines() if line.startswith("| `")]
+    assert len(rows) > 150
+    assert [row for row in rows if len(row) != 3 or not all(cell.strip() for cell in row)] == []

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "dict.hpp"
+#include "fixed.hpp"
 #include "python.hpp"
 #include "resampling.hpp"
 #include "row_math.hpp"
@@ -147,6 +148,35 @@ nb::dict join_dict(const nb::object& mapping, const PythonIndex& index, const nb
     Crew crew(crew_size(), [] {});
     DictJoin(index.core, settings, tally, crew).join(mapping);
     return result_of(tally, settings);
+}
+
+nb::list locate(const Column& document, const Integers& begin, const Integers& row, const Integers& judged,
+                const Doubles& score, std::optional<Doubles> rank, const nb::sequence& keys, bool by_id) {
+    FixedView fixed{view(document),
+                    {begin.data(), begin.size()},
+                    {row.data(), row.size()},
+                    {judged.data(), judged.size()},
+                    span(score),
+                    std::nullopt};
+    if (rank) fixed.rank = span(*rank);
+    if (fixed.document.size() != fixed.score.size() || fixed.row.size() != fixed.judged.size() ||
+        (rank && fixed.rank->size() != fixed.score.size())) {
+        throw nb::value_error("the columns of documents must be equally long");
+    }
+    const Settings settings = settings_of(keys, by_id, 0, Faults::usual);
+    nb::list hits;
+    std::array<std::int64_t*, most_keys> into{};
+    std::vector<std::unique_ptr<NewArray<std::int64_t>>> arrays;
+    for (std::size_t key = 0; key < settings.keys.size(); ++key) {
+        arrays.push_back(std::make_unique<NewArray<std::int64_t>>(nb::make_tuple(Tally::columns, row.size())));
+        into[key] = arrays[key]->data();
+        hits.append(columns_of(*arrays[key], {"query", "document", "start", "size", "by_id", "by_input"}));
+    }
+    {
+        const nb::gil_scoped_release release;
+        locate_fixed(fixed, settings, into);
+    }
+    return hits;
 }
 
 using FloatTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
@@ -421,6 +451,7 @@ NB_MODULE(_core, m) {
           "most"_a = Faults::usual);
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,
           "by_id"_a, "top"_a, "most"_a = Faults::usual);
-    m.attr("JOINS_LISTS") = true;
     m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a, "most"_a = Faults::usual);
+    m.def("locate", &locate, "document"_a, "begin"_a, "row"_a, "judged"_a, "score"_a, "rank"_a.none(), "keys"_a,
+          "by_id"_a);
 }

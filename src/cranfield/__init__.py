@@ -1,4 +1,4 @@
-"""Scores for rankings as they are: tied, cut short, half judged."""
+"""Evaluation of ranked retrieval, with exact handling of ties, short lists and unjudged documents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ TYPE_CHECKING = False  # as type checkers know it; the module `typing` takes lon
 if TYPE_CHECKING:
     from typing import Any
 
+    from cranfield.analysis.abstention import Confidence, confidence, confidences, nauc
+    from cranfield.analysis.answers import context_precision, context_recall, nugget_recall
     from cranfield.analysis.audit import Audit, audit
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import Explanation, explain
+    from cranfield.analysis.neighbours import ann_recall
+    from cranfield.analysis.query_values import QueryValues
+    from cranfield.analysis.risk import georisk, urisk
+    from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
     from cranfield.data import Judgments, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.columns import Column
@@ -18,8 +24,11 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.rescoring import Rescorer
     from cranfield.evaluation.scores import Score, Scores
     from cranfield.io import read_qrels, read_run
+    from cranfield.io.formats.letor import Letor, read_letor
+    from cranfield.io.records import records
     from cranfield.measures import CATALOGUE as MEASURES
     from cranfield.measures import Measure, parse
     from cranfield.simulation import Simulation, simulate
@@ -35,45 +44,69 @@ __all__ = [
     "Audit",
     "Column",
     "Comparison",
+    "Confidence",
     "CranfieldError",
     "Evaluation",
     "Evaluator",
     "Explanation",
     "InputError",
     "Judgments",
+    "Letor",
     "Measure",
     "MeasureError",
     "Note",
     "Overlap",
     "Policy",
     "Properties",
+    "QueryValues",
+    "Rescorer",
     "Run",
     "Score",
     "Scores",
     "Simulation",
+    "ann_recall",
     "audit",
     "compare",
+    "confidence",
+    "confidences",
+    "context_precision",
+    "context_recall",
     "evaluate",
     "explain",
+    "georisk",
     "kendall",
+    "nauc",
+    "nugget_recall",
+    "p_mrr",
+    "paired_accuracy",
     "parse",
     "pearson",
     "properties",
     "rbo",
+    "read_letor",
     "read_qrels",
     "read_run",
+    "records",
+    "robustness",
     "simulate",
     "spearman",
     "swaps",
     "tau",
     "tau_ap",
+    "urisk",
 ]
 
 # Names are loaded when they are asked for.
 MODULES = {
+    "analysis.abstention": ("Confidence", "confidence", "confidences", "nauc"),
+    "analysis.answers": ("context_precision", "context_recall", "nugget_recall"),
     "analysis.audit": ("Audit", "audit"),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("Explanation", "explain"),
+    "analysis.neighbours": ("ann_recall",),
+    "analysis.query_values": ("QueryValues",),
+    "analysis.risk": ("georisk", "urisk"),
+    "analysis.variants": ("p_mrr", "paired_accuracy", "robustness"),
     "data": ("Judgments", "Run"),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.columns": ("Column",),
@@ -81,8 +114,11 @@ MODULES = {
     "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
+    "evaluation.rescoring": ("Rescorer",),
     "evaluation.scores": ("Score", "Scores"),
     "io": ("read_qrels", "read_run"),
+    "io.formats.letor": ("Letor", "read_letor"),
+    "io.records": ("records",),
     "measures": ("MEASURES", "Measure", "parse"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),

@@ -128,6 +128,27 @@ class Preferences:
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """How the documents to judge were drawn, for each row of the `Judgments` that have it.
+
+    ``stratum``: the number of the stratum among those of the query, bytewise by name; ``strata`` has the names, one for
+    each row. A row with a negative grade was pooled and not drawn. ``probability``: the chance that the document was
+    drawn, NaN if it is not given; without any, it is the share of the stratum that was drawn. ``method``: how statAP's
+    files say that the document was chosen (1 if they do not).
+    """
+
+    stratum: Integers
+    strata: Strings
+    probability: Floats | None = None
+    method: Integers | None = None
+
+    @property
+    def stratified(self) -> bool:
+        """Whether there are strata, which then say how documents were drawn."""
+        return self.probability is None or len(self.strata.data) > 0
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -146,6 +167,9 @@ class Judgments:
     intents: Intents | None = None
     navigational: Navigational | None = None
     preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
+    sample: Sample | None = None  # judgments that are a sample of a pool
+    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    remarks: tuple[str, ...] = ()  # what reading them had to assume
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +204,12 @@ Opener = Callable[[], Any]  # returns a file descriptor or an object with ``read
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 
-    It is a dict ``{query: {document: score}}``, a `Table`, a `TableStream`, or, for TREC text, a function that opens
-    it: text is joined to judgments while it is read, and is never held in memory.
+    It is a dict ``{query: {document: score}}`` or ``{query: [document, ...]}``, a `Table`, a `TableStream`, or, for TREC
+    text, a function that opens it: text is joined to judgments while it is read, and is never held in memory.
     """
 
     name: str
-    source: Mapping[str, Mapping[str, float]] | Table | TableStream | Opener
+    source: Mapping[str, Mapping[str, float] | Sequence[str]] | Table | TableStream | Opener
     source_name: str = ""  # what error messages call it, usually the path of the file
+    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    remarks: tuple[str, ...] = ()  # what reading it had to assume

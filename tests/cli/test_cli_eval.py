@@ -170,6 +170,32 @@ def test_judgments_by_subtopic_are_recognised(call: Call, tmp_path: Path) -> Non
     assert "hint: query `q1` has subtopics " in result.stderr
 
 
+@pytest.mark.parametrize("verb", ["audit", "compare", "queries", "report"])
+def test_costs_of_other_verbs(verb: str, call: Call, tmp_path: Path) -> None:
+    rows = {
+        "qrels": "1 0 a 1\n2 0 a 1\n",
+        "costs": "1 x 9\n2 x 3\n",
+        "one": "{0} Q0 x 1 2 own\n{0} Q0 a 2 1 own\n",
+        "other": "{0} Q0 a 1 2 own\n",
+    }
+    for name, text in rows.items():
+        text = "".join(text.format(q) for q in "12") if "{" in text else text
+        (tmp_path / name).write_text(text)
+    files = [tmp_path / name for name in ("qrels", "one", "other")]
+    page = tmp_path / "page.html"
+    more = ["-o", page] if verb == "report" else ["--format", "json"]
+    outputs = []
+    for costs in ([], ["--costs", tmp_path / "costs"]):
+        result = call(verb, *files, "-m", "TBG(half=2)", *costs, *more)
+        assert result.exit_code == 0, result.output
+        outputs.append(page.read_text() if verb == "report" else result.stdout)
+    assert outputs[0] != outputs[1]
+    if verb == "report":
+        assert "--costs" in outputs[1]
+    unused = call(verb, *files, "-m", "RR", "--costs", tmp_path / "costs", *([] if verb != "report" else more))
+    assert "the costs were not used" in unused.stderr + (page.read_text() if verb == "report" else "")
+
+
 def test_costs(call: Call, tmp_path: Path) -> None:
     files = {"qrels": "q 0 a 1\n", "run": "q Q0 x 1 2 own\nq Q0 a 2 1 own\n", "costs": "q x 9\n"}
     for name, text in files.items():

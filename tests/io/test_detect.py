@@ -73,7 +73,7 @@ def test_a_new_format_is_one_module(tmp_path: Path) -> None:
     run = io.read_run(path)
     assert (run.name, rows(run)) == ("bm25", rows(io.read_run(SCORES)))
     (tmp_path / "binary").write_bytes(b"a\0b")
-    assert "CSV, pairs, TREC text" in str(io.check_run(tmp_path / "binary"))
+    assert "LETOR, pairs, NTCIR text, TREC text" in str(io.check_run(tmp_path / "binary"))
 
 
 def test_formats_of_files(tmp_path: Path) -> None:

@@ -15,8 +15,11 @@ from cranfield import io
 from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
-FORMATS = "hint: supported formats: Parquet, JSON, CSV, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
-TWICE = "hint: a ranking has each document once; keep one of the rows, usually the best"
+FORMATS = "hint: supported formats: Parquet, JSON, CSV, LETOR, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
+TWICE = "hint: a document can occur only once in a ranking; keep one of the rows, usually the best"
+TWICE_IN_MEMORY = (
+    'hint: a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
+)
 
 RUN_TEXTS = {
     "five columns": (
@@ -109,8 +112,8 @@ def test_run_files(content: bytes, message: str, tmp_path: Path, monkeypatch: py
 
 QRELS_TEXTS = {
     "three columns": (
-        b"1 d1 1\n",
-        'qrels:1: expected 4 columns (query iteration document grade), found 3: "1 d1 1"',
+        b"1 d1 relevant\n",
+        'qrels:1: expected 4 columns (query iteration document grade), found 3: "1 d1 relevant"',
     ),
     "a run": (
         b"1 Q0 d1 1 2.5 tag\n",
@@ -127,7 +130,11 @@ QRELS_TEXTS = {
     ),
     "comments": (b"#\n", "qrels: the file has only blank lines and comments"),
     "empty": (b"", "qrels: the file is empty"),
-    "shape": (b'{"q": {"d": {"1": 1}}, "r": 5}', "qrels: query `r`: expected {document: grade}, found int"),
+    "shape": (
+        b'{"q": {"d": {"1": 1}}, "r": 5}',
+        "qrels: query `r`: expected {document, ...}, [document, ...] or {document: grade}, found int 5\n\n"
+        "hint: write [5]",
+    ),
     "JSON grade": (b'{"q": {"d": null}}', "qrels: query `q`, document `d`: the grade is not a finite number: None"),
     "no subtopic graded": (b'{"q": {"d": {}}}', "qrels: query `q`, document `d`: the grade is not a finite number: {}"),
     "subtopics here and there": (
@@ -206,18 +213,22 @@ OBJECTS: dict[str, tuple[Any, str]] = {
         "hint: NaN cannot be ordered; remove the document, or give it a score",
     ),
     "document id": (
-        {"q": {7: 1.0}},
-        "query `q`: an id must be text, found 7\n\nhint: convert ids to text first, for example with str()",
+        {"q": {7.5: 1.0}},
+        "query `q`: an id must be text, found 7.5\n\nhint: convert ids to text first, for example with str()",
     ),
     "query id": (
-        {7: {"d": 1.0}},
-        "an id must be text, found 7\n\nhint: convert ids to text first, for example with str()",
+        {7.5: {"d": 1.0}},
+        "an id must be text, found 7.5\n\nhint: convert ids to text first, for example with str()",
     ),
     "surrogate": (
         {"q": {"\ud800": 1.0}},
         "query `q`: an id must be text, found '\\ud800'\n\nhint: convert ids to text first, for example with str()",
     ),
-    "shape": ({"q": ["d1", "d2"]}, "query `q`: expected {document: score}, found list"),
+    "shape": (
+        {"q": {"d1", "d2"}},
+        "query `q`: a set has no order\n\n"
+        "hint: a ranking is a list, best first; sets are for judgments, which come first",
+    ),
     "null id": (
         pd.DataFrame({"qid": ["q", None], "docno": ["d", "e"], "score": [1.0, 2.0]}),
         "row 2: an id must be text, found null in column `qid`\n\nhint: convert ids to text first, for example with str()",
@@ -237,7 +248,7 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     ),
     "table duplicate": (
         pd.DataFrame({"qid": ["q", "p", "q"], "docno": ["d", "d", "d"], "score": [1, 2, 3]}),
-        f"row 3: document `d` appears twice for query `q`, first in row 1\n\n{TWICE}",
+        f"row 3: document `d` appears twice for query `q`, first in row 1\n\n{TWICE_IN_MEMORY}",
     ),
     "column": (
         pd.DataFrame({"qid": ["q"], "passage": ["d"], "score": [1]}),
@@ -304,13 +315,13 @@ def test_a_file_that_goes_away_between_two_readings(run_path: Path) -> None:
         io.load(run)
 
 
-@pytest.mark.parametrize("source", [5, None, [("q", "d", 1)]])
+@pytest.mark.parametrize("source", [5, None, 1.5])
 def test_sources_that_are_none(source: object) -> None:
     with pytest.raises(UsageError) as caught:
         io.read_run(source)
     assert str(caught.value) == (
         f"cannot read a run from {type(source).__name__}\n\n"
-        "hint: give a path, an open binary file, {query: {document: score}} or a data frame"
+        "hint: give a path, an open binary file, {query: {document: score}}, {query: [document, ...]} or a data frame"
     )
 
 

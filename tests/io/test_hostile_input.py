@@ -393,8 +393,8 @@ def test_grades_near_the_largest_number() -> None:
     Path("qrels.txt").write_text("q 0 d1 1e308\nq 0 d2 1e308\nq 0 d3 1\n")
     run = {"q": {"d1": 3, "d2": 3, "d3": 1, "d4": 0}}
     # pytest makes every warning an error
-    for measure in ("AP", "RR", "P@10", "ERR@5", "RBP", "bpref"):
+    for measure in ("AP", "RR", "P@10", "RBP", "bpref"):
         assert np.isfinite(cf.evaluate("qrels.txt", run, [measure], bounds=True).means[:, 0]).all()
-    for measure in ("nDCG@10", "DCG@5", "Q", "CG@5", "nDCG(gain='exp')@10"):
-        with pytest.raises(MeasureError, match="too large|overflows"):
+    for measure in ("nDCG@10", "DCG@5", "Q", "CG@5", "ERR@5", "nDCG(gain='exp')@10"):
+        with pytest.raises(MeasureError, match=r"too large|overflows"):
             cf.evaluate("qrels.txt", run, [measure])

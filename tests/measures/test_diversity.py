@@ -108,10 +108,10 @@ def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
             for a in map(list, itertools.permutations(groups[0]))
             for b in map(list, itertools.permutations(groups[1]))
         ]
-        each = [
-            cf.evaluate({"q": qrels}, {"q": {d: -i for i, d in enumerate(order)}}, name, **given).summary(0, 0)
-            for order in orders
-        ]
+        # Every order is a query of its own, so that one evaluation scores all of them.
+        by_order = {str(i): {d: -rank for rank, d in enumerate(order)} for i, order in enumerate(orders)}
+        copied = {role: of and dict.fromkeys(by_order, of["q"]) for role, of in given.items()}
+        each = cf.evaluate(dict.fromkeys(by_order, qrels), by_order, name, **copied).values[0, 0]
         tied = cf.evaluate({"q": qrels}, {"q": scores}, f"{name}[ties=expected]", **given)
         found = tied.summary(0, 0)
         assert found == pytest.approx(np.mean(each), abs=1e-9, nan_ok=True)
@@ -397,9 +397,9 @@ WRONG = {
         "W:2: the weight must be 0 or between 1e-100 and 1e100: 9.99989e-321",
     ],
     "q 1 1\nq 1 2\n": ["W:2: subtopic `1` of query `q` already has a weight, from W:1"],
-    "q 1 1\nq 7 1\nr 2 1\n": [
-        "W:2: no document is judged for subtopic `7` of query `q`",
-        "W:3: no document is judged for subtopic `2` of query `r`",
+    "q 7 1\nr 2 1\n": [
+        "W:1: no document is judged for subtopic `7` of query `q`",
+        "W:2: no document is judged for subtopic `2` of query `r`",
     ],
     "q 1 1\nr 1 0\n": ["W:2: all weights of query `r` are 0"],
     "x 1 1\n": ["W: none of its queries is judged (for example `x`)"],
@@ -416,6 +416,17 @@ def test_wrong_weights(text: str, faults: list[str], tmp_path: Path) -> None:
     with pytest.raises(cf.InputError) as caught:
         cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "P_IA@1", intents=place)
     assert list(caught.value.faults) == [fault.replace("W:", f"{place}:") for fault in faults]
+
+
+def test_a_weight_for_a_subtopic_without_judgments_is_a_note() -> None:
+    run = {"q": {"a": 1.0}}
+    judged = cf.evaluate(SUBTOPICS, run, "P_IA@1", intents={"q": {"1": 1, "2": 2}})
+    found = cf.evaluate(
+        SUBTOPICS, run, "P_IA@1", intents={"q": {"1": 1, "2": 2, "7": 5}}, types={"q": {"1": "inf", "7": "nav"}}
+    )
+    assert found.values.tolist() == judged.values.tolist()
+    (note,) = [note for note in found.notes if note.kind == "unjudged_subtopics"]
+    assert str(note) == "intents has weights for 1 subtopic without judgments (7 of q); not used"
 
 
 def test_types_from_a_file_and_by_name(tmp_path: Path) -> None:

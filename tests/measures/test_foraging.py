@@ -171,3 +171,30 @@ def test_extreme_parameters(name: str, expected: float) -> None:
 def test_costs_of_another_collection() -> None:
     with pytest.raises(cf.InputError, match="costs: none of the queries is judged"):
         cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "TBG", costs={"other": {"a": 2}})
+
+
+def test_costs_of_audits_and_comparisons() -> None:
+    runs = {"one": {q: {"a": 2.0, "b": 1.0} for q in "12"}, "other": {q: {"b": 2.0, "a": 1.0} for q in "12"}}
+    qrels, costs = {"1": {"a": 1}, "2": {"b": 1}}, {"1": {"b": 7.0}, "2": {"a": 3.0}}
+    name = "TBG(half=2)"
+    expected = cf.evaluate(qrels, runs, name, costs=costs)
+    assert expected.means.tolist() != cf.evaluate(qrels, runs, name).means.tolist()
+    assert cf.audit(qrels, runs, name, costs=costs).score.tolist() == expected.means.tolist()
+    assert cf.compare(qrels, runs, name, costs=costs, test="t").means[0].tolist() == expected.means[:, 0].tolist()
+    assert [note.kind for note in cf.evaluate(qrels, runs, "RR", costs=costs).notes].count("costs_unused") == 1
+
+
+@pytest.mark.parametrize(
+    "name", [*NAMES, "IFT_C1(T=1, R1=2, max=3)", "U(L=4.5, max=3)", "TBG(half=2, max=3, per='list')"]
+)
+@pytest.mark.parametrize("costs", [None, COSTS])
+def test_expected_residual_is_the_mean_over_orders(name: str, costs: Any) -> None:
+    def residual(name: str, run: dict[str, dict[str, float]]) -> float:
+        scores = cf.evaluate(QRELS, run, name, costs=costs, residuals=True)
+        return float(scores.means[0, 1])
+
+    orders = [
+        residual(name, {"q": {d: -float(i) for i, d in enumerate([*order, *"yz"])}})
+        for order in itertools.permutations("abcdx")
+    ]
+    assert residual(f"{name}[ties=expected]", RUN) == pytest.approx(np.mean(orders), abs=1e-9)

@@ -42,15 +42,15 @@ ASKED = {
 @pytest.mark.parametrize("part", range(10))
 def test_pytrec_eval(part: int) -> None:
     rng = random.Random(part)
-    for _ in range(100):
-        run, qrels = random_input(rng, 4)
+    for _ in range(10):
+        run, qrels = random_input(rng, 40)
         theirs = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run)
         ours = cf.evaluate(qrels, run, list(TREC.values()), ties="trec9", undefined="zero", queries="both")
         assert {score.query for score in ours} == set(theirs)
         for query, results in theirs.items():
             values = np.nan_to_num(ours.values[0, :, ours.queries.index(query)])  # theirs has no undefined
-            for m, name in enumerate(TREC):
-                assert values[m] == pytest.approx(results[name], abs=1e-6), (name, run, qrels)
+            difference = np.abs(values - [results[name] for name in TREC])
+            assert difference.max() <= 1e-6, (list(TREC)[difference.argmax()], run, qrels)
 
 
 CWL = {

@@ -19,7 +19,7 @@ def build(folder: Path, sanitizer: str) -> Path:
         pytest.skip("no C++ compiler to build the fuzzer with")
     program = folder / "core_fuzz"
     sources = [ROOT / "fuzz/core_fuzz.cpp", ROOT / "fuzz/mutate.cpp"]
-    flags = ["-std=c++20", "-O1", "-g", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-pthread"]
+    flags = ["-std=c++20", "-O1", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-pthread"]
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
     made = subprocess.run(
         [*COMPILER.split(), *flags, *warnings, f"-I{ROOT / 'src/core'}", *sources, "-o", program],

@@ -10,7 +10,7 @@ from scipy import stats
 
 from cranfield.statistics.anova import anova, tukey
 from cranfield.statistics.corrections import corrected
-from cranfield.statistics.intervals import bca, effect_size, t_quantile
+from cranfield.statistics.intervals import bca, effect_size, student, t_quantile
 from cranfield.statistics.paired import t_test, wilcoxon
 from cranfield.statistics.resampling import discriminate
 
@@ -51,6 +51,20 @@ def test_montgomerys_grafts_are_as_printed():
     critical = 4.08 * np.sqrt(found.noise / 6)
     gaps = np.array([abs(GRAFTS[a].mean() - GRAFTS[b].mean()) for a, b in every_pair(4)])
     assert (tukey(GRAFTS, every_pair(4)) < 0.05).tolist() == (gaps > critical).tolist()
+
+
+def test_effect_of_queries_is_that_of_systems_of_the_other_side():
+    found, turned = anova(GRAFTS), anova(GRAFTS.T)
+    assert (found.F_queries, found.p_queries) == pytest.approx((turned.F, turned.p))
+    assert (found.F, found.p) == pytest.approx((turned.F_queries, turned.p_queries))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_students_interval_is_scipys(level):
+    differences = np.random.default_rng(5).normal(0.2, 1, (4, 9))
+    expected = [stats.ttest_1samp(row, 0).confidence_interval(level) for row in differences]
+    assert student(differences, level=level) == pytest.approx(np.array(expected))
+    assert student(np.array([[0.5, 0.5], [0.0, 0.0]])).tolist() == [[0.5, 0.5], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 42, 43, 1000, 6979])

@@ -164,7 +164,7 @@ def test_the_seed_decides() -> None:
     for test in resampling.TESTS:
         one, same, other = (discriminate(x, test, samples=200, seed=seed) for seed in (1, 1, 2))
         assert one.p.tolist() == same.p.tolist()
-        assert one.p.tolist() != other.p.tolist()
+        assert (one.p.tolist() == other.p.tolist()) == (test == "t")  # which draws nothing
 
 
 @pytest.mark.parametrize("test", resampling.TESTS)
@@ -247,7 +247,7 @@ def test_tukey_is_the_most_careful() -> None:
         ([[1, np.nan], [1, 2]], {}, "1 of the scores is undefined"),
         ([[1, 2], [2, 1]], {"alpha": 1.0}, "alpha must be between 0 and 1, not 1.0"),
         ([[1, 2], [2, 1]], {"samples": 0}, "samples must be a whole number of at least 1, not 0"),
-        ([[1, 2], [2, 1]], {"test": "t"}, "test must be one of bootstrap, randomisation, randomised-tukey; not 't'"),
+        ([[1, 2], [2, 1]], {"test": "z"}, "test must be one of bootstrap, randomisation, randomised-tukey, t; not 'z'"),
     ],
 )
 def test_bad_input(scores: list, how: dict, message: str) -> None:

@@ -19,6 +19,7 @@ from cranfield.studies.newcomers.experiment import newcomers
 from cranfield.studies.power.experiment import power
 from cranfield.studies.properties.experiment import Properties
 from cranfield.studies.reduction.experiment import reduction
+from cranfield.studies.ties.experiment import ties
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
@@ -27,6 +28,7 @@ MADE: dict[str, Any] = {
     "reduction": lambda: reduction(QRELS, RUNS, ["AP", "P@5"], rates=[50], repeats=2, samples=20),
     "newcomers": lambda: newcomers(QRELS, RUNS, ["AP", "P@5"]),
     "power": lambda: power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
+    "ties": lambda: ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
     "properties": lambda: cf.properties(["AP", "bpref", "nDCG@10[condensed]"], documents=3, grades=[0, 2, 1]),
 }
 

@@ -19,17 +19,20 @@ from cranfield.analysis.significance import (
     check_settings,
     test_pairs,
 )
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats, Integers, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, number
+from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
+from cranfield.statistics.prediction import Inference
 from cranfield.wording import few, plural
 
 # What could reverse a difference without any new query.
@@ -48,6 +51,8 @@ class PairComparison(NamedTuple):
     difference: float
     low: float
     high: float
+    t_low: float
+    t_high: float
     effect: float
     effect_low: float
     effect_high: float
@@ -71,7 +76,8 @@ class Comparison:
 
     ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
     ``queries``: for each measure the queries for which every run has a value; only these are compared.
-    ``means`` (measure, run): over these queries. ``low``, ``high``: the confidence interval of the difference.
+    ``means`` (measure, run): over these queries. ``low``, ``high``: the confidence interval of the difference,
+    by the BCa bootstrap; ``t_low``, ``t_high``: by Student's t.
     ``effect`` (measure, pair, 3): the difference in units of its standard deviation, and both ends of its interval.
     ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
     ``doubts``: what could reverse the difference, if an audit was given.
@@ -86,6 +92,8 @@ class Comparison:
     difference: Floats
     low: Floats
     high: Floats
+    t_low: Floats
+    t_high: Floats
     effect: Floats
     wins: Integers
     losses: Integers
@@ -101,6 +109,7 @@ class Comparison:
     samples: int
     seed: int
     notes: tuple[str, ...] = ()
+    predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
 
     def with_swaps(self, swaps: Sequence[Swap]) -> Comparison:
         """The same comparison, each pair with what could reverse it; ``swaps`` are of the same runs and measures."""
@@ -113,7 +122,7 @@ class Comparison:
         return replace(self, doubts=doubts)
 
     def contest(self, measure: int, pair: int) -> PairComparison:
-        """One measure of one pair."""
+        """The comparison of one pair of runs by one measure, given by their indices."""
         at = measure, pair
         a, b = self.pairs[pair].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
@@ -126,6 +135,8 @@ class Comparison:
             float(self.difference[at]),
             float(self.low[at]),
             float(self.high[at]),
+            float(self.t_low[at]),
+            float(self.t_high[at]),
             float(self.effect[at][0]),
             float(self.effect[at][1]),
             float(self.effect[at][2]),
@@ -140,7 +151,7 @@ class Comparison:
 
     @property
     def contests(self) -> list[PairComparison]:
-        """Every measure of every pair."""
+        """The comparisons of all pairs of runs by all measures."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,11 +161,12 @@ class Comparison:
             **{name: getattr(self, name) for name in settings},
             "queries": dict(zip(self.measures, map(list, self.queries), strict=True)),
             "anova": {
-                measure: {"F": number(anova.F), "p": number(anova.p), "noise": number(anova.noise)}
+                measure: {name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")}
                 for measure, anova in zip(self.measures, self.anova, strict=True)
             },
             "pairs": [contest.to_dict() for contest in self.contests],
             "notes": list(self.notes),
+            **({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {}),
         }
 
 
@@ -173,6 +185,8 @@ def compare(
     level: float = 0.95,
     samples: int = 100_000,
     seed: int = 0,
+    predicted: Any = None,
+    inference: Inference = "loo",
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
@@ -183,7 +197,8 @@ def compare(
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
     cannot try every possibility. Each pair says whether ties or unjudged documents could reverse the difference,
-    unless only scores are given; then pass an ``audit`` of the same runs and measures. Queries are resampled in the
+    unless only scores are given; then pass an ``audit`` of the same runs and measures. ``predicted``, ``inference``: as
+    in `evaluate`; the comparison then has the differences from human and predicted judgments together. Queries are resampled in the
     order of their ids, so the order of lines in files does not matter.
 
     >>> import cranfield as cf
@@ -215,11 +230,36 @@ def compare(
         message = "compare needs judgments, runs and measures"
         raise UsageError(message, hint="call compare(qrels, runs, measures), or compare(scores)")
     else:
-        inputs = {name: options.pop(name, None) for name in ("intents", "corpus")}
+        inputs = {name: options.pop(name, None) for name in ("intents", "corpus", "costs")}
         names = options.pop("names", None)
         plan = make_plan(measures, Policy.of(**options, seed=seed))
-        evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(run, names=names)
+        runs = read_runs(run, names)
+        evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(runs)
+        if predicted is not None:
+            comparison = compare_evaluation(evaluation, settings, baseline, progress=progress)
+            return with_predictions(comparison, evaluation, predicted, runs, inference)
+    if predicted is not None:
+        message = "predicted judgments need runs, not scores"
+        raise UsageError(message, hint="call compare(qrels, runs, measures, predicted=...)")
     return compare_evaluation(evaluation, settings, baseline, progress=progress)
+
+
+def with_predictions(
+    comparison: Comparison, evaluation: Evaluation, predicted: Any, runs: Sequence[Run], inference: Inference = "loo"
+) -> Comparison:
+    """The comparison, with the difference of each pair from human and predicted judgments together."""
+    from cranfield.evaluation.predicted import judged_per_query, predicted_differences
+
+    scores = Evaluator.of(read_qrels(predicted), evaluation.plan)(list(runs), names=evaluation.runs)
+    differences = predicted_differences(
+        evaluation.scores,
+        scores,
+        [(a, b) for a, b in comparison.pairs.tolist()],
+        inference=inference,
+        alpha=1 - comparison.level,
+        judged_per_query=judged_per_query(evaluation.judgments),
+    )
+    return replace(comparison, predicted=differences)
 
 
 def compare_evaluation(

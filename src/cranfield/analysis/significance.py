@@ -16,7 +16,7 @@ from cranfield.errors import UsageError, check_choice, check_count, check_fracti
 from cranfield.parallel import parallel
 from cranfield.statistics.anova import Anova, anova, tukey
 from cranfield.statistics.corrections import CORRECTIONS, Correction
-from cranfield.statistics.intervals import bca, effect_size
+from cranfield.statistics.intervals import bca, effect_size, student
 from cranfield.statistics.paired import t_test, wilcoxon
 from cranfield.statistics.resampling import discriminate, draw_signs, randomisation_p_values
 from cranfield.statistics.rounding import SAME
@@ -102,6 +102,8 @@ class MeasureComparison(NamedTuple):
     difference: Floats
     low: Floats
     high: Floats
+    t_low: Floats
+    t_high: Floats
     effect: Floats
     wins: Integers
     losses: Integers
@@ -147,11 +149,14 @@ def test_pairs(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Meas
     """One measure compared, from its values (run, query), all of them defined."""
     x = np.ascontiguousarray(x)  # so that results do not depend on memory layout
     limits = bca(x, pairs, level=settings.level, seed=settings.seed)
+    by_t = each_pair(lambda differences: student(differences, level=settings.level), x, pairs)
     return MeasureComparison(
         x.mean(axis=1),
         each_pair(lambda differences: differences.mean(axis=1), x, pairs),
         limits[:, 0],
         limits[:, 1],
+        by_t[:, 0],
+        by_t[:, 1],
         each_pair(lambda differences: effect_size(differences, level=settings.level), x, pairs),
         each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs),
         each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs),

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval
 
 
-@click.command(cls=Verb, short_help="Show how ties, unjudged documents and cutoffs affect scores.")
+@click.command(cls=Verb, short_help="Show how ties, unjudged documents and short lists affect scores.")
 @options.inputs
 @options.measuring(" ".join(DEFAULT_MEASURES))
 @options.views
 @options.corpus
 @options.policies
 @options.intents
+@options.costs
 @click.option(
     "--interval",
     type=click.Choice(("t", "bca")),
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     help="95% confidence intervals of the means: Student's t or bootstrap (bca).",
 )
 @click.option("--all-pairs", is_flag=True, help="Name every pair of runs that could swap, not only a few.")
-@options.figures("Draw the audit into this folder, as PDF, SVG and PNG.")
+@options.figures("Folder for a figure of the audit, as PDF, SVG and PNG.")
 @options.renamed("--figure", "--figures DIR")
 @options.digits
 @options.formats(FORMATS, "json has full precision and all pairs.")

@@ -21,6 +21,7 @@ def read_evaluation(
     default: Sequence[str] = options.DEFAULT_MEASURES,
     intents: str | None = None,
     corpus: str | None = None,
+    costs: str | None = None,
     page: int = 0,
     **policy: Any,
 ) -> tuple[Evaluation, list[str]]:
@@ -40,6 +41,7 @@ def read_evaluation(
     present = {column.measure for column in columns}
     guarded_columns = options.guarded_columns(guarded, checked_policy)
     columns += [column for column in guarded_columns if column.measure not in present]
-    evaluator = Evaluator.of(judgments, Plan(tuple(columns), checked_policy), intents=intents, corpus=corpus)
+    plan = Plan(tuple(columns), checked_policy)
+    evaluator = Evaluator.of(judgments, plan, intents=intents, corpus=corpus, costs=costs)
     with progress("Reading runs") as step:
         return evaluator.evaluation(list(runs), page=page, progress=step), notes

@@ -45,7 +45,7 @@ def command(
     output: str | None,
     **settings: Any,
 ) -> None:
-    """Explain how each document of RUN contributes to the score of one query, judged or not.
+    """Explain how each document of RUN, judged or not, contributes to the score of one query.
 
     Shows what each document adds to the score, the subtopic whose coverage it changes most, and the words that
     cause this.

@@ -15,6 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.policy import UNDEFINED
 from cranfield.ranking.tie_rules import TIES
 from cranfield.report import FORMATS
+from cranfield.statistics.standardisation import STANDARDISATIONS
 
 if TYPE_CHECKING:
     from cranfield.data import Judgments
@@ -174,6 +175,23 @@ costs = click.option(
     help="Costs of documents, for measures that use them, in lines `query document cost`.",
 )
 
+predicted = several(
+    click.option(
+        "--predicted",
+        type=FILE,
+        metavar="FILE",
+        help="Predicted judgments, such as those of an LLM, of these and of other queries: shows means by humans, by "
+        "predictions and by both together.",
+    ),
+    click.option(
+        "--inference",
+        type=click.Choice(("loo", "fixed")),
+        default="loo",
+        show_default=True,
+        help="With --predicted: intervals for queries like these (loo), or for exactly these queries (fixed).",
+    ),
+)
+
 corpus = click.option(
     "--corpus",
     type=click.Path(),
@@ -185,7 +203,7 @@ full_length = click.option(
     "--full-length",
     type=click.IntRange(min=1),
     metavar="N",
-    help="With --terminal: a list of N documents was cut off, so its end is not an answer.",
+    help="Length limit of the systems: the end of a list of N documents does not count as an answer.",
 )
 
 ordering = several(
@@ -198,7 +216,9 @@ ordering = several(
 views = several(
     ordering,
     click.option(
-        "--terminal", is_flag=True, help="Count the end of a list as the answer that nothing more is relevant."
+        "--terminal",
+        is_flag=True,
+        help='Score the end of each list as an answer: "no more relevant documents".',
     ),
     nil,
     full_length,
@@ -218,7 +238,8 @@ policies = several(
         type=click.Choice(("judged", "both", "run")),
         default="judged",
         show_default=True,
-        help="Average over all judged queries (missing ones score 0), over those in both files, or over the run's.",
+        help="Queries to average over: all judged queries (a missing one is scored as an empty ranking), judged "
+        "queries that the run answers, or all queries of the run.",
     ),
     undefined,
     click.option(
@@ -228,6 +249,12 @@ policies = several(
         show_default=True,
         help="Treat negative grades as unjudged or as not relevant.",
     ),
+)
+
+standardise = click.option(
+    "--standardise",
+    type=click.Choice(STANDARDISATIONS),
+    help="Standardise scores for each query over the runs: z-scores, or a normal or empirical distribution function.",
 )
 
 engine = several(

@@ -37,6 +37,7 @@ from cranfield.cli.evaluating import read_evaluation
 @options.corpus
 @options.policies
 @options.intents
+@options.costs
 @options.seed
 @results.writing
 def command(

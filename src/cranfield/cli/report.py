@@ -56,6 +56,7 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
 @options.corpus
 @options.policies
 @options.intents
+@options.costs
 @options.seed
 @click.pass_context
 def command(
@@ -121,7 +122,7 @@ def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]
                 words += [max(param.opts, key=len), *([] if value is True else [str(item)])]
         return words
 
-    policies = "queries", "undefined", "negative", "intents", "seed", "nil"
+    policies = "queries", "undefined", "negative", "intents", "costs", "seed", "nil"
     labels = " ".join(column.label for column in columns)  # labels name the views
     measuring = ["-m", labels, *typed("corpus", "full_length", *policies)]
     lines = [["eval", *files, *measuring, "--interval", "bca"], ["eval", *files, *measuring, "--per-query"]]

@@ -10,10 +10,11 @@ from cranfield.cli import options
 from cranfield.cli.output import colour, emit, note, say, width
 from cranfield.report.pages import FORMATS, Page, write
 
+formats = options.formats(FORMATS, "json holds the complete result.")
 writing = options.several(
     options.figures("Folder for the figures, each as PDF, SVG and PNG."),
     options.digits,
-    options.formats(FORMATS, "json holds the complete result."),
+    formats,
     options.output,
 )
 

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 def check_options(
-    engine: str, *, master: str | None, scores: str | None = None, per_query: bool = False, interval: bool = False
+    engine: str,
+    *,
+    master: str | None,
+    scores: str | None = None,
+    costs: str | None = None,
+    per_query: bool = False,
+    interval: bool = False,
 ) -> None:
     """Raise if an option does not work with the chosen engine."""
     if engine == "spark" and per_query:
@@ -23,6 +29,9 @@ def check_options(
     if engine == "spark" and interval:
         message = "--interval does not work with --engine spark"
         raise UsageError(message, hint="use --scores DIR to write per-query scores, and compute intervals from these")
+    if engine == "spark" and costs is not None:
+        message = "--costs does not work with --engine spark"
+        raise UsageError(message)
     if engine == "local" and (master or scores):
         message = f"{'--master' if master else '--scores'} needs --engine spark"
         raise UsageError(message)

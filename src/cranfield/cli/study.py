@@ -10,13 +10,17 @@ from cranfield.cli import results
 from cranfield.cli.commands import LazyGroup
 from cranfield.studies.registry import Study, study_names
 
-TABLE1 = "cranfield.studies.truncation.table1"
+# Commands beside those of the studies: their module, and their name there.
+OTHERS = {
+    "table1": ("cranfield.studies.truncation.table1", "command"),
+    "tie-cost": ("cranfield.studies.ties.command", "cost_command"),
+}
 
 
 class Studies(LazyGroup):
-    """The studies, then `table1` and `show`."""
+    """The studies, then other commands and `show`."""
 
-    NAMES = (*study_names(), "table1", "show")
+    NAMES = (*study_names(), *OTHERS, "show")
     PACKAGE = "cranfield.studies"
     KIND = "study"
 
@@ -25,9 +29,10 @@ class Studies(LazyGroup):
             return None
         if cmd_name == "show":
             return show
-        if cmd_name == "table1":
-            table1: click.Command = import_module(TABLE1).command
-            return table1
+        if cmd_name in OTHERS:
+            module, name = OTHERS[cmd_name]
+            command: click.Command = getattr(import_module(module), name)
+            return command
         return Study(cmd_name).command
 
 
@@ -40,6 +45,7 @@ def command(ctx: click.Context) -> None:
 
     \b
     cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
+    cranfield study ties qrels.txt *.run -m "AP nDCG@10" --top 20
     cranfield study stopping qrels.txt bm25.run -m "nDCG(ideal='bounded')[terminal]"
     cranfield study reduction qrels.txt *.run -m "AP AP[condensed] bpref" --figures figures
     """
@@ -67,7 +73,7 @@ def show(file: str, figures: str | None, digits: int, format: str, output: str |
         raise InputError([f"{file}: this version of cranfield has no study `{name}`"])
     study = Study(name)
     check_figures(study, figures)
-    result = study.result_class.load(file)
+    result = study.load(file)
     with saving.checked_file(name, file):
         text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
     deliver_result(study, result, text, figures=figures, format=format, output=output)

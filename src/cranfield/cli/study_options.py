@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-from cranfield.cli import results
+from cranfield.cli import options, results
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.report.pages import Page, write
+from cranfield.studies.candidates import HIGH
 from cranfield.studies.coefficients import COEFFICIENTS
 from cranfield.studies.registry import Study
 from cranfield.studies.saving import StudyResult
+from cranfield.studies.several import CollectionFiles, SeveralCollections, run_on_collections
+
+inputs = options.several(
+    options.inputs,
+    click.option(
+        "--top", type=click.IntRange(min=1), metavar="N", help="Use only the N runs with the highest mean of --by."
+    ),
+    click.option(
+        "--by",
+        type=options.MeasureName(),
+        metavar="MEASURE",
+        help="With --top: the measure that orders runs.  [default: AP]",
+    ),
+)
+
+
+def paper(measures: tuple[str, ...], top: int, by: str) -> options.Decorator:
+    """The option --paper: the measures and the runs of a published experiment instead of the defaults."""
+
+    def use_preset(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        ctx.meta[PRESET] = (measures, top, by) if value else None
+
+    return click.option(
+        "--paper",
+        is_flag=True,
+        expose_value=False,
+        callback=use_preset,
+        help=f"Use the measures of the paper and the {top} runs with the highest {by}, unless -m or --top is given. "
+        f"The measures are {' '.join(measures)}",
+    )
+
+
+PRESET = "cranfield.study.preset"
 
 coefficient = click.option(
     "--coefficient",
@@ -23,20 +59,40 @@ coefficient = click.option(
     help="Correlation coefficient for comparing two orders of runs.",
 )
 
+threshold = click.option(
+    "--threshold",
+    type=options.CHANCE,
+    metavar="X",
+    default=HIGH,
+    show_default=True,
+    help="Agreement that counts as high.",
+)
+
 samples = click.option(
-    "--samples", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of resamples per test."
+    "--samples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1000,
+    show_default=True,
+    help="Number of resamples per test.",
 )
 
 repeats = click.option(
     "--repeats",
     type=click.IntRange(min=1),
+    metavar="N",
     default=30,
     show_default=True,
     help="Number of random subsets of each size.",
 )
 
 relevant = click.option(
-    "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
+    "--rel",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GRADE",
+    default=1.0,
+    show_default=True,
+    help="Lowest relevant grade.",
 )
 
 variants = click.option(
@@ -46,6 +102,16 @@ variants = click.option(
     show_default=True,
     metavar="N",
     help="With a single RUN: add N simulated runs that rerank its documents.",
+)
+
+
+also = click.option(
+    "--also",
+    multiple=True,
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
+    "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be repeated.",
 )
 
 
@@ -70,25 +136,64 @@ def run_study(
     format: str,
     output: str | None,
     extra_tables: Callable[[Any, int], list[Page]] | None = None,
+    also: tuple[str, ...] = (),
+    top: int | None = None,
+    by: str | None = None,
     **settings: Any,
 ) -> None:
     """Run a study and write its tables, figures and notes.
 
     ``activity`` labels the progress bar; ``settings`` are the other arguments of the experiment; ``extra_tables``
-    makes tables that follow the usual ones.
+    makes tables that follow the usual ones; ``also`` are folders of other collections.
+    ``top``: use only so many runs, those with the highest mean of the measure ``by``.
     """
     study = Study(name)
     check_figures(study, figures)
+    preset = click.get_current_context().meta.get(PRESET)
+    if preset is not None:
+        measures, top, by = measures or list(preset[0]), top or preset[1], by or preset[2]
+    if by is not None and top is None:
+        message = "--by needs --top"
+        raise click.UsageError(message)
     if measures is not None:
         settings["measures"] = measures
+    experiment = study.experiment if top is None else _with_top_runs(study.experiment, top, by or "AP")
+    others = [CollectionFiles.of(folder, Path(qrels).name) for folder in also]
+    result: StudyResult
     with progress(activity) as step:
-        result = study.experiment(qrels, runs, progress=step, **settings)
+        if others:
+            first = CollectionFiles(_collection_name(qrels), qrels, list(runs))
+            result = run_on_collections(name, experiment, [first, *others], progress=step, **settings)
+        else:
+            result = experiment(qrels, runs, progress=step, **settings)
     if extra_tables is None:
         text = study.write(result, format, digits=digits, width=width(), colour=colour(output))
     else:
-        pages = [*study.tables(result, digits), *extra_tables(result, digits)]
+        results = list(result.results.values()) if isinstance(result, SeveralCollections) else [result]
+        pages = [*study.tables(result, digits), *(page for part in results for page in extra_tables(part, digits))]
         text = write(pages, result.to_dict(), format, width=width(), colour=colour(output))
     deliver_result(study, result, text, figures=figures, format=format, output=output)
+
+
+def _with_top_runs(experiment: Callable[..., Any], top: int, by: str) -> Callable[..., Any]:
+    """The experiment on the best runs of its collection only."""
+
+    def run(qrels: Any, runs: Any, **settings: Any) -> Any:
+        from cranfield import io
+        from cranfield.studies.systems import top_runs
+
+        judgments = io.read_qrels(qrels)
+        chosen, notes = top_runs(judgments, runs, top, by, corpus=settings.get("corpus"), nil=settings.get("nil"))
+        result = experiment(judgments, chosen, **settings)
+        return replace(result, notes=(*notes, *result.notes))
+
+    return run
+
+
+def _collection_name(qrels: str) -> str:
+    """The folder of the judgments; their own name if they are in the current folder."""
+    path = Path(qrels)
+    return path.parent.resolve().name if path.parent.name not in ("", ".", "..") else path.name.partition(".")[0]
 
 
 def check_figures(study: Study, figures: str | None) -> None:

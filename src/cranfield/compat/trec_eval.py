@@ -79,12 +79,12 @@ class Options:
     def check(self) -> None:
         """Raise for values that are invalid or not supported."""
         for name, format, known in (
-            ("judgments", self.rel_info_format, [*FORMATS]),
-            ("runs", self.results_format, ["trec_results"]),
+            ("judgment", self.rel_info_format, [*FORMATS]),
+            ("run", self.results_format, ["trec_results"]),
         ):
             if format not in known:
                 hint = f"use {' or '.join(f'`{one}`' for one in known)}"
-                message = f"unknown format `{format}` of {name}"
+                message = f"unknown {name} format `{format}`"
                 raise TrecEvalError(message, UNREADABLE, hint=hint)
         if self.level < 1:
             message = f"the lowest relevant grade (-l) must be at least 1, not {self.level}"
@@ -181,7 +181,7 @@ def _read_judgments(source: Any, format: str) -> list[Judgments]:
         name, lines = read_preferences(source, "prefs" if format == "prefs" else "qrels_prefs")
         layers = [preference_judgments(name, lines)] if lines else []
     if not layers:
-        raise InputError([f"{name}: there is no judgment in it"])
+        raise InputError([f"{name}: no judgments"])
     return layers
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Run, Strings, Table
 from cranfield.engines.records import arrow_strings, fault_record, records
-from cranfield.errors import CranfieldError, InputError, optional
+from cranfield.errors import CranfieldError, InputError, UsageError, optional
 from cranfield.evaluation.columns import Plan
 from cranfield.evaluation.reader import RunReader
 from cranfield.io.faults import Location, quotable
@@ -52,6 +52,12 @@ class Job:
     corpus: Any = None  # for content measures: its ``value`` is a `Corpus`
     corpus_file: str = ""  # its file, which may have been built without some needed documents
     weights: Weights = field(default_factory=dict)  # if the judgments do not have weights
+
+    def __post_init__(self) -> None:
+        for column in self.plan.columns:
+            if column.measure.definition.collection:
+                message = f"{column.measure} needs the judgments of all queries, and a task has those of some"
+                raise UsageError(message, hint="use cranfield.evaluate")
 
     def reader(self, judgments: Judgments) -> RunReader:
         """A reader of the rankings of a shard."""

@@ -49,14 +49,17 @@ def add_weights(
     subtopics = {subtopic: row for row, subtopic in enumerate(labels.names)}
 
     judged = [weight for weight in weights if weight.query in queries]
-    weight_of = {(queries[w.query], subtopics.get(w.subtopic, -1)): w for w in judged}
-    faults = [
-        f"{w.location}: no document is judged for subtopic `{quotable(w.subtopic)}` of query `{quotable(w.query)}`"
-        for pair, w in weight_of.items()
-        if pair not in judged_pairs
-    ]
-    weighted_queries = {query for query, _ in weight_of}
-    all_zero = weighted_queries - {query for (query, _), w in weight_of.items() if w.value > 0}
+    pairs = [(queries[w.query], subtopics.get(w.subtopic, -1)) for w in judged]
+    weight_of = {pair: w for pair, w in zip(pairs, judged, strict=True) if pair in judged_pairs}
+    unjudged = [w for pair, w in zip(pairs, judged, strict=True) if pair not in judged_pairs]
+    faults = []
+    if unjudged and not weight_of:  # the subtopics of another collection, or other names of them
+        faults = [
+            f"{w.location}: no document is judged for subtopic `{quotable(w.subtopic)}` of query `{quotable(w.query)}`"
+            for w in unjudged
+        ]
+    weighted_queries = {query for query, _ in pairs}
+    all_zero = weighted_queries - {queries[w.query] for w in judged if w.value > 0}
     firsts = {queries[w.query]: w.location for w in reversed(judged)}
     faults += [f"{firsts[q]}: all weights of query `{judgments.queries[q]}` are 0" for q in sorted(all_zero)]
     if faults:
@@ -80,6 +83,9 @@ def add_weights(
         other = list(dict.fromkeys(w.query for w in weights if w.query not in queries))
         if other:
             yield Note("unjudged_weights", values={"name": name, "queries": QueryNames(len(other), tuple(other[:5]))})
+        if unjudged:
+            unused = tuple(f"{w.subtopic} of {w.query}" for w in unjudged)
+            yield Note("unjudged_subtopics", values={"name": name, "subtopics": unused})
         positive = {pair for pair, w in weight_of.items() if w.value > 0}
         missing = [pair for pair in sorted(relevant_pairs) if pair[0] in weighted_queries and pair not in positive]
         if missing:
@@ -103,19 +109,20 @@ def with_types(judgments: Judgments, source: Any) -> Judgments:
     subtopics = {subtopic: row for row, subtopic in enumerate(labels.names)}
     of_query = np.searchsorted(judgments.begin, labels.document, side="right") - 1
     judged_pairs = set(zip(of_query.tolist(), labels.subtopic.tolist(), strict=True))
-    given = {(queries[q], subtopics.get(s, -1)): (q, s, kind) for (q, s), kind in types.items() if q in queries}
-    faults = [
-        f"types: no document is judged for subtopic `{quotable(s)}` of query `{quotable(q)}`"
-        for pair, (q, s, _) in given.items()
-        if pair not in judged_pairs
-    ]
-    if types and not given:
-        faults = [f"types: none of its queries is judged (for example `{quotable(next(iter(types))[0])}`)"]
-    if faults:
-        raise InputError(faults)
+    of_judged = {(queries[q], subtopics.get(s, -1)): (q, s, kind) for (q, s), kind in types.items() if q in queries}
+    given = {pair: kind for pair, (_, _, kind) in of_judged.items() if pair in judged_pairs}
+    if types and not of_judged:
+        raise InputError([f"types: none of its queries is judged (for example `{quotable(next(iter(types))[0])}`)"])
+    if of_judged and not given:
+        raise InputError(
+            [
+                f"types: no document is judged for subtopic `{quotable(s)}` of query `{quotable(q)}`"
+                for q, s, _ in of_judged.values()
+            ]
+        )
     before = judgments.navigational
     old = set() if before is None else set(zip(before.query.tolist(), before.subtopic.tolist(), strict=True))
-    new = {pair for pair, (_, _, kind) in given.items() if kind == "nav"}
+    new = {pair for pair, kind in given.items() if kind == "nav"}
     return replace(judgments, navigational=_navigational(sorted((old - given.keys()) | new)))
 
 

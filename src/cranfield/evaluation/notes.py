@@ -9,17 +9,22 @@ from typing import Any, Literal
 from cranfield.wording import few, plural, printable
 
 Kind = Literal[
+    "standardised",
     "queries_counted",
+    "reading",
     "undefined",
     "undefined_groups",
     "subtopic_grades",
     "corpus_unused",
+    "costs_unused",
     "unweighted_queries",
     "unjudged_weights",
+    "unjudged_subtopics",
     "unweighted_subtopics",
     "scores_against_ranks",
     "unanswered_queries",
     "unjudged_queries",
+    "repeated_nil",
     "unjudged_documents",
     "tie_range",
     "tie_small",
@@ -31,7 +36,16 @@ Kind = Literal[
     "read_not_in_corpus",
 ]
 # Notes about the input, not about scores.
-ABOUT_INPUTS: tuple[Kind, ...] = ("corpus_unused", "unweighted_queries", "unjudged_weights", "unweighted_subtopics")
+ABOUT_INPUTS: tuple[Kind, ...] = (
+    "reading",
+    "standardised",
+    "corpus_unused",
+    "costs_unused",
+    "unweighted_queries",
+    "unjudged_weights",
+    "unjudged_subtopics",
+    "unweighted_subtopics",
+)
 SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
@@ -86,7 +100,13 @@ COUNTED = {
     "both": "means are over the judged queries that each run answers",
     "run": "means are over all queries in each run",
 }
-UNDEFINED = {"skip": "left out of the mean", "zero": "counted as 0", "one": "counted as 1", "error": "not allowed"}
+UNDEFINED = {
+    "skip": "left out of the mean",
+    "zero": "counted as 0",
+    "one": "counted as 1",
+    "error": "not allowed",
+    "credit": "unanswered, and credited with the share of correct answers",
+}
 
 
 def _undefined(group: Sequence[Note]) -> list[str]:
@@ -178,8 +198,27 @@ def _unweighted_subtopics(note: Note) -> str:
     return f"{note.values['name']} gives no weight to {number} with relevant documents ({few(subtopics)}); left out"
 
 
+def _unjudged_subtopics(note: Note) -> str:
+    subtopics = note.values["subtopics"]
+    number = plural(len(subtopics), "subtopic")
+    return f"{note.values['name']} has weights for {number} without judgments ({few(subtopics)}); not used"
+
+
+STANDARDISED = {
+    "z": "z-scores",
+    "normal": "the normal distribution function of z-scores",
+    "empirical": "the empirical distribution function",
+}
+
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
+    "standardised": _each(
+        lambda note: (
+            f"scores are standardised over {plural(note.values['runs'], 'run')} for each query: "
+            f"{STANDARDISED[note.values['method']]}"
+        )
+    ),
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
+    "reading": _each(lambda note: f"{note.run}: {note.values['remark']}"),
     "undefined": _undefined,
     "undefined_groups": _each(
         lambda note: (
@@ -192,16 +231,24 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
     "corpus_unused": lambda group: ["the corpus was not read: none of the measures uses document text"],
+    "costs_unused": lambda group: ["the costs were not used: none of the measures uses them"],
     "unweighted_queries": _each(
         lambda note: f"{note.values['name']} has no weights for {note.values['queries']}; subtopics get equal weights"
     ),
     "unjudged_weights": _each(
         lambda note: f"{note.values['name']} has weights for {note.values['queries']} without judgments; not used"
     ),
+    "unjudged_subtopics": _each(_unjudged_subtopics),
     "unweighted_subtopics": _each(_unweighted_subtopics),
     "scores_against_ranks": _each(lambda note: f"{note.run}: {scores_against_ranks(note.values['queries'])}"),
     "unanswered_queries": _each(_unanswered),
     "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),
+    "repeated_nil": _each(
+        lambda note: (
+            f"{note.run}: `{note.values['nil']}` appears more than once for {note.values['queries']}; "
+            "only the first one counts"
+        )
+    ),
     "unjudged_documents": _unjudged_documents,
     "tie_range": _tie_range,
     "tie_small": lambda group: [

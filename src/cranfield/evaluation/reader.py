@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from cranfield.data import Integers, Judgments, Run
+from cranfield.errors import InputError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
@@ -50,6 +54,7 @@ class RunReader:
         every_rule = [*rules, *(column.measure.views.rule for column in columns)]
         self.by_id = any(rule.needs_ids for rule in every_rule) or any(column.depends_on_above for column in columns)
         self.content_measures = [column.measure for column in columns if column.measure.definition.content]
+        self.collection_measures = [column.measure for column in columns if column.measure.definition.collection]
         self.page, self.costs = page, costs
 
     @property
@@ -58,11 +63,11 @@ class RunReader:
         top = self.page
         if self.costs is not None:
             top = max([top, *(c.measure.chosen["horizon"] for c in self.columns if c.alignment.costs)])
-        if not self.content_measures:
+        if not self.content_measures and not self.collection_measures:
             return top
         from cranfield.ranking.unjudged import last_rank_read
 
-        return max(top, *map(last_rank_read, self.content_measures))
+        return max(top, *map(last_rank_read, [*self.content_measures, *self.collection_measures]))
 
     @cached_property
     def cost_aligner(self) -> Aligner | None:
@@ -74,7 +79,23 @@ class RunReader:
         return cost_aligner(self.judgments, self.costs, self.policy.negative, self.top_grade)
 
     def read(self, run: Run) -> AlignedRun:
-        """Read and align a run."""
+        """Read and align a run. Of several NILs of a query, the first one counts."""
+        try:
+            return self._read(run)
+        except InputError as error:
+            if self.policy.nil is None:
+                raise
+            from cranfield.ranking.nil import first_nil_only
+
+            run, queries = first_nil_only(run, self.policy.nil)
+            if not queries:
+                raise
+            try:
+                return replace(self._read(run), repeated_nil=queries)
+            except InputError:
+                raise error from None  # there are other faults
+
+    def _read(self, run: Run) -> AlignedRun:
         return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
@@ -131,7 +152,18 @@ class RunReader:
 
             costs = {key: align_content(run, key, self.cost_aligner) for key in run.alignments}
             alignments |= {AlignmentKey(False, key, costs=True): alignment for key, alignment in costs.items()}
-        return RunScores(run.run, alignments, run.tops, self.policy.seed)
+        if self.collection_measures:
+            from cranfield.ranking.unjudged import align_collection
+
+            whole = {key: align_collection(run, key, self.judged_anywhere) for key in run.alignments}
+            alignments |= {AlignmentKey(False, key, collection=True): alignment for key, alignment in whole.items()}
+        return RunScores(run.run, alignments, run.tops, self.policy.seed, run.repeated_nil)
+
+    @cached_property
+    def judged_anywhere(self) -> frozenset[str]:
+        """The documents that are judged for some query."""
+        documents = self.judgments.documents
+        return frozenset(documents.take(np.flatnonzero(self.aligner.grade >= 0)))
 
     def _aligned(self, runs: Sequence[Run]) -> Iterator[AlignedRun]:
         if len(runs) == 1:

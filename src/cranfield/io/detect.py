@@ -49,6 +49,7 @@ class FileFormat:
     priority: int
     recognises: Callable[[Stream, ContentKind, Columns], bool]
     read_run: Callable[[Stream, str, Columns], Run] | None = None
+    read_runs: Callable[[Stream, str, Columns], list[Run]] | None = None  # if a file has several runs
     read_qrels: Callable[[Stream, str, Columns], Judgments] | None = None
     read_documents: Callable[[Stream, FieldChoice], DocumentReader] | None = None
     writers: Mapping[str, Callable[[WritableTable], Iterator[bytes]]] = field(default_factory=dict)  # by extension

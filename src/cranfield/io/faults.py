@@ -103,6 +103,10 @@ def _syntax(_location: Location, fault: Fault) -> str:
     return quotable(fault.text)
 
 
+def _collision(_location: Location, fault: Fault) -> str:
+    return f"different ids are the same text: {quotable(fault.text)}"
+
+
 def _duplicate(location: Location, fault: Fault) -> str:
     document, query = quotable(fault.text), quotable(fault.query)
     return f"document `{document}` appears twice for query `{query}`{_first_line(location, fault)}"
@@ -145,7 +149,8 @@ _KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
     "empty": (_empty, ""),
     "object": (_object, ""),
     "syntax": (_syntax, ""),
-    "duplicate": (_duplicate, "a ranking has each document once; keep one of the rows, usually the best"),
+    "collision": (_collision, "ids are compared as text; give all of them the same type"),
+    "duplicate": (_duplicate, "a document can occur only once in a ranking; keep one of the rows, usually the best"),
     "conflict": (_conflict, "keep one grade for each query, iteration and document"),
     "shape": (_shape, ""),
     "fields": (_fields, ""),
@@ -202,6 +207,8 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
     kinds = {fault.kind for fault in faults}
     if len(kinds) != 1:
         return ""
+    if kinds == {"duplicate"} and not location.source_name:
+        return 'a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
     if kinds <= {"binary", "long"}:
         return supported_formats(location.kind)
     if kinds != {"columns"}:

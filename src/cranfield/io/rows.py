@@ -67,6 +67,7 @@ def read_qrels_rows(pieces: Pieces, name: str, columns: Columns, location: Locat
         Strings.concatenate([part.document for part in parts]),
         Strings.concatenate(iterations) if iterations else None,
         np.concatenate([part.grade for part in parts]),
+        {role: [value for part in parts for value in part.sample[role]] for role in parts[0].sample},
     )
     return group_rows(joined, np.concatenate(lines), name, location)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Integers, Run, Strings, Table, TableStream
+from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, max_faults, reading
 from cranfield.io.duplicates import codes_of, first_rows
 from cranfield.io.faults import Fault, FaultList, Location, input_error
@@ -24,12 +24,20 @@ def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -
         if isinstance(source, TableStream):
             return _join_stream(run, source, lambda table: _join_table(table, index, keys, by_id, top))
         if isinstance(source, Table):
-            result = _join_table(source, index, keys, by_id, top)
-            in_file = source.line is not None  # then the line is enough
-            return raise_faults(result, _location(run, source), lambda row: "" if in_file else source.document[row - 1])
+            table = source
+            result = _join_table(table, index, keys, by_id, top)
+            in_file = table.line is not None  # then the line is enough
+            return raise_faults(result, _location(run, table), lambda row: "" if in_file else table.document[row - 1])
         if isinstance(source, Mapping):
-            result = native.join_dict(source, index, keys, by_id, top, most)
             location = Location(run.source_name, "run", "entry")
+            result = native.join_dict(source, index, keys, by_id, top, most)
+            if any(fault[1] in ("id", "score") for fault in result["faults"]):
+                from cranfield.io.lists import rankings_of
+
+                # Ids that are not text, or responses of search engines: rare, so that others need not be searched for
+                # them.
+                rankings = rankings_of(source, location, check_ids=True)
+                result = native.join_dict(rankings, index, keys, by_id, top, most)
             return raise_faults(result, location, lambda entry: document_at(source, entry))
         location = Location(run.source_name, "run")
         result = raise_faults(native.join_text(source, index, keys, by_id, top, most), location)
@@ -161,15 +169,41 @@ def load(run: Run) -> Table:
         _check_rows(source, line, _location(run, source))
         return source
     if isinstance(source, Mapping):
+        from cranfield.io.lists import rankings_of
+
         join(run, empty_index(), ["score"], by_id=False)
+        rankings = rankings_of(source, Location(run.source_name, "run", "entry"), check_ids=True)
+        scores = (r.values() if isinstance(r, Mapping) else range(0, -len(r), -1) for r in rankings.values())
         return Table(
-            Strings.of(query for query, ranking in source.items() for _ in ranking),
-            Strings.of(document for ranking in source.values() for document in ranking),
-            np.array([float(score) for ranking in source.values() for score in ranking.values()], np.float64),
+            Strings.of(query for query, ranking in rankings.items() for _ in ranking),
+            Strings.of(document for ranking in rankings.values() for document in ranking),
+            np.array([float(score) for of_query in scores for score in of_query], np.float64),
         )
-    location = Location(run.source_name, "run")
+    table, result = _scan(run)
+    _check_rows(table, result["line"], Location(run.source_name, "run"), result["query_of"])
+    return table
+
+
+def load_unchecked(run: Run) -> Table:
+    """All rows of a table or of text; a document may appear twice."""
+    source = run.source
+    if isinstance(source, TableStream):
+        with reading(run.source_name):
+            source = concatenate(list(source.pieces()))
+    if isinstance(source, Table):
+        every = FaultList()
+        every.add(source.faults, source.faults_total)
+        every.raise_if_any(_location(run, source))
+        return source
+    from cranfield.native import plain
+
+    return _scan(run, plain.scan_run)[0]  # the native one refuses a document that appears twice
+
+
+def _scan(run: Run, scan: Callable[..., dict[str, Any]] = native.scan_run) -> tuple[Table, dict[str, Any]]:
     with reading(run.source_name):
-        result = raise_faults(native.scan_run(source, max_faults()), location)
+        scanned = scan(cast("Opener", run.source), max_faults())
+    result = raise_faults(scanned, Location(run.source_name, "run"))
     if len(result["line"]) == 0:
         raise no_rows_error(run.source_name)
     table = Table(
@@ -178,8 +212,7 @@ def load(run: Run) -> Table:
         result["score"],
         None if np.isnan(result["rank"]).any() else result["rank"],
     )
-    _check_rows(table, result["line"], location, result["query_of"])
-    return table
+    return table, result
 
 
 def _check_rows(table: Table, line: Integers, location: Location, query_of: Integers | None = None) -> None:

@@ -245,7 +245,7 @@ def _open_path(path: str) -> Stream:
 
     stream = decompress(descriptor)
     head = _read_head(stream)
-    opener = _KeptOpen(_Continued(head, stream), lambda: decompress(open_file()))
+    opener = _KeptOpen(Continued(head, stream), lambda: decompress(open_file()))
     return _not_empty(Stream(path, short_name(path), head, opener))
 
 
@@ -284,7 +284,7 @@ def _close(stream: Any) -> None:
         stream.close()
 
 
-class _Continued(io.RawIOBase):
+class Continued(io.RawIOBase):
     """A stream whose first bytes were read already."""
 
     def __init__(self, head: bytes, rest: Any) -> None:

@@ -19,6 +19,7 @@ from cranfield.errors import InputError, UsageError, available, max_faults, opti
 from cranfield.io.detect import Columns
 from cranfield.io.duplicates import codes_of
 from cranfield.io.faults import Fault, Location, input_error, quotable
+from cranfield.io.ids import id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -30,6 +31,8 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "rank": ("rank",),
     "grade": ("relevance", "rel", "grade", "label", "relevance_score", "score"),
     "iteration": ("subtopic_id", "subtopic", "iteration"),
+    "stratum": ("stratum",),
+    "probability": ("probability", "inclusion_probability", "inclusion"),
     # For engines: tables with several runs, and the order of rows.
     "run": ("run", "run_id", "run_name", "system"),
     "row": ("row", "line", "position"),
@@ -198,7 +201,8 @@ def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: 
 
 
 RUN_COLUMNS = ("query", "document", "score", "rank")
-QRELS_COLUMNS = ("query", "document", "grade", "iteration")
+SAMPLE_ROLES = ("stratum", "probability")
+QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
 
 
 def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
@@ -264,6 +268,7 @@ class JudgedColumns(NamedTuple):
     document: Strings
     iteration: Strings | None
     grade: Floats
+    sample: Mapping[str, list[Any]]  # the stratum and the probability of each row, if there are such columns
 
 
 def qrels_piece(
@@ -285,7 +290,19 @@ def group_rows(
     else:
         iterations, iteration_of = codes_of(judged.iteration)
     rows = Rows(queries, query_of, iterations, iteration_of, judged.document, judged.grade, line)
-    return group_judgments(name, rows, location, subtopics=subtopics)
+    judgments = group_judgments(name, rows, location, subtopics=subtopics)
+    if not judged.sample:
+        return judgments
+    from cranfield.io.samples import with_sample
+
+    keys = list(zip(judged.query, judged.document, strict=True))
+    given: dict[str, dict[str, dict[str, Any]] | None] = dict.fromkeys(SAMPLE_ROLES)
+    for role, values in judged.sample.items():
+        by_query: dict[str, dict[str, Any]] = {}
+        given[role] = by_query
+        for (q, d), value in zip(keys, values, strict=True):
+            by_query.setdefault(q, {})[d] = None if value == "" else value
+    return with_sample(judgments, given["stratum"], given["probability"])
 
 
 def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> JudgedColumns:
@@ -294,7 +311,8 @@ def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> 
     grade = _numbers(frame, named["grade"], "grade", faults)
     for row in np.flatnonzero(~np.isfinite(grade)).tolist():
         faults.add(row + 1, "grade", repr(float(grade[row])))
-    return JudgedColumns(query, documents, iteration, grade)
+    sample = {role: _as_list(frame.column(named[role])) for role in SAMPLE_ROLES if role in named}
+    return JudgedColumns(query, documents, iteration, grade, sample)
 
 
 def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
@@ -317,15 +335,12 @@ def _as_list(column: Any) -> list[Any]:
 def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
     texts = []
     for row, value in enumerate(values, 1):
-        text = ""
-        if isinstance(value, str) and _is_encodable(value):
-            text = value
-            if not value:
-                faults.add(row, "empty", name)
-        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-            text = str(int(value))
-        else:
+        text = id_text(value) or ""
+        if not is_id(value) or not _is_encodable(text):
+            text = ""
             faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
+        elif not text:
+            faults.add(row, "empty", name)
         texts.append(text)
     return Strings.of(texts)
 

@@ -127,7 +127,9 @@ def _check(rows: list[Row]) -> list[Weight]:
             weights.append(Weight(location, query, subtopic, value, intent_type))
         first.setdefault((query, subtopic), location)
     if faults:
-        raise InputError(faults, hint="a weight is a number of at least 0: how many readers want the subtopic")
+        raise InputError(
+            faults, hint="a weight is a number of at least 0, such as the share of readers who want the subtopic"
+        )
     return weights
 
 

@@ -51,6 +51,19 @@ def average_precision(
     return ratio(precisions(b, k), divisor)
 
 
+@measure("MAP_R", cite="musgrave2020", formula="MAP@R = Σ_{i≤R} b_i P@i / R")
+def average_precision_at_r(b: Batch) -> Floats:
+    """Average precision of the first R documents, where R is the number of relevant documents; 1 only if all are.
+
+    The name MAP@R is accepted, too. Undefined if no document is relevant.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("MAP@R")([1, 0, 1, 1], missed=[1]), 6)
+    0.604167
+    """
+    return ratio(b.cumulated(harmonic, b.R.astype(np.int64)), b.R)
+
+
 @measure(
     "SP",
     cite="moffat2013",
@@ -98,7 +111,7 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     terminal=TERMINAL,
 )
 def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> Floats:
-    """The geometric mean of average precision over queries, which gives more weight to poor queries.
+    """The geometric mean of average precision over queries, which gives more weight to low scores.
 
     >>> import cranfield as cf
     >>> round(cf.parse("GMAP")([1, 0, 1], missed=[1]), 6)

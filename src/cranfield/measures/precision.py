@@ -23,7 +23,9 @@ def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
     return b.gained(count, end)
 
 
-@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True)
+@measure(
+    "P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True, linear=True
+)
 def precision(b: GainSums, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
@@ -55,6 +57,19 @@ def recall(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
     0.25
     """
     return ratio(hits(b, k), relevant_documents(b, R))
+
+
+@measure("R_cap", cite="thakur2021", formula="R_cap@k = Σ_{i≤k} b_i / min(k, R)")
+def capped_recall(b: GainSums, *, k: Rank) -> Floats:
+    """Recall at k whose divisor is at most k, so that a perfect ranking always scores 1.
+
+    Undefined if no document is relevant.
+
+    >>> import cranfield as cf
+    >>> cf.parse("R_cap@2")([1, 0, 1], missed=[1, 1])
+    0.5
+    """
+    return ratio(hits(b, k), np.minimum(b.R, k))
 
 
 @measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)", terminal=FIXED)
@@ -192,6 +207,7 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
     formula="SetP = relevant retrieved / retrieved",
     terminal=UNORDERED,
     retrieved_only=True,
+    linear=True,
 )
 def set_precision(b: GainSums) -> Floats:
     """The share of all retrieved documents that are relevant; 0 for an empty ranking.
@@ -262,6 +278,30 @@ def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "
 
 
 @measure(
+    "Hole",
+    cite="thakur2021",
+    formula="Hole@k = documents in the first k that are judged for no query / k",
+    gains="none",
+    terminal=FIXED,
+    retrieved_only=True,
+    rewards_promotion=False,
+    uses_nonrelevant=True,
+    collection=True,
+)
+def hole_rate(b: Batch, *, k: Rank) -> Floats:
+    """The share of the first k ranks with a document that is not judged for any query of the collection.
+
+    `Unjudged` asks whether a document is judged for its own query. The divisor is always k.
+
+    >>> import cranfield as cf
+    >>> qrels, run = {"1": {"a": 1}, "2": {"b": 0}}, {"1": {"a": 2.5, "b": 1.5}, "2": {"c": 0.5}}
+    >>> cf.evaluate(qrels, run, ["Hole@2", "Unjudged@2"]).means.tolist()
+    [[0.25, 0.5]]
+    """
+    return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
+
+
+@measure(
     "NumRet",
     cite="buckley2005",
     formula="NumRet = documents retrieved",
@@ -299,6 +339,7 @@ def number_relevant(b: GainSums) -> Floats:
     aggregate="sum",
     terminal=UNORDERED,
     retrieved_only=True,
+    linear=True,
 )
 def number_relevant_retrieved(b: GainSums) -> Floats:
     """The number of relevant documents retrieved, summed over queries.

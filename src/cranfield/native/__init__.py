@@ -22,6 +22,8 @@
 ``join_text(opener, index, keys, by_id, top, most=20) -> dict``
 ``join_table(query, document, score, rank, index, keys, by_id, top, most=20) -> dict``
 ``join_dict(mapping, index, keys, by_id, top, most=20) -> dict``
+    ``mapping``: ``{query: {document: score}}``, or ``{query: [document, ...]}`` with lists or tuples, best first.
+
     ``keys``: one or more different keys that rank documents: "score" (float64, high first), "score32" (the same
     rounded to 32 bits), "rank" (the rank column, low first; without one, the input order).
 
@@ -41,6 +43,11 @@
     ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
     ``ranks_compared``: of how many sequences of consecutive rows of a query the first and the last differ in score and
     rank; ``ranks_contradicted``: in how many of them the higher score has the higher rank. 0 without a rank column.
+
+``locate(document, begin, row, judged, score, rank, keys, by_id) -> list``
+    ``hits`` of documents whose ids are matched already: ``document``: ``(offsets, data)``, query by query; ``begin``:
+    query q's documents are rows ``begin[q]:begin[q+1]``; ``row``: int64, ascending: the judged documents; ``judged``:
+    their rows of the index; ``score``, ``rank``: of each document, without NaN; ``rank`` may be None.
 
 ``tabulate(row, document, start, keep, grade, rankings) -> tuple``
     Documents, one row each with the ranking it is in (ascending), laid out as tables with a row for each ranking, from
@@ -128,6 +135,7 @@ scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict
+locate = implementation.locate
 tabulate = implementation.tabulate
 row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums

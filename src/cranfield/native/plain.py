@@ -1,6 +1,6 @@
-"""The reader and the join in plain Python: what runs where there is no native core, and what checks it.
+"""The reader and the join in plain Python: the fallback without the native core, and the reference for its tests.
 
-The contract is in `core`. Nothing here is fast, and nothing is clever. Where the contract leaves a
+The contract is in `cranfield.native`. The code is simple rather than fast. Where the contract leaves a
 choice, this module makes it:
 
 - a file descriptor that an opener returns is closed here; an object is only read;
@@ -325,9 +325,14 @@ def join_table(
 
 
 def join_dict(
-    mapping: Mapping[str, Mapping[str, float]], index: Index, keys: Sequence[str], by_id: bool, top: int, most: int = 20
+    mapping: Mapping[str, Mapping[str, float] | Sequence[str]],
+    index: Index,
+    keys: Sequence[str],
+    by_id: bool,
+    top: int,
+    most: int = 20,
 ) -> dict[str, Any]:
-    """The same in a run given as ``{query: {document: score}}``."""
+    """The same in a run given as ``{query: {document: score}}`` or ``{query: [document, ...]}``."""
     faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     row = 0
@@ -338,7 +343,10 @@ def join_dict(
             row += len(ranking)
             continue
         group = groups.setdefault(name, _Group())
-        for document, score in ranking.items():
+        scored = (
+            ranking.items() if isinstance(ranking, Mapping) else zip(ranking, range(0, -len(ranking), -1), strict=True)
+        )
+        for document, score in scored:
             row += 1
             text = _id(document)
             value = _float(score)
@@ -351,6 +359,33 @@ def join_dict(
             else:
                 group.add(text, value, row, row)
     return _join(groups, row, b"", index, keys, by_id, top, faults, _RankCheck())
+
+
+def locate(
+    document: Column,
+    begin: Integers,
+    row: Integers,
+    judged: Integers,
+    score: Floats,
+    rank: Floats | None,
+    keys: Sequence[str],
+    by_id: bool,
+) -> list[dict[str, Any]]:
+    """Where documents stand whose ids are matched already."""
+    ids = list(_unpack(document))
+    ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
+    judged_row = dict(zip(row.tolist(), judged.tolist(), strict=True))
+    index = Index.__new__(Index)
+    index.documents, groups = [], []
+    for first, last in pairwise(begin.tolist()):
+        index.documents.append({ids[i]: judged_row[i] for i in range(first, last) if i in judged_row})
+        groups.append(_Group())
+        for i in range(first, last):
+            groups[-1].add(ids[i], float(score[i]), float(ranks[i]), i)
+    return [
+        _columns([_Positions(group, key, q, index).hits(by_id) for q, group in enumerate(groups)], "document")
+        for key in keys
+    ]
 
 
 def _id(value: object) -> bytes | None:

@@ -50,7 +50,7 @@ class Aligner:
         if nil is not None:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
-        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences, costs)
+        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences, costs, judgments.sample)
 
     @property
     def grade(self) -> Floats:
@@ -143,6 +143,7 @@ class AlignedRun:
     run: Run
     alignments: dict[Key, Alignment]
     tops: dict[Key, TopDocuments]
+    repeated_nil: tuple[str, ...] = ()  # queries with more than one NIL
 
     @property
     def first(self) -> Alignment:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences
+from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences, Sample
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import constant, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
 
 Position = Literal["by_id", "by_input"]
+MOST_STATES = 1 << 62  # the most values of a combined key of 64 bits
 COLUMNS = (
     "row",
     "document",
@@ -43,7 +44,8 @@ class Judged:
 
     ``grade``: the grade of each row of the judgments. ``top``: the highest grade of the collection. ``nil``: the rows
     that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents;
-    ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given.
+    ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given;
+    ``sample``: how the judged documents were drawn, if they are a sample.
     """
 
     grade: Floats
@@ -53,6 +55,7 @@ class Judged:
     reading: Reading | None = None
     judged_pairs: Preferences | None = None
     costs: Floats | None = None
+    sample: Sample | None = None
 
     @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
@@ -86,7 +89,8 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
+        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.sample
+        return all(other is None for other in others)
 
 
 class PoolGains(NamedTuple):
@@ -139,6 +143,11 @@ class Pool:
 
     @cached_property
     def _gains(self) -> dict[GainMapping, PoolGains]:
+        return {}
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """A cache of what measures derive from the pool alone."""
         return {}
 
     @cached_property
@@ -233,6 +242,11 @@ class Rankings:
             batch = self.memo[key] = self._batch(gains, position, all_documents=all_documents)
         return batch
 
+    def with_pool(self, batch: Batch) -> Batch:
+        """A batch of these rankings that knows all judged documents, retrieved or not."""
+        rows = np.arange(len(self.length)) if self.pool_row is None else self.pool_row
+        return batch.changed(pool=self.pool, pool_row=rows)
+
     def _batch(self, gains: GainMapping, position: Position | None, *, all_documents: bool) -> Batch:
         table, pool = self._table(gains, position, all_documents=all_documents), self.pool.gains(gains)
         if self.pool_row is not None:
@@ -274,6 +288,8 @@ class Rankings:
             "reading": judged.reading,
             "judged_pairs": judged.judged_pairs,
             "costs": judged.costs,
+            "pool": None,
+            "pool_row": None,
         }
         return _Table(document, at, shape, fields)
 
@@ -305,8 +321,9 @@ class Rankings:
         same = (self.row[1:] == self.row[:-1]) & (self.start[1:] == self.start[:-1])
         if same.any():
             tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-            keys = self.by_id, self.nil, -self.judged.grade[self.document], self.start, self.row
-            order[tied] = tied[np.lexsort([key[tied] for key in keys])]
+            group = np.append(0, np.cumsum(~same))[tied]
+            keys = self.by_id[tied], self.nil[tied], -self.judged.grade[self.document[tied]], group
+            order[tied] = tied[_lexsorted(keys)]
         return order
 
     def mixed_ties(self) -> Booleans:
@@ -321,6 +338,25 @@ class Rankings:
         mixed = ((low != high) | (np.bincount(group) < self.size[first]))[group]
         # The position of NIL determines the end of a list, whatever the grades in its tie.
         return (relevant & mixed) | (tied & nil)
+
+
+def _lexsorted(keys: Sequence[npt.NDArray[Any]]) -> Integers:
+    """`numpy.lexsort`; keys of small integers are combined into one, because that is several times faster.
+
+    >>> _lexsorted([np.array([0, 1, 0]), np.array([2.0, 2.0, -1.0])]).tolist()
+    [2, 0, 1]
+    """
+    combined, states = np.zeros(len(keys[0]), np.int64), 1
+    for key in reversed(keys):
+        low, high = float(key.min()), float(key.max())
+        if max(-low, high) >= MOST_STATES or (key.dtype.kind == "f" and (key != np.floor(key)).any()):
+            return np.lexsort(list(keys))
+        values = int(high) - int(low) + 1
+        if states * values >= MOST_STATES:
+            return np.lexsort(list(keys))
+        states *= values
+        combined = combined * values + (key.astype(np.int64) - int(low))
+    return np.argsort(combined, kind="stable")
 
 
 class _Table(NamedTuple):

@@ -6,8 +6,8 @@ and condensed lists then apply to them as to judged documents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,10 +15,11 @@ import numpy as np
 from cranfield.corpus import Corpus
 from cranfield.corpus.build import WHOLE_RANKING
 from cranfield.corpus.judged import Reading
-from cranfield.data import Booleans, Floats, Judgments, Strings
+from cranfield.data import Booleans, Floats, Integers, Judgments, Strings
 from cranfield.errors import InputError, MeasureError
 from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment, TopDocuments
 from cranfield.ranking.batch import Key
+from cranfield.ranking.rankings import Judged, Pool, Rankings
 
 if TYPE_CHECKING:
     from cranfield.measures import Measure
@@ -28,8 +29,11 @@ Negative = Literal["unjudged", "nonrel"]
 
 def last_rank_read(measure: Measure) -> int:
     """The last rank at which the measure reads unjudged documents; 0 if it reads none."""
-    if not measure.definition.content or measure.views.condensed:
+    if not (measure.definition.content or measure.definition.collection):
         return 0
+    if measure.views.condensed:
+        # Documents judged for other queries stay in a condensed list, so that its ranks may be far down.
+        return WHOLE_RANKING if measure.definition.collection else 0
     ends = [int(end) for end in (measure.cutoff, measure.views.depth) if end is not None]
     return min(ends, default=WHOLE_RANKING)
 
@@ -91,7 +95,7 @@ def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subto
             one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
             raise InputError(
                 [f"{name}: {measure} needs judgments by subtopic"],
-                hint=f"`{one_subtopic}` takes each query as one subtopic",
+                hint=f"`{one_subtopic}` treats each query as one subtopic",
             )
     if corpus is None:
         message = f"{measures[0]} needs a corpus, because it uses document text"
@@ -137,7 +141,7 @@ def with_unjudged(
         labels = replace(labels, document=labels.document + before[query])
     judged = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
     grade: Floats = np.insert(judged, at, -1.0)
-    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels)
+    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels, sample=None)
 
 
 def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
@@ -162,3 +166,46 @@ def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
         merged[name] = np.concatenate([judged[name], getattr(tops, name)[rows]])
     order = np.lexsort((merged["by_input"], merged["start"], merged["query"]))
     return aligner.aligned(judged | {name: values[order] for name, values in merged.items()}, alignment)
+
+
+def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> Alignment:
+    """The alignment of a run in which each of its top documents that is judged for any query counts as judged.
+
+    All of them have the grade 1. Queries without judgments have such documents, too.
+    """
+    alignment, tops = aligned.alignments[key], aligned.tops[key]
+    queries = len(alignment.aligner.judgments.queries)
+    chosen = np.flatnonzero([document in judged for document in tops.document])
+    chosen = chosen[np.lexsort((tops.by_input[chosen], tops.start[chosen], tops.query[chosen]))]
+    query = tops.query[chosen]
+    answered = int(np.searchsorted(query, queries))
+    begin = np.searchsorted(query[:answered], np.arange(queries + 1))
+    columns = {name: getattr(tops, name)[chosen] for name in ("start", "size", "by_id", "by_input")}
+    of_judged_queries = {name: values[:answered] for name, values in columns.items()}
+    rows = {**alignment.rows, **of_judged_queries, "query": query[:answered], "document": np.arange(answered)}
+    judgments = Judgments(
+        alignment.aligner.judgments.name,
+        alignment.aligner.judgments.queries,
+        begin.astype(np.int64),
+        tops.document.take(chosen[:answered]),
+        np.ones(answered),
+    )
+    others = {name: values[answered:] for name, values in columns.items()}
+    return CollectionAlignment(
+        Aligner(judgments), rows, alignment.other, alignment.other_length, query[answered:] - queries, others
+    )
+
+
+@dataclass(eq=False)
+class CollectionAlignment(Alignment):
+    """An alignment that also has the positions of documents in rankings of queries without judgments."""
+
+    other_query: Integers
+    other_columns: dict[str, Integers]
+
+    def unjudged(self) -> Rankings:
+        document = np.arange(len(self.other_query))
+        judged = Judged(np.ones(len(document)), 1.0)
+        pool = Pool.of(judged, self.other_query, document, np.full(len(self.other), -1))
+        columns = [self.other_columns[name] for name in ("start", "size", "by_id", "by_input")]
+        return Rankings(pool, self.other_length, self.other_query, document, *columns)

@@ -32,10 +32,14 @@ def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         return [leaders]
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
+    intervals = f"{comparison.level:.0%} intervals of differences by [BCa bootstrap] and (Student's t)"
     return [
         leaders,
         *(
-            Page(f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}", _pairs(comparison, m, digits))
+            Page(
+                f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
+                _pairs(comparison, m, digits),
+            )
             for m, measure in enumerate(comparison.measures)
         ),
     ]
@@ -120,7 +124,7 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
     for pair in range(len(comparison.pairs)):
         result = comparison.contest(m, pair)
         cells = [
-            Cell(signed(result.difference, digits), result.significant, _within(result.low, result.high, digits)),
+            Cell(signed(result.difference, digits), result.significant, _intervals(result, digits)),
             Cell(signed(result.effect, 2), aside=_within(result.effect_low, result.effect_high, 2)),
             Cell(f"{result.wins}/{result.ties}/{result.losses}"),
             *(Cell(chance(p)) for p in result.p.values()),
@@ -130,6 +134,12 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
         rows.append(((result.run,) if comparison.baseline is not None else (result.run, result.other), cells))
     names = ("run",) if comparison.baseline is not None else ("run", "versus")
     return sheet(names, (*heads, *(["could be\nreversed by"] if doubtful else [])), rows)
+
+
+def _intervals(result: PairComparison, digits: int) -> str:
+    """The interval by the BCa bootstrap in brackets, and below it that by Student's t in parentheses."""
+    by_t = _within(result.t_low, result.t_high, digits)
+    return f"{_within(result.low, result.high, digits)}\n({by_t[1:-1]})" if by_t else ""
 
 
 def _within(low: float, high: float, digits: int) -> str:

@@ -78,7 +78,7 @@ def _starred(cell: Cell) -> str:
     text = f"**{piped(cell.text)}**" if cell.best else piped(cell.text)
     if cell.raised and cell.aside:
         return f"{text}<sup>{cell.aside}</sup>"
-    return f"{text} {piped(cell.aside)}".rstrip()
+    return f"{text} {piped(cell.one_line_aside)}".rstrip()
 
 
 def _rows(sheet: Sheet) -> Iterator[str]:
@@ -98,4 +98,4 @@ def _set(cell: Cell) -> str:
     text = f"\\textbf{{{escaped(cell.text)}}}" if cell.best else escaped(cell.text)
     if cell.raised and cell.aside:
         return f"{text}\\textsuperscript{{{escaped(cell.aside)}}}"
-    return f"{text} {{\\scriptsize {escaped(cell.aside)}}}" if cell.aside else text
+    return f"{text} {{\\scriptsize {escaped(cell.one_line_aside)}}}" if cell.aside else text

@@ -63,7 +63,7 @@ def latex(page: Page) -> str:
 
 
 def comma_separated(page: Page) -> str:
-    """Rows under a comment; what other formats show has_aside or below a number gets its own column."""
+    """Rows under a comment; an interval that other formats show beside or below a number gets its own column."""
     sheet = page.sheet
     has_aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
     lines = io.StringIO()
@@ -73,13 +73,13 @@ def comma_separated(page: Page) -> str:
         [*sheet.names, *(t for h, b in zip(head, has_aside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
     )
     for row in sheet.rows:
-        cells = [t for c, b in zip(row.cells, has_aside, strict=True) for t in ([c.text, c.aside] if b else [c.text])]
-        writer.writerow(
-            [
-                *map(spreadsheet_cell, row.names),
-                *("" if text == UNDEFINED else spreadsheet_cell(text) for text in cells),
-            ]
-        )
+        cells = [
+            t
+            for c, b in zip(row.cells, has_aside, strict=True)
+            for t in ([c.text, c.one_line_aside] if b else [c.text])
+        ]
+        texts = ("" if text == UNDEFINED else text for text in cells)
+        writer.writerow(map(spreadsheet_cell, (*row.names, *texts)))
     return f"# {page.title}\n{lines.getvalue()}"
 
 

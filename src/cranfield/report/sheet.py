@@ -22,7 +22,7 @@ ALL = "all"  # the row of means, as trec_eval calls it
 class Cell:
     """One number as text; ``aside`` is its interval, if any, or a superscript if ``raised``.
 
-    ``tone`` colours good and bad answers.
+    Several intervals are lines. ``tone`` colours good and bad answers.
     """
 
     text: str
@@ -34,7 +34,12 @@ class Cell:
     def __post_init__(self) -> None:
         if not (self.text.isprintable() and self.aside.isprintable()):
             object.__setattr__(self, "text", printable(self.text))
-            object.__setattr__(self, "aside", printable(self.aside))
+            object.__setattr__(self, "aside", printable(self.aside, lines=True))
+
+    @property
+    def one_line_aside(self) -> str:
+        """The aside for formats in which a cell has one line."""
+        return self.aside.replace("\n", " ")
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,11 @@ def draw(sheet: Sheet, *, colour: bool) -> str:
         for row in sheet.rows:
             styles = [(BOLD if c.best else "") + TONES[c.tone] if colour else "" for c in row.cells]
             yield line(row.names, [c.text for c in row.cells], styles)
-            if any(cell.aside for cell in row.cells):
-                asides = [cell.aside for cell in row.cells]
-                yield line([""] * left, asides, [DIM if colour else ""] * len(asides))
+            below = [cell.aside.split("\n") for cell in row.cells]
+            for level in range(max(map(len, below), default=0)):
+                asides = [texts[level] if level < len(texts) else "" for texts in below]
+                if any(asides):
+                    yield line([""] * left, asides, [DIM if colour else ""] * len(asides))
             if sheet.ends(row):
                 yield "\n"
 
@@ -88,7 +90,7 @@ def widths(sheet: Sheet) -> list[int]:
     """The width of each column, including the gap to the next."""
     names = [[head, *(row.names[i] for row in sheet.rows)] for i, head in enumerate(sheet.names)]
     cells = [
-        [*head.split("\n"), *(text for row in sheet.rows for text in (row.cells[i].text, row.cells[i].aside))]
+        [*head.split("\n"), *(t for row in sheet.rows for t in (row.cells[i].text, *row.cells[i].aside.split("\n")))]
         for i, head in enumerate(sheet.columns)
     ]
     return [max(map(cell_len, texts)) + GAP for texts in names + cells]

@@ -29,15 +29,31 @@ class Anova(NamedTuple):
     @property
     def F(self) -> float:
         """The variance between systems divided by the residual variance."""
-        between = self.systems / self.freedom[0]
-        return between / self.noise if self.noise else float("inf") if between else 0.0
+        return self._ratio(self.systems, self.freedom[0])
 
     @property
     def p(self) -> float:
         """The probability of differences at least this large if all systems are equal."""
+        return self._probability(self.F, self.freedom[0])
+
+    @property
+    def F_queries(self) -> float:
+        """The variance between queries divided by the residual variance."""
+        return self._ratio(self.queries, self.freedom[1])
+
+    @property
+    def p_queries(self) -> float:
+        """The probability of differences at least this large if all queries are equally hard."""
+        return self._probability(self.F_queries, self.freedom[1])
+
+    def _ratio(self, squares: float, freedom: int) -> float:
+        between = squares / freedom
+        return between / self.noise if self.noise else float("inf") if between else 0.0
+
+    def _probability(self, F: float, freedom: int) -> float:
         from scipy.special import fdtrc
 
-        return float(fdtrc(self.freedom[0], self.freedom[2], self.F)) if self.F else 1.0
+        return float(fdtrc(freedom, self.freedom[2], F)) if F else 1.0
 
 
 def anova(x: Floats) -> Anova:

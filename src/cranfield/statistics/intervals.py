@@ -91,6 +91,19 @@ def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:
     return np.stack([effect, low, high], axis=1)
 
 
+def student(difference: Floats, *, level: float = 0.95) -> Floats:
+    """Student's t interval of each pair's mean difference, (pair, 2); ``difference`` is (pair, query).
+
+    If all differences are equal, both ends are that difference, as in `bca`.
+    """
+    difference, queries = equalize(difference), difference.shape[1]
+    mean = difference.mean(axis=1)
+    half = t_quantile(level, queries - 1) * difference.std(axis=1, ddof=1) / np.sqrt(queries)
+    flat = np.ptp(difference, axis=1) == 0
+    limits = np.stack([mean - half, mean + half], axis=1)
+    return np.where(flat[:, None], difference[:, :1], limits)
+
+
 def t_quantile(level: float, degrees: int) -> float:
     """The t that Student's distribution does not exceed in absolute value with probability ``level``.
 

@@ -1,4 +1,4 @@
-"""Significance tests of all pairs of systems, by resampling queries.
+"""Significance tests of all pairs of systems: by resampling queries, and Student's t for comparison.
 
 Scores are (system, query), all defined. Resamples are drawn once and all pairs are tested with them, as matrix
 products, a bounded number of pairs at a time.
@@ -18,9 +18,10 @@ from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
+from cranfield.statistics.paired import t_test
 from cranfield.statistics.rounding import SAME, equalize
 
-Test = Literal["bootstrap", "randomisation", "randomised-tukey"]
+Test = Literal["bootstrap", "randomisation", "randomised-tukey", "t"]
 
 CELLS = 2**16  # pairs times resamples that are processed at a time: they fit into a processor's cache
 MIN_PAIRS = 16  # the fewest pairs at a time, so that matrix products are efficient
@@ -106,6 +107,8 @@ def discriminate(
         return bootstrap(x, draw_queries(x.shape[1], samples, seed), alpha)
     if test == "randomisation":
         return randomisation(x, draw_signs(x.shape[1], samples, seed), alpha)
+    if test == "t":
+        return students_t(x, alpha)
     return randomised_tukey(x, samples=samples, alpha=alpha, seed=seed)
 
 
@@ -206,6 +209,20 @@ def randomisation_p_values(scores: npt.ArrayLike, signs: Signs) -> Floats:
     observed = 0 if signs.exact else 1
     p_values: Floats = (total + observed) / (samples + observed)
     return p_values
+
+
+def students_t(scores: npt.ArrayLike, alpha: float = 0.05) -> PairwiseTests:
+    """Student's paired t-test. The required difference is that with p = alpha for a pair of the same spread."""
+    from scipy.special import stdtrit
+
+    x, alpha = check_scores(scores), check_fraction("alpha", alpha)
+    n, p, required = x.shape[1], [], []
+    quantile = float(stdtrit(n - 1, 1 - alpha / 2))
+    for z in _differences(x, n):
+        p.append(t_test(z))
+        deviation = np.where(np.ptp(z, axis=1) == 0, 0, z.std(axis=1, ddof=1))
+        required.append(quantile * deviation / np.sqrt(n))
+    return PairwiseTests(_means(x), np.concatenate(p), np.concatenate(required), alpha)
 
 
 def randomised_tukey(

@@ -15,6 +15,7 @@ from cranfield.evaluation.columns import Column, make_columns
 # The paper evaluates the first twenty documents and plots these two of the measures that read document text.
 DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSRB@20", "DELTARB@20")
 LISTS = ("raw", "condensed")
+HIGH = 0.8  # the agreement that the paper considers high
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ A study called ``name`` has, in the folder of that name:
 
 - ``experiment.py``: the function ``name`` and its result class ``Name``, a `StudyResult`;
 - ``tables.py``: ``tables(result, digits)``, a list of pages; ``write(result, format, ...)`` too, if pages are not all;
+  ``mean_tables(results, digits)`` too, if the study takes several collections;
 - ``figures.py``: ``save_figures(result, folder)``, the files written; optional;
 - ``command.py``: ``command``, for ``cranfield study name``.
 
@@ -13,7 +14,7 @@ Modules are imported on first use.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -22,7 +23,9 @@ from typing import TYPE_CHECKING
 
 import cranfield.studies
 from cranfield.errors import UsageError
+from cranfield.studies import saving
 from cranfield.studies.saving import StudyResult
+from cranfield.studies.several import SeveralCollections
 
 if TYPE_CHECKING:
     import click
@@ -76,10 +79,23 @@ class Study:
         """Whether it can be drawn."""
         return any(module.name == "figures" for module in iter_modules(import_module(self._package).__path__))
 
+    def load(self, path: saving.PathLike) -> StudyResult:
+        """Read a saved result of this study, on one or on several collections."""
+        data = saving.load(path)
+        if "by_collection" not in data:
+            return self.result_class.load(path)
+        with saving.checked_file(self.name, path):
+            return SeveralCollections.from_dict(data)
+
     def tables(self, result: StudyResult, digits: int = 4) -> list[Page]:
-        """A result as titled tables."""
-        pages: list[Page] = self._module("tables").tables(result, digits)
-        return pages
+        """A result as titled tables; on several collections, the tables of each, and those of the mean."""
+        module = self._module("tables")
+        if isinstance(result, SeveralCollections):
+            by_collection = ((name, module.tables(part, digits)) for name, part in result.results.items())
+            pages = [replace(page, title=f"{name}: {page.title}") for name, part in by_collection for page in part]
+            return [*pages, *module.mean_tables(list(result.results.values()), digits)]
+        single: list[Page] = module.tables(result, digits)
+        return single
 
     def write(
         self, result: StudyResult, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False
@@ -91,7 +107,7 @@ class Study:
             return text
         from cranfield.report import pages
 
-        return pages.write(tables.tables(result, digits), result.to_dict(), format, width=width, colour=colour)
+        return pages.write(self.tables(result, digits), result.to_dict(), format, width=width, colour=colour)
 
     def require_figures(self) -> None:
         """Raise if the study has no figures."""
@@ -102,5 +118,8 @@ class Study:
     def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
         """Draw the figures of a result into a folder; the files written."""
         self.require_figures()
+        if isinstance(result, SeveralCollections):
+            parts = result.results.items()
+            return [path for name, part in parts for path in self.save_figures(part, str(Path(folder) / name))]
         paths: list[Path] = self._module("figures").save_figures(result, folder)
         return paths

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Booleans, Floats, Judgments
-from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.data import Booleans, Floats, Judgments, Run
+from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, read_runs
-from cranfield.evaluation.notes import QueryNames, sentences
+from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.policy import Negative, Policy, Undefined
 from cranfield.evaluation.run_notes import reading_notes
+from cranfield.measures import Measure
 from cranfield.simulation.variants import variants
+from cranfield.statistics import standardisation
 from cranfield.statistics.rounding import levels
+from cranfield.statistics.standardisation import Standardisation
 from cranfield.studies.relabelling import Relabeller
 
 MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
@@ -42,7 +45,7 @@ class SystemScores:
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes for studies that average each measure over the queries where it is defined."""
-        return (*self.input_notes, *_undefined_notes(self.measures, self.defined, self.queries))
+        return (*self.input_notes, *undefined_notes(self.measures, self.defined, self.queries))
 
     @property
     def means(self) -> Floats:
@@ -59,12 +62,13 @@ def score_systems(
     undefined: Undefined = "skip",
     corpus: Any = None,
     seed: int = 0,
+    standardise: Standardisation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> SystemScores:
     """Read and score the runs; raise if they cannot be ordered: a single run or query, or an undefined measure.
 
     ``undefined`` says how an undefined value counts: not at all, as 0, as 1, or as an error. Measures that read
-    document text need a ``corpus``.
+    document text need a ``corpus``. ``standardise``: compare each score with those of the other runs for the query.
     """
     policy = Policy(negative=negative, undefined=undefined, seed=seed)
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
@@ -91,8 +95,13 @@ def score_systems(
                 hint=f"leave out {label}, or the runs for which it is undefined",
             )
     names = relabeller.evaluation.runs
-    notes = (*_unanswered_notes(relabeller, queries), *dict.fromkeys(_corpus_notes(relabeller)))
-    return SystemScores(relabeller, names, labels, queries, values, defined, notes)
+    standardised: tuple[str, ...] = ()
+    if standardise is not None:
+        values = standardisation.standardise(values, standardise)
+        labels = tuple(f"{label} standardised" for label in labels)
+        standardised = (str(Note("standardised", values={"method": standardise, "runs": len(names)})),)
+    notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
+    return SystemScores(relabeller, names, labels, queries, values, defined, (*standardised, *notes))
 
 
 def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[list[Any], list[str]]:
@@ -112,6 +121,25 @@ def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tup
     return [run, *simulated], [note]
 
 
+def top_runs(
+    qrels: Any, runs: Any, number: int, by: str | Measure = "AP", *, corpus: Any = None, nil: str | None = None
+) -> tuple[list[Run], list[str]]:
+    """The ``number`` runs with the highest mean of a measure, in their given order; and a note, if others are left out.
+
+    All runs are read into memory. Of runs with equal means, the first are kept. Sakai (SIGIR 2007) studied the best 30
+    runs of a track by AP; Liu et al. (SIGIR 2016) show the best 20.
+    """
+    number = check_count("top", number)
+    loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
+    if number >= len(loaded):
+        return loaded, []
+    scores = Evaluator(qrels, by, corpus=corpus, nil=nil)(loaded)
+    means = np.nan_to_num(scores.means[:, 0], nan=-np.inf)
+    chosen = np.sort(np.argsort(-means, kind="stable")[:number])
+    note = f"{number} of {len(loaded)} runs are used, those with the highest {scores.measures[0]}"
+    return [loaded[i] for i in chosen.tolist()], [note]
+
+
 def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:
     missing = np.isnan(values)
     if undefined == "skip" or not missing.any():
@@ -121,7 +149,7 @@ def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[st
         names = [queries[q] for q in np.flatnonzero(missing[:, measure].any(axis=0)).tolist()]
         raise InputError(
             [f"{labels[measure]} is undefined for {QueryNames.of(names)}"],
-            hint="these queries have no relevant document; use undefined = skip, zero or one",
+            hint="these queries have no relevant documents; use undefined=skip, zero or one",
         )
     return np.where(missing, float(undefined == "one"), values)
 
@@ -148,9 +176,10 @@ def tie_notes(measures: Sequence[str], means: Floats, coefficient: str) -> Itera
             yield f"{measure} gives some runs the same score; tau-a counts a tied pair as half a disagreement"
 
 
-def _unanswered_notes(relabeller: Relabeller, queries: Sequence[str]) -> Iterator[str]:
-    for run, answered in zip(relabeller.evaluation.runs, relabeller.answered, strict=True):
-        missing = np.flatnonzero(~answered).tolist()
+def unanswered_notes(runs: Sequence[str], answered: Booleans, queries: Sequence[str]) -> Iterator[str]:
+    """Notes on runs that do not answer all queries; ``answered`` is (run, query)."""
+    for run, row in zip(runs, answered, strict=True):
+        missing = np.flatnonzero(~row).tolist()
         if missing:
             yield f"{run} does not answer {QueryNames.of([queries[q] for q in missing])}: scored as empty rankings"
 
@@ -169,7 +198,7 @@ def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
             yield from sentences(reading_notes(reading, view, chosen["mu"], relabeller.judgments.name))
 
 
-def _undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
+def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
     """One note for all measures that are undefined on the same queries."""
     by_queries: dict[tuple[int, ...], list[str]] = {}
     for label, row in zip(labels, defined, strict=True):

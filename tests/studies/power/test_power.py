@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from study_samples import call
 
 import cranfield as cf
@@ -78,6 +79,13 @@ def test_made_of_its_parts(test: Any) -> None:
             expected = bootstrap(x, draw_queries(7, 200, 3))
             assert one.tests.p.tolist() == expected.p.tolist()
             assert one.tests.required == pytest.approx(expected.required)
+        if test == "t":
+            first, second = np.triu_indices(4, 1)
+            assert one.tests.p == pytest.approx(stats.ttest_rel(x[first], x[second], axis=1).pvalue)
+            # A difference of the required size, with the same spread, has p = alpha.
+            z = x[first] - x[second]
+            moved = z - z.mean(axis=1, keepdims=True) + one.tests.required[:, None]
+            assert stats.ttest_1samp(moved, 0, axis=1).pvalue == pytest.approx(np.full(6, 0.05))
         pairs = [(x[a] - x[b]).var(ddof=1) for a in range(4) for b in range(a)]
         assert one.variance == pytest.approx(np.mean(pairs))
         assert result.queries_needed(one, 0.1) == queries_needed(float(np.mean(pairs)), 0.1)
@@ -154,7 +162,12 @@ SPLIT = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}, "q4": {"d": 0}}
             {},
             "AP is defined for all runs on 1 of 2 queries; at least two are needed",
         ),
-        ([RUN, RUN], JUDGED, {"test": "t"}, "test must be one of bootstrap, randomisation, randomised-tukey; not 't'"),
+        (
+            [RUN, RUN],
+            JUDGED,
+            {"test": "z"},
+            "test must be one of bootstrap, randomisation, randomised-tukey, t; not 'z'",
+        ),
         ([RUN, RUN], JUDGED, {"alpha": 0}, "alpha must be between 0 and 1, not 0"),
         ([RUN, RUN], JUDGED, {"beta": 1}, "beta must be between 0 and 1, not 1"),
         ([RUN, RUN], JUDGED, {"samples": 0}, "samples must be a whole number of at least 1, not 0"),

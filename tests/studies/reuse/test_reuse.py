@@ -12,6 +12,8 @@ from study_samples import call, labelled, tau_a
 
 import cranfield as cf
 from cranfield import io
+from cranfield.evaluation.columns import AlignmentKey
+from cranfield.measures.content import ranked_rows
 from cranfield.simulation import Simulation
 from cranfield.studies.reuse.collection_split import CollectionSplit
 from cranfield.studies.reuse.experiment import Reuse, reuse
@@ -69,6 +71,66 @@ def test_judgments_of_other_documents_order_nobody_who_does_not_read(found: Reus
     assert (found.judged[:2].sum(axis=0) == found.judged[2]).all()
 
 
+def test_a_run_of_one_part_is_left_out_of_the_others(lab: Simulation, found: Reuse) -> None:
+    parts = CollectionSplit.of(seed=2)
+    only_b = [cf.read_run(run, name=f"{run.name}-b") for run in restricted(lab, parts, "B")[:2]]
+    both = reuse(lab.judgments, [*lab.runs, *only_b], MEASURES, corpus=lab.texts, seed=2)
+    assert both.included.sum(axis=1).tolist() == [6, 8, 8]
+    assert both.agreement[..., 0] == pytest.approx(found.agreement[..., 0], nan_ok=True)
+    said = "left out where A is the target, because they did not search it: s1-b, s2-b (2 runs of 8)"
+    assert both.notes[-1] == said
+    assert Reuse.from_dict(both.to_dict()).included.tolist() == both.included.tolist()
+
+
+def test_what_a_run_searched_can_be_given(lab: Simulation) -> None:
+    narrow = reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, seed=2, searched={"s[12]": "B", "s3": "A"})
+    assert narrow.included.sum(axis=1).tolist() == [4, 5, 6]
+    lonely = cf.read_run({"q1": {next(iter(lab.judgments.documents)): 1.0}}, name="lonely")
+    everywhere = reuse(lab.judgments, [*lab.runs, lonely], MEASURES, corpus=lab.texts, searched={"lonely": "all"})
+    assert everywhere.included.all()
+
+
+@pytest.mark.parametrize(
+    ("searched", "message"),
+    [({"s1": "C"}, "searched: there is no part `C`"), ({"x*": "B"}, "searched: there is no run `x\\*`")],
+)
+def test_wrong_parts_of_runs(lab: Simulation, searched: dict[str, str], message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        reuse(lab.judgments, lab.runs, MEASURES, corpus=lab.texts, searched=searched)
+
+
+def test_the_claim_on_divergences_by_hand(lab: Simulation, found: Reuse) -> None:
+    (claim,) = found.claims  # one: all measures have the same models and cutoff
+    assert claim.measure == "ABSNB@5"
+    evaluation = cf.Evaluator(lab.judgments, "ABSNB@5", corpus=lab.texts).evaluation(lab.runs)
+    holds = total = 0
+    for run in evaluation.run_scores:
+        for rankings in run.alignments[AlignmentKey(True, "score")].rankings:
+            batch = cf.parse("ABSNB@5").ordered(rankings)
+            for q, rows in enumerate(ranked_rows(batch, 5)):
+                models = batch.reading.models((1.0, False))
+                for rank in range(int(min(batch.length[q], 5))):
+                    for s in range(models.length.shape[1]):
+                        if models.documents[q, s]:
+                            total += 1
+                            holds += divergences(batch.reading, models, q, s, rows[: rank + 1])
+    assert (claim.holds, claim.total) == (holds, total) and 0 < holds <= total
+
+
+def divergences(reading: Any, models: Any, query: int, subtopic: int, rows: np.ndarray, mu: float = 2500.0) -> bool:
+    """KLD(q‖R) ≤ KLD(q‖D), term by term."""
+    words = models.words
+    share = np.append(words.share, 1 - words.share.sum())  # all terms of documents that are not needed
+    q, r = np.zeros((2, len(share)))
+    inside = models.query == query
+    q[models.key[inside] % len(words.share)] = models.count[inside, subtopic]
+    for document in reading.document[rows]:
+        own = slice(words.begin[document], words.begin[document + 1]) if document >= 0 else slice(0)
+        r[words.term[own]] += words.count[own]
+    q, r = ((x + mu * share) / (x.sum() + mu) for x in (q, r))
+    return bool((q * np.log(q / r)).sum() <= (q * np.log(q / share)).sum() + 1e-12)
+
+
 def test_parts_by_list_by_pattern_and_by_chance(tmp_path: Path) -> None:
     (tmp_path / "parts.txt").write_text("d1 left\nd2 right\n")
     listed = CollectionSplit.of(tmp_path / "parts.txt")
@@ -118,8 +180,10 @@ def test_wrong_input(lab: Simulation, tmp_path: Path) -> None:
         reuse(lab.judgments, lab.runs[0], corpus=lab.texts)
     split = dict.fromkeys(list(lab.judgments.documents)[::2], "left")
     lonely = cf.read_run({"q1": {next(iter(split)): 1.0}}, name="lonely")
-    with pytest.raises(cf.CranfieldError, match="lonely retrieves no document of the part `other`"):
-        reuse(lab.judgments, [*lab.runs, lonely], corpus=lab.texts, split=split)
+    few = reuse(lab.judgments, [lab.runs[0], lonely], corpus=lab.texts, split=split)
+    said = "left out where other is the target, because it did not search it: lonely (1 run of 2, too few for an order)"
+    assert few.notes[-1] == said
+    assert np.isnan(few.agreement[..., few.collections.index("other")]).all()
     (tmp_path / "parts.txt").write_text("d1 left\nd2\nd1 right\n")
     with pytest.raises(cf.CranfieldError) as error:
         reuse(lab.judgments, lab.runs, corpus=lab.texts, split=tmp_path / "parts.txt")
@@ -149,4 +213,13 @@ def test_command(tmp_path: Path) -> None:
     runs = sorted((tmp_path / "lab" / "runs").iterdir())
     args = ("--corpus", tmp_path / "lab" / "docs.jsonl", "-m", "ERR_IA@20 DELTARB@20", "--share", 0.4)
     result = call("study", "reuse", tmp_path / "lab" / "qrels.diversity.txt", *runs, *args)
-    assert result.exit_code == 0 and "at random, seed 0" in result.stdout
+    assert (
+        result.exit_code == 0
+        and "at random, seed 0" in result.stdout
+        and "above 0.8" in " ".join(result.stdout.split())
+    )
+    args = (*args, "--threshold", 0.7, "--searched", "s1=B")
+    result = call("study", "reuse", tmp_path / "lab" / "qrels.diversity.txt", *runs, *args)
+    assert result.exit_code == 0 and "above 0.7" in " ".join(result.stdout.split()) and "KLD(q‖R)" in result.stdout
+    result = call("study", "reuse", tmp_path / "lab" / "qrels.diversity.txt", *runs, "--searched", "s1")
+    assert result.exit_code == 2 and "expected RUN=PART" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cranfield import example, io
 from cranfield.ranking.alignment import Aligner
 from cranfield.studies.stopping.cutoffs import RankedLists
 from cranfield.studies.stopping.experiment import CutResult, Stopping, stopping
+from cranfield.studies.stopping.rules import RULES, ScoredLists
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
@@ -189,3 +191,85 @@ def test_a_whole_track() -> None:
     assert len(result.results) == 74
     for one in result.results:
         assert one.oracle >= one.depth_score >= one.uncut
+
+
+def keys_by_hand(rule: str, scores: list[float]) -> list[float]:
+    """The threshold from which each document of a list is kept."""
+    steps = [a - b for a, b in itertools.pairwise(scores)]
+    gaps = [max([0.0, *steps[:i]]) for i in range(len(scores))]
+    return {
+        "score": scores,
+        "ratio": [score / scores[0] for score in scores],
+        "distance": [scores[0] - score for score in scores],
+        "gap": gaps,
+    }[rule]
+
+
+RULE_QRELS = {q: {"a": 1, "b": 0, "c": 1, "d": 0, "e": 0} for q in ("q1", "q2", "q3", "q4")}
+RULE_RUN = {
+    "q1": {"a": 9.0, "c": 8.5, "b": 3.0, "d": 2.0},
+    "q2": {"a": 5.0, "b": 4.0, "c": 3.5, "d": 0.5, "e": 0.5},
+    "q3": {"b": 2.0},
+    "q4": {"c": 7.0, "a": 6.0, "e": 5.0},
+}
+
+
+@pytest.mark.parametrize("rule", ["score", "ratio", "distance", "gap"])
+def test_rules_against_all_thresholds(rule: str) -> None:
+    """Cut every list by hand at every threshold that could matter: the best is what the study finds."""
+    (cut,) = stopping(RULE_QRELS, RULE_RUN, "AP[terminal]", repeats=3).results
+    lists = {q: sorted(ranked.items(), key=lambda item: -item[1]) for q, ranked in RULE_RUN.items()}
+    keys = {q: keys_by_hand(rule, [score for _, score in ranked]) for q, ranked in lists.items()}
+    falling = RULES[rule].falling
+    best, at = -1.0, 0.0
+    for threshold in sorted({key for of_list in keys.values() for key in of_list}, reverse=not falling):
+        kept = {
+            q: {
+                d: s
+                for (d, s), key in zip(ranked, keys[q], strict=True)
+                if (key <= threshold if falling else key >= threshold)
+            }
+            for q, ranked in lists.items()
+        }
+        mean = cf.evaluate(RULE_QRELS, {q: ranked for q, ranked in kept.items() if ranked}, "AP[terminal]").means[0, 0]
+        if mean >= best - 1e-12:
+            best, at = max(best, mean), threshold
+    found = {"score": (cut.threshold, cut.threshold_score)} | {
+        entry.rule: (entry.threshold, entry.score) for entry in cut.rules
+    }
+    threshold, score = found[rule]
+    assert score == pytest.approx(best)
+    assert threshold == pytest.approx(at) or np.isinf(threshold)
+
+
+def test_a_predicted_number_of_relevant_documents_is_learned_from_training_queries() -> None:
+    run = RankedLists.of(io.read_run(RULE_RUN), Aligner(io.read_qrels(RULE_QRELS)))
+    scored, relevant = ScoredLists(run), np.array([2, 2, 2, 2])
+    training = np.array([True, True, False, False])
+    assert scored.predicted_relevant(relevant, training) == pytest.approx([2, 2, 2, 2])
+    # What is relevant for other queries has no influence.
+    assert scored.predicted_relevant(np.array([1, 4, 99, 0]), training) == pytest.approx(
+        scored.predicted_relevant(np.array([1, 4, 7, 5]), training)
+    )
+    # Longer lists with more relevant documents: more are predicted, within what was seen.
+    lengths = {f"q{n}": {f"d{i}": float(n - i) for i in range(n)} for n in (2, 4, 8, 16)}
+    qrels = {q: dict.fromkeys(ranked, 1) for q, ranked in lengths.items()}
+    by_length = ScoredLists(RankedLists.of(io.read_run(lengths), Aligner(io.read_qrels(qrels))))
+    predicted = by_length.predicted_relevant(np.array([2, 4, 8, 16]), np.ones(4, bool))
+    assert (np.diff(predicted) > 0).all() and predicted.min() >= 2 and predicted.max() <= 16.001
+
+
+def test_no_ratio_of_negative_scores() -> None:
+    run = {q: {d: -1 / s for d, s in ranked.items()} for q, ranked in RULE_RUN.items()}
+    result = stopping(RULE_QRELS, run, "AP[terminal]", repeats=3)
+    assert [entry.rule for entry in result.results[0].rules] == ["distance", "gap", "predicted R"]
+    assert result.notes == ("run: no thresholds relative to the top score, because some scores are not positive",)
+
+
+def test_rules_are_no_better_than_the_best_depths(found: Stopping) -> None:
+    for one in found.results:
+        for entry in one.rules:
+            assert one.uncut - 1e-12 <= entry.score <= one.oracle + 1e-12
+            assert len(entry.splits.score) == 20
+    saved = Stopping.from_dict(found.to_dict())
+    assert saved.to_dict() == found.to_dict() and saved.results[0].rules[0].rule == found.results[0].rules[0].rule

@@ -47,6 +47,6 @@ def weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights
     _, notes = add_weights(read_qrels(sample, name="qrels"), name, weights, QueryNames(count, first))
     by_query: dict[str, dict[str, float]] = {}
     for weight in weights:
-        if weight.query in graded:
+        if weight.subtopic in graded.get(weight.query, {}):
             by_query.setdefault(weight.query, {})[weight.subtopic] = weight.value
     return by_query, notes

@@ -35,6 +35,10 @@ def read_run(stream: Stream, name: str, columns: Columns) -> Run:
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
+    from cranfield.io.samples import is_sampled, read_sampled
+
+    if is_sampled(stream):
+        return read_sampled(stream, name)
     location = Location(stream.source_name, "qrels")
     with reading(stream.source_name):
         result = raise_faults(native.scan_qrels(stream.opener, max_faults()), location)

@@ -8,16 +8,21 @@ import click
 
 from cranfield.cli import options, results, study_options
 from cranfield.studies.correlation.experiment import DEFAULT
+from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
 
 
 @click.command(short_help="Agreement between measures on the order of systems.")
-@options.inputs
+@study_options.inputs
+@study_options.also
 @options.measuring(" ".join(DEFAULT))
+@study_options.paper(SAKAI, SAKAI_TOP, SAKAI_BY)
 @study_options.coefficient
+@study_options.threshold
 @options.level(0.01, "Significance level of the coefficient.")
 @click.option(
     "--swaps", is_flag=True, help="List the pairs of runs that the first measure and another order differently."
 )
+@options.standardise
 @options.corpus
 @options.seed
 @results.writing

@@ -13,11 +13,13 @@ from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
 from cranfield.measures import Measure
 from cranfield.statistics.correlation import swaps
+from cranfield.statistics.standardisation import Standardisation
 from cranfield.studies import saving
+from cranfield.studies.candidates import HIGH
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.systems import score_systems, tie_notes
 
-# The measures of the paper; its bpref_R is bpref, unless a query has more relevant than non-relevant documents.
+# After the paper, with the usual nDCG; `presets.SAKAI` has the measures of the paper itself.
 DEFAULT = (
     "bpref",
     "bpref_N",
@@ -37,6 +39,7 @@ class Correlation(saving.StudyResult):
     """The agreement of measures on the order of runs.
 
     ``means`` (measure, run); ``matrix`` (measure, measure): the row is the reference, if the coefficient has one.
+    ``threshold``: the agreement that counts as high.
     """
 
     STUDY = "correlation"
@@ -49,6 +52,7 @@ class Correlation(saving.StudyResult):
     coefficient: str
     alpha: float
     seed: int = 0
+    threshold: float = HIGH
     notes: tuple[str, ...] = ()
 
     @property
@@ -84,7 +88,12 @@ class Correlation(saving.StudyResult):
         """The complete result as plain data: what `save` writes and ``--format json`` prints."""
         return {
             **self.header(),
-            "settings": {"coefficient": self.coefficient, "alpha": self.alpha, "seed": self.seed},
+            "settings": {
+                "coefficient": self.coefficient,
+                "alpha": self.alpha,
+                "seed": self.seed,
+                "threshold": self.threshold,
+            },
             "queries": self.queries,
             "runs": list(self.runs),
             "measures": {
@@ -112,6 +121,7 @@ class Correlation(saving.StudyResult):
             settings["coefficient"],
             settings["alpha"],
             settings["seed"],
+            settings.get("threshold", HIGH),
             tuple(data["notes"]),
         )
 
@@ -123,19 +133,22 @@ def correlation(
     *,
     coefficient: str = "tau-a",
     alpha: float = 0.01,
+    threshold: float = HIGH,
     corpus: Any = None,
     seed: int = 0,
+    standardise: Standardisation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Correlation:
     """The agreement of every pair of measures on the order of runs.
 
     ``coefficient`` is one of tau-a, tau-b, tau_ap, spearman, pearson, rbo; ``alpha`` the significance level. A run's
-    score is its mean over the queries where the measure is defined for all runs. Measures that read document text
-    need a ``corpus``.
+    score is its mean over the queries where the measure is defined for all runs. ``threshold``: the agreement that
+    counts as high. Measures that read document text need a ``corpus``. ``standardise``: standardise scores for each
+    query over the runs.
     """
-    comparison = get_coefficient(coefficient)
+    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     alpha = check_fraction("alpha", alpha)
-    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed, progress=progress)
+    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
     if len(systems.measures) < 2:
         message = "this study compares measures and needs at least two, got one"
         raise UsageError(message)
@@ -153,5 +166,6 @@ def correlation(
         coefficient,
         alpha,
         seed,
+        threshold,
         (*systems.notes, *notes),
     )

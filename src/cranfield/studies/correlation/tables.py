@@ -7,8 +7,7 @@ from cranfield.report.pages import Page, exchanged, sheet
 from cranfield.report.sheet import Cell
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.correlation.experiment import Correlation
-
-HIGH = 0.8  # printed in bold, as in the paper
+from cranfield.studies.several import check_alike, mean_of
 
 
 def tables(result: Correlation, digits: int = 4) -> list[Page]:
@@ -16,13 +15,35 @@ def tables(result: Correlation, digits: int = 4) -> list[Page]:
     symbol = get_coefficient(result.coefficient).symbol
     title = (
         f"{symbol} between measures, {len(result.runs)} runs, {result.queries} queries"
-        f" (bold: above {HIGH:g}). {significance(result, digits)}"
+        f" (bold: above {result.threshold:g}). {significance(result, digits)}"
     )
     rows = [
         ((measure,), [_cell(result, m, n, digits) for n in range(len(result.measures))])
         for m, measure in enumerate(result.measures)
     ]
     return [Page(title, sheet(("measure",), result.measures, rows))]
+
+
+def mean_tables(results: list[Correlation], digits: int = 4) -> list[Page]:
+    """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
+    check_alike(results, "measures", "coefficient", "threshold")
+    first = results[0]
+    mean = mean_of([result.matrix for result in results])
+    rows = [
+        (
+            (measure,),
+            [
+                Cell(shown(float(value), digits), best=bool(value > first.threshold and m != n))
+                for n, value in enumerate(mean[m])
+            ],
+        )
+        for m, measure in enumerate(first.measures)
+    ]
+    title = (
+        f"{get_coefficient(first.coefficient).symbol} between measures, mean over {len(results)} collections"
+        f" (bold: above {first.threshold:g})"
+    )
+    return [Page(title, sheet(("measure",), first.measures, rows))]
 
 
 def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:
@@ -49,4 +70,6 @@ def significance(result: Correlation, digits: int = 4) -> str:
 def _cell(result: Correlation, m: int, n: int, digits: int) -> Cell:
     value, critical = float(result.matrix[m, n]), result.critical
     insignificant = critical is not None and critical < 1 and abs(value) <= critical
-    return Cell(shown(value, digits), best=bool(value > HIGH and m != n), aside="n.s." if insignificant else "")
+    return Cell(
+        shown(value, digits), best=bool(value > result.threshold and m != n), aside="n.s." if insignificant else ""
+    )

@@ -14,6 +14,7 @@ TESTS = {
     "bootstrap": "paired bootstrap test",
     "randomisation": "paired randomisation test",
     "randomised-tukey": "randomised Tukey HSD test",
+    "t": "paired t-test",
 }
 
 
@@ -36,13 +37,15 @@ def _power_table(result: Power) -> Page:
         )
         for sensitivity in ranked
     ]
-    if result.permutations:
-        resamples = f"all {result.permutations} permutations"
+    if result.test == "t":
+        resamples = ""
+    elif result.permutations:
+        resamples = f", all {result.permutations} permutations"
     else:
-        resamples = f"{result.samples} resamples, seed {result.seed}"
+        resamples = f", {result.samples} resamples, seed {result.seed}"
     title = (
         f"Discriminative power: pairs of {len(result.runs)} runs that differ significantly at {result.alpha:g},"
-        f" {len(result.queries)} queries ({TESTS[result.test]}, {resamples})"
+        f" {len(result.queries)} queries ({TESTS[result.test]}{resamples})"
     )
     return Page(title, sheet(("measure",), ("pairs", "power", "difference\nrequired"), rows))
 

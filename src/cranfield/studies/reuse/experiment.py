@@ -6,8 +6,9 @@ of a collection in turn is the source, where documents are judged, and the targe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,20 @@ import numpy as np
 from cranfield import io
 from cranfield.corpus import Corpus, needed_documents
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run
-from cranfield.errors import InputError, UsageError, check_count
+from cranfield.errors import InputError, UsageError, check_count, check_fraction
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.measures import Measure
 from cranfield.ranking.unjudged import last_rank_read
 from cranfield.statistics.rounding import SAME
 from cranfield.studies import saving
-from cranfield.studies.candidates import CandidateMeasures, binary_judgments
+from cranfield.studies.candidates import HIGH, CandidateMeasures, binary_judgments
 from cranfield.studies.coefficients import get_coefficient
+from cranfield.studies.divergence_claim import DivergenceClaim, count_divergences
 from cranfield.studies.reuse.collection_split import ALL, CollectionSplit
 from cranfield.studies.systems import MIN_QUERIES, add_variants, defined_for_all, mean_scores, score_systems
+from cranfield.wording import few, plural
 
+MIN_RUNS = 2  # the fewest runs that have an order
 DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSNB@20", "ABSRB@20", "DELTANB@20", "DELTARB@20")
 
 
@@ -33,7 +37,8 @@ DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSNB@20", "ABSRB@20", "DEL
 class ReuseSettings:
     """How the collection was split (``rule`` describes it), and how judgments were used.
 
-    ``variants``: the number of simulated runs that rerank the documents of the only run.
+    ``variants``: the number of simulated runs that rerank the documents of the only run. ``threshold``: the agreement
+    that counts as high.
     """
 
     rule: str
@@ -41,6 +46,7 @@ class ReuseSettings:
     rel: float
     coefficient: str
     variants: int
+    threshold: float = HIGH
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +56,8 @@ class Reuse(saving.StudyResult):
     ``agreement`` (reference, candidate, source, target): with the reference measure under the target's judgments.
     Candidates use the source's judgments: the same measure on raw and on condensed lists, and every measure that reads
     document text. NaN where a candidate orders no system. ``judged`` (collection, 2): relevant and other documents.
+    ``included`` (collection, run): the run is evaluated where this collection is the target. ``claims``: how often the
+    results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
     STUDY = "reuse"
@@ -62,6 +70,8 @@ class Reuse(saving.StudyResult):
     candidates: tuple[str, ...]
     agreement: Floats
     judged: Integers
+    included: Booleans
+    claims: tuple[DivergenceClaim, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,8 +82,12 @@ class Reuse(saving.StudyResult):
             "runs": list(self.runs),
             "queries": self.queries,
             "collections": {
-                name: {"relevant": relevant, "other": other}
-                for name, (relevant, other) in zip(self.collections, self.judged.tolist(), strict=True)
+                name: {
+                    "relevant": relevant,
+                    "other": other,
+                    "runs": [run for run, included in zip(self.runs, self.included[i], strict=True) if included],
+                }
+                for i, (name, (relevant, other)) in enumerate(zip(self.collections, self.judged.tolist(), strict=True))
             },
             "agreement": {
                 reference: {
@@ -85,17 +99,18 @@ class Reuse(saving.StudyResult):
                 }
                 for r, reference in enumerate(self.references)
             },
+            "divergence_claims": [asdict(claim) for claim in self.claims],
             "notes": list(self.notes),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Reuse:
-        """The result that `to_dict` returned."""
-        agreement, names = data["agreement"], tuple(data["collections"])
+        """The result that `to_dict` returned; files of earlier versions include every run in every collection."""
+        agreement, names, runs = data["agreement"], tuple(data["collections"]), tuple(data["runs"])
         candidates = tuple(next(iter(agreement.values())))
         return cls(
             ReuseSettings(**data["settings"]),
-            tuple(data["runs"]),
+            runs,
             data["queries"],
             names,
             tuple(agreement),
@@ -110,6 +125,10 @@ class Reuse(saving.StudyResult):
                 ]
             ),
             np.array([[counts["relevant"], counts["other"]] for counts in data["collections"].values()], np.int64),
+            np.array(
+                [[run in entry.get("runs", runs) for run in runs] for entry in data["collections"].values()], bool
+            ),
+            tuple(DivergenceClaim(**claim) for claim in data.get("divergence_claims", ())),
             tuple(data["notes"]),
         )
 
@@ -123,8 +142,10 @@ def reuse(
     split: Any = None,
     pattern: str | None = None,
     share: float = 0.5,
+    searched: Mapping[str, str] | None = None,
     rel: float = 1.0,
     coefficient: str = "tau-a",
+    threshold: float = HIGH,
     variants: int = 0,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -134,9 +155,11 @@ def reuse(
     Documents are split by a list (``split``: ``{document: part}`` or a file of such lines), by their ids (those that
     match the regular expression ``pattern`` are in B, others in A), or at random, a ``share`` of them in A. Runs are
     restricted to the documents of the target. Every part, and the complete collection, is source and target in turn.
-    Word statistics come from one ``corpus`` for all parts. ``variants``: see `add_variants`.
+    A run without any document of a part is not evaluated on that part. ``searched``: ``{run: part}`` says which part a
+    run searched, or "all"; a name may be a pattern such as ``*-catb``. Word statistics come from one ``corpus`` for all
+    parts. ``threshold``: the agreement that counts as high. ``variants``: see `add_variants`.
     """
-    comparison = get_coefficient(coefficient)
+    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     variants, seed = check_count("variants", variants, 0), check_count("seed", seed, 0)
     candidates = CandidateMeasures.of(measures)
     rule = CollectionSplit.of(split, pattern, share, seed)
@@ -152,42 +175,88 @@ def reuse(
     names = (*parts, ALL)
     judged_in = [*parts.values(), np.ones(len(judgments.grade), bool)]
     retrieved_in = [rule.members(io.load(run).document) for run in loaded]
+    searched_part = _searched_parts([run.name for run in loaded], searched or {}, names)
+    included = np.array(
+        [
+            [_is_searched(name, part, members) for part, members in zip(searched_part, retrieved_in, strict=True)]
+            for name in names
+        ]
+    )
     targets = [
         [
-            run if name == ALL else _restrict(run, name, members.get(name))
-            for run, members in zip(loaded, retrieved_in, strict=True)
+            run if name == ALL else _restrict(run, members.get(name))
+            for run, members, is_included in zip(loaded, retrieved_in, included[t], strict=True)
+            if is_included
         ]
-        for name in names
+        for t, name in enumerate(names)
     ]
     opened = _open_corpus(corpus, judgments, [run for restricted in targets for run in restricted], candidates)
     shape = len(candidates.references), len(candidates.names), len(names), len(names)
     agreement, notes = np.full(shape, np.nan), dict.fromkeys(variant_notes)
+    claims: tuple[DivergenceClaim, ...] = ()
     for t, (target, restricted) in enumerate(zip(names, targets, strict=True)):
-        systems = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=seed)
-        if target == ALL:
-            notes |= dict.fromkeys(systems.notes)
-        by_source = [systems.relabeller.scores(keep) for keep in judged_in]
-        target_means, target_orders = _ordering_means(by_source[t])
-        for s, values in enumerate(by_source):
-            means, orders = _ordering_means(values)
-            reference_scores = candidates.reference_scores(target_means)[:, None]
-            x, y = np.broadcast_arrays(reference_scores, candidates.candidate_scores(means))
-            both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
-            agreement[..., s, t][both] = comparison.compute(x[both], y[both])
+        if target == ALL or len(restricted) >= MIN_RUNS:
+            systems = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=seed)
+            if target == ALL:
+                notes |= dict.fromkeys(systems.notes)
+                claims = tuple(count_divergences(systems.relabeller))
+            by_source = [systems.relabeller.scores(keep) for keep in judged_in]
+            target_means, target_orders = _ordering_means(by_source[t])
+            for s, values in enumerate(by_source):
+                means, orders = _ordering_means(values)
+                reference_scores = candidates.reference_scores(target_means)[:, None]
+                x, y = np.broadcast_arrays(reference_scores, candidates.candidate_scores(means))
+                both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
+                agreement[..., s, t][both] = comparison.compute(x[both], y[both])
         if progress is not None:
             progress(t + 1, len(names))
     counts = [[int((judgments.grade[keep] > 0).sum()), int((judgments.grade[keep] == 0).sum())] for keep in judged_in]
+    run_names = tuple(run.name for run in loaded)
     return Reuse(
-        ReuseSettings(rule.description, seed, rel, coefficient, variants),
-        tuple(run.name for run in loaded),
+        ReuseSettings(rule.description, seed, rel, coefficient, variants, threshold),
+        run_names,
         len(judgments.queries),
         names,
         candidates.references,
         candidates.names,
         agreement,
         np.array(counts, np.int64),
-        tuple(notes),
+        included,
+        claims,
+        (*notes, *_excluded_notes(run_names, names, included)),
     )
+
+
+def _searched_parts(runs: Sequence[str], searched: Mapping[str, str], names: Sequence[str]) -> list[str | None]:
+    """The part that each run searched, as given; None if it is not given."""
+    for pattern, part in searched.items():
+        if part not in names:
+            message = f"searched: there is no part `{part}`"
+            raise UsageError(message, hint=f"one of {', '.join(names)}")
+        if not any(fnmatchcase(run, pattern) for run in runs):
+            message = f"searched: there is no run `{pattern}`"
+            raise UsageError(message, hint=f"the runs are {few(runs)}")
+    return [next((part for pattern, part in searched.items() if fnmatchcase(run, pattern)), None) for run in runs]
+
+
+def _is_searched(target: str, searched: str | None, members: Mapping[str, Booleans]) -> bool:
+    """Whether a run is evaluated on a target: on the part that it searched, or where it retrieved any document."""
+    if target == ALL or searched == ALL:
+        return True
+    return target in members if searched is None else target == searched
+
+
+def _excluded_notes(runs: Sequence[str], names: Sequence[str], included: Booleans) -> Iterator[str]:
+    """Notes on the runs that are not evaluated on a part."""
+    for name, row in zip(names, included, strict=True):
+        missing = [run for run, is_included in zip(runs, row, strict=True) if not is_included]
+        if missing:
+            left = len(runs) - len(missing)
+            order, they = "" if left >= MIN_RUNS else ", too few for an order", "it" if len(missing) == 1 else "they"
+            yield (
+                f"left out where {name} is the target, because {they} did not search it:"
+                f" {few(missing)} ({plural(len(missing), 'run')} of {len(runs)}{order})"
+            )
 
 
 def _open_corpus(corpus: Any, judgments: Judgments, runs: Sequence[Run], candidates: CandidateMeasures) -> Any:
@@ -198,13 +267,10 @@ def _open_corpus(corpus: Any, judgments: Judgments, runs: Sequence[Run], candida
     return Corpus.open(corpus, wanted=needed_documents(judgments, runs, depth))
 
 
-def _restrict(run: Run, part: str, inside: Booleans | None) -> Run:
-    """The run with the documents of one part only."""
+def _restrict(run: Run, inside: Booleans | None) -> Run:
+    """The run with the documents of one part only; None means that it has none of them."""
     table = io.load(run)
-    if inside is None:
-        message = f"{run.name} retrieves no document of the part `{part}`"
-        raise UsageError(message, hint="split the collection in another way, or leave out the run")
-    rows = np.flatnonzero(inside)
+    rows = np.zeros(0, np.int64) if inside is None else np.flatnonzero(inside)
     rank = None if table.rank is None else table.rank[rows]
     restricted = replace(
         table, query=table.query.take(rows), document=table.document.take(rows), score=table.score[rows], rank=rank

@@ -11,7 +11,6 @@ import numpy as np
 from cranfield.report.figures.canvas import GREY, one_scale, panels, save
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reuse.experiment import Reuse
-from cranfield.studies.reuse.tables import HIGH
 from cranfield.studies.sampling.figures import candidate_styles, legend_name
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def draw_agreement(result: Reuse, reference: int, axis: Axes) -> Axes:
         marker = {"color": style["color"], "marker": style["marker"]}
         x = np.arange(len(columns)) + offset[c]
         axis.plot(x, values, linestyle="none", markersize=3, label=legend_name(candidate), **marker)
-    axis.axhline(HIGH, color=GREY, linewidth=0.6, linestyle=":")
+    axis.axhline(result.settings.threshold, color=GREY, linewidth=0.6, linestyle=":")
     names = [f"{result.collections[source]}→{result.collections[target]}" for source, target in columns]
     axis.set_xticks(range(len(columns)), names)
     axis.set_title(result.references[reference])

@@ -12,7 +12,8 @@ from cranfield.studies.sampling.experiment import RATES
 
 
 @click.command(short_help="How many judgments a reliable order of systems needs.")
-@options.inputs
+@study_options.inputs
+@study_options.also
 @options.measuring(" ".join(DEFAULT))
 @options.corpus
 @click.option(
@@ -26,6 +27,7 @@ from cranfield.studies.sampling.experiment import RATES
 @study_options.repeats
 @study_options.relevant
 @study_options.coefficient
+@study_options.threshold
 @study_options.variants
 @options.seed
 @results.writing

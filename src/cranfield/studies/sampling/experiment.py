@@ -14,11 +14,12 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.errors import check_count, check_numbers
+from cranfield.errors import check_count, check_fraction, check_numbers
 from cranfield.measures import Measure
 from cranfield.studies import saving
-from cranfield.studies.candidates import DEFAULT, CandidateMeasures, binary_judgments
+from cranfield.studies.candidates import DEFAULT, HIGH, CandidateMeasures, binary_judgments
 from cranfield.studies.coefficients import get_coefficient
+from cranfield.studies.divergence_claim import DivergenceClaim, count_divergences
 from cranfield.studies.judgment_sampling import Strata, sample_sizes, summarize_repeats
 from cranfield.studies.systems import (
     MIN_QUERIES,
@@ -30,14 +31,14 @@ from cranfield.studies.systems import (
 )
 
 RATES = (1, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
-HIGH = 0.8  # the agreement that the paper considers high
 
 
 @dataclass(frozen=True)
 class SamplingSettings:
     """How judgments were sampled: rates in percent, repetitions, and the lowest relevant grade.
 
-    ``variants``: the number of simulated runs that rerank the documents of the only run.
+    ``variants``: the number of simulated runs that rerank the documents of the only run. ``threshold``: the agreement
+    that counts as high.
     """
 
     rates: tuple[int, ...]
@@ -46,6 +47,7 @@ class SamplingSettings:
     rel: float
     coefficient: str
     variants: int
+    threshold: float = HIGH
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,8 @@ class Sampling(saving.StudyResult):
 
     ``agreement`` (reference, candidate, rate, repeat): with the reference measure under all judgments. Candidates are
     the same measure on raw and on condensed lists, and every measure that reads document text.
-    ``judged`` (rate, 2): the number of relevant and of other documents that are judged at each rate.
+    ``judged`` (rate, 2): the number of relevant and of other documents that are judged at each rate. ``claims``: how
+    often the results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
     STUDY = "sampling"
@@ -66,13 +69,17 @@ class Sampling(saving.StudyResult):
     candidates: tuple[str, ...]
     agreement: Floats
     judged: Integers
+    claims: tuple[DivergenceClaim, ...] = ()
     notes: tuple[str, ...] = ()
 
     summary = staticmethod(summarize_repeats)
 
-    def sufficient_rates(self, high: float = HIGH) -> list[list[int | None]]:
-        """The lowest rate from which mean agreement stays at least ``high``, (reference, candidate); None if none."""
-        below = ~(self.summary(self.agreement)[0] >= high)
+    def sufficient_rates(self, high: float | None = None) -> list[list[int | None]]:
+        """The lowest rate from which mean agreement stays at least ``high``, (reference, candidate); None if none.
+
+        By default the threshold of the settings.
+        """
+        below = ~(self.summary(self.agreement)[0] >= (self.settings.threshold if high is None else high))
         first = np.where(below.any(axis=-1), below.shape[-1] - below[..., ::-1].argmax(axis=-1), 0)
         rates = [*self.settings.rates, None]
         return [[rates[i] for i in row] for row in first.tolist()]
@@ -92,6 +99,7 @@ class Sampling(saving.StudyResult):
                 }
                 for r, reference in enumerate(self.references)
             },
+            "divergence_claims": [asdict(claim) for claim in self.claims],
             "notes": list(self.notes),
         }
 
@@ -113,6 +121,7 @@ class Sampling(saving.StudyResult):
                 ]
             ),
             np.array(data["judged"], np.int64),
+            tuple(DivergenceClaim(**claim) for claim in data.get("divergence_claims", ())),
             tuple(data["notes"]),
         )
 
@@ -127,6 +136,7 @@ def sampling(
     repeats: int = 30,
     rel: float = 1.0,
     coefficient: str = "tau-a",
+    threshold: float = HIGH,
     variants: int = 0,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -137,16 +147,17 @@ def sampling(
     documents; smaller samples are contained in larger ones. Judgments are binary: ``rel`` is the lowest relevant
     grade. Those ``measures`` that need judgments only are the references under all judgments; under samples they are
     computed on raw and on condensed lists, next to the ``measures`` that read document text, which need a ``corpus``.
-    ``variants``: see `add_variants`.
+    ``threshold``: the agreement that counts as high. ``variants``: see `add_variants`.
     """
-    comparison = get_coefficient(coefficient)
+    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     repeats, variants, seed = (
         check_count("repeats", repeats),
         check_count("variants", variants, 0),
         check_count("seed", seed, 0),
     )
     candidates = CandidateMeasures.of(measures)
-    settings = SamplingSettings(check_numbers("rates", rates, 1, 100), repeats, seed, rel, coefficient, variants)
+    rates = check_numbers("rates", rates, 1, 100)
+    settings = SamplingSettings(rates, repeats, seed, rel, coefficient, variants, threshold)
     judgments = binary_judgments(io.read_qrels(qrels), rel)
     all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
     systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)
@@ -172,6 +183,7 @@ def sampling(
         candidates.names,
         agreement,
         np.array([sample_sizes(sizes, rate).sum(axis=0) for rate in settings.rates]),
+        tuple(count_divergences(systems.relabeller)),
         (*variant_notes, *systems.notes, *_undefined_notes(systems, settings, counted)),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, one_scale, panels, save
 from cranfield.studies.candidates import LISTS
 from cranfield.studies.coefficients import get_coefficient
-from cranfield.studies.sampling.experiment import HIGH, Sampling
+from cranfield.studies.sampling.experiment import Sampling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def draw_agreement(result: Sampling, reference: int, axis: Axes) -> Axes:
     for c, (candidate, style) in enumerate(candidate_styles(result.candidates).items()):
         axis.plot(rates, mean[c], label=legend_name(candidate), markersize=2.5, **style)
         axis.fill_between(rates, low[c], high[c], color=style["color"], alpha=0.1, linewidth=0)
-    axis.axhline(HIGH, color=GREY, linewidth=0.6, linestyle=":")
+    axis.axhline(result.settings.threshold, color=GREY, linewidth=0.6, linestyle=":")
     axis.set_title(result.references[reference])
     axis.set_xlabel("judgments sampled (%)")
     axis.set_ylabel(f"{get_coefficient(result.settings.coefficient).symbol} with the order under all")

@@ -57,9 +57,13 @@ class RankedLists:
     @cached_property
     def by_score(self) -> DocumentsByScore:
         """All documents by decreasing score."""
+        return self.documents_by(self.score)
+
+    def documents_by(self, key: Floats) -> DocumentsByScore:
+        """All documents by a decreasing key, which takes the place of scores; within a list it must not rise."""
         query, position = ragged(self.length)
-        order = np.argsort(-self.score, kind="stable")
-        score = self.score[order]
+        order = np.argsort(-key, kind="stable")
+        score = key[order]
         last = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, np.int64)
         return DocumentsByScore(query[order], position[order] + 1, score, last)
 

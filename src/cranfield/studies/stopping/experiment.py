@@ -2,13 +2,14 @@
 
 Four results for each run and measure, from an upper limit to what is achievable: every list cut at its own best depth;
 all lists at one depth; all lists at one score threshold; and a threshold chosen on one half of the queries and tested
-on the other half.
+on the other half. The last two also for thresholds on other properties of the scores; see `rules`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from cranfield.ranking.tie_rules import TIE_RULES
 from cranfield.statistics.rounding import SAME
 from cranfield.studies import saving
 from cranfield.studies.stopping.cutoffs import DocumentsByScore, RankedLists
+from cranfield.studies.stopping.rules import RULES, ScoredLists
 
 # As published, nDCG with a terminal document can exceed 1 with graded gains, which a search for the best cut exploits.
 DEFAULT = ("AP[terminal]", "nDCG(ideal='bounded')[terminal]")
@@ -68,12 +70,38 @@ class Splits:
 
 
 @dataclass(frozen=True, eq=False)
+class RuleResult:
+    """The best threshold of one of `RULES` on all queries, its score there, and thresholds chosen on half of them."""
+
+    rule: str
+    threshold: float
+    score: float
+    splits: Splits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; a threshold can be the text "inf" or "-inf"."""
+        return {
+            "rule": self.rule,
+            "threshold": saving.to_json(np.array([self.threshold]))[0],
+            "score": self.score,
+            "splits": {name: saving.to_json(values) for name, values in asdict(self.splits).items()},
+            "held_out": float(self.splits.score.mean()),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RuleResult:
+        """The result that `to_dict` returned."""
+        splits = Splits(**{name: saving.from_json(values) for name, values in data["splits"].items()})
+        return cls(RULES[data["rule"]].name, float(data["threshold"]), float(data["score"]), splits)
+
+
+@dataclass(frozen=True, eq=False)
 class CutResult:
     """The best cuts of one run by one measure; all scores are means over queries.
 
     ``oracle``: each list at its best depth, whose mean is ``oracle_depth``; ``depth`` and ``depth_score``: all lists at
     one depth; ``threshold`` and ``threshold_score``: documents that score at least the threshold, chosen on all
-    queries; ``splits``: chosen on half of them.
+    queries; ``splits``: chosen on half of them. ``rules``: the same for the other stopping rules.
     """
 
     run: str
@@ -90,10 +118,12 @@ class CutResult:
     by_depth: Curve
     by_threshold: Curve
     splits: Splits
+    rules: tuple[RuleResult, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; a threshold can be the text "inf" (nothing is kept) or "-inf" (nothing is cut)."""
         data = asdict(self)
+        data["rules"] = [rule.to_dict() for rule in self.rules]
         for name in ("by_depth", "by_threshold", "splits"):
             data[name] = {key: saving.to_json(values) for key, values in data[name].items()}
         data["threshold"] = saving.to_json(np.array([self.threshold]))[0]
@@ -118,6 +148,7 @@ class CutResult:
         for name, kind in (("by_depth", Curve), ("by_threshold", Curve), ("splits", Splits)):
             fields[name] = kind(**{key: saving.from_json(values) for key, values in data[name].items()})
         fields["threshold"] = float(data["threshold"])
+        fields["rules"] = tuple(RuleResult.from_dict(entry) for entry in data.get("rules", ()))
         return cls(**fields)
 
 
@@ -166,17 +197,23 @@ def stopping(
     unique_measures = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
     all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
     aligner = Aligner(judgments)
+    relevant = np.add.reduceat(np.append(judgments.grade > 0, False), judgments.begin[:-1])
+    relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
     results: list[CutResult] = []
     notes: dict[str, None] = {}
     for i, run in enumerate(all_runs):
         lists = RankedLists.of(run, aligner)
         check_query_overlap(run, lists.alignment)
+        scored = ScoredLists(lists)
         for measure in unique_measures:
             table = lists.scores_by_depth(measure)
             defined = np.any(~np.isnan(table), axis=1)
             if not defined.all():
                 notes[f"{measure} is undefined for {(~defined).sum()} of {len(defined)} queries: omitted"] = None
-            results.append(_best_cuts(run.name, measure, lists, table, defined, repeats, seed))
+            cut = _best_cuts(run.name, measure, lists, table, defined, repeats, seed)
+            results.append(replace(cut, rules=tuple(_best_rules(scored, table, defined, relevant, repeats, seed))))
+        if "ratio" not in {rule.rule for rule in results[-1].rules}:
+            notes[f"{run.name}: no thresholds relative to the top score, because some scores are not positive"] = None
         if progress is not None:
             progress(i + 1, len(all_runs))
     return Stopping(tuple(results), repeats, seed, tuple(notes))
@@ -226,8 +263,35 @@ def _best_cuts(
     )
 
 
-def _test_on_splits(documents: DocumentsByScore, values: Floats, defined: Booleans, repeats: int, seed: int) -> Splits:
-    """Choose the threshold on one half of the queries and test it on the other, for every split."""
+def _best_rules(
+    scored: ScoredLists, table: Floats, defined: Booleans, relevant: Integers, repeats: int, seed: int
+) -> Iterator[RuleResult]:
+    """The results of the rules besides the absolute one, as far as they can be applied to these scores."""
+    values = np.where(defined[:, None], np.nan_to_num(table), 0)
+    for rule in list(RULES.values())[1:]:
+        documents = scored.documents(rule, relevant, defined)
+        if documents is None:
+            continue
+        key, kept = documents.best_threshold(documents.steps(values), defined)
+        learn = partial(scored.documents, rule, relevant) if rule.learned else None
+        splits = _test_on_splits(documents, values, defined, repeats, seed, learn)
+        thresholds = np.array([rule.threshold(float(x)) for x in splits.threshold])
+        score = float(documents.totals(values)[kept] / defined.sum())
+        yield RuleResult(rule.name, rule.threshold(key), score, replace(splits, threshold=thresholds))
+
+
+def _test_on_splits(
+    documents: DocumentsByScore,
+    values: Floats,
+    defined: Booleans,
+    repeats: int,
+    seed: int,
+    learn: Callable[[Booleans], DocumentsByScore | None] | None = None,
+) -> Splits:
+    """Choose the threshold on one half of the queries and test it on the other, for every split.
+
+    ``learn`` gives the documents by keys that are learned from the training queries, if they are.
+    """
     steps, queries = documents.steps(values), np.flatnonzero(defined)
     # The splits depend on the number of queries and the seed only, so that all runs and measures share them.
     order = np.random.default_rng(seed).permuted(np.tile(queries, (repeats, 1)), axis=1)
@@ -235,7 +299,11 @@ def _test_on_splits(documents: DocumentsByScore, values: Floats, defined: Boolea
     for permutation in order:
         test = np.zeros(len(values))
         test[permutation[len(permutation) // 2 :]] = 1
-        threshold, kept = documents.best_threshold(steps, defined & (test == 0))
+        training = defined & (test == 0)
+        if learn is not None:
+            documents = learn(training) or documents
+            steps = documents.steps(values)
+        threshold, kept = documents.best_threshold(steps, training)
         inside = slice(None, documents.last[kept - 1] + 1 if kept else 0)
         uncut = values[:, -1] @ test
         if kept < len(documents.last):

@@ -7,7 +7,8 @@ import numpy as np
 from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
-from cranfield.studies.stopping.experiment import CutResult, Stopping
+from cranfield.studies.stopping.experiment import CutResult, RuleResult, Stopping
+from cranfield.studies.stopping.rules import RULES
 
 CUT_COLUMNS = (
     "mean\nlength",
@@ -19,6 +20,7 @@ CUT_COLUMNS = (
     "best\nthreshold",
     "threshold",
 )
+RULE_COLUMNS = ("best", "at", "held out", "gain", "threshold")
 TEST_COLUMNS = ("queries", "uncut", "cut", "gain", "threshold")
 
 
@@ -40,7 +42,33 @@ def tables(result: Stopping, digits: int = 4) -> list[Page]:
                 sheet(("run",), TEST_COLUMNS, held_out),
             ),
         ]
+        if any(cut.rules for cut in cuts):
+            pages.append(_rule_table(measure, cuts, splits, digits))
     return pages
+
+
+def _rule_table(measure: str, cuts: list[CutResult], splits: str, digits: int) -> Page:
+    rows = []
+    for cut in cuts:
+        absolute = RuleResult("score", cut.threshold, cut.threshold_score, cut.splits)
+        held_out = [float(entry.splits.score.mean()) for entry in (absolute, *cut.rules)]
+        texts = [shown(score, digits) for score in held_out]
+        best = texts[int(np.argmax(held_out))] if len(set(texts)) > 1 else None
+        for entry, text in zip((absolute, *cut.rules), texts, strict=True):
+            low, _, high = entry.splits.percentiles(entry.splits.gain)
+            cells = [
+                Cell(shown(entry.score, digits)),
+                Cell(rule_threshold(entry.rule, entry.threshold)),
+                Cell(text, best=text == best),
+                Cell(
+                    shown(float(entry.splits.gain.mean()), digits),
+                    aside=f"[{shown(low, digits)}, {shown(high, digits)}]",
+                ),
+                Cell(rule_threshold(entry.rule, entry.splits.percentiles(entry.splits.threshold)[1])),
+            ]
+            rows.append(((cut.run, entry.rule), cells))
+    title = f"{measure}: stopping rules, best on all queries, and chosen on half of them ({splits})"
+    return Page(title, sheet(("run", "rule"), RULE_COLUMNS, rows))
 
 
 def _best_cells(cut: CutResult, digits: int) -> list[Cell]:
@@ -66,6 +94,15 @@ def _held_out_cells(cut: CutResult, digits: int) -> list[Cell]:
         Cell(shown(float(cut.splits.gain.mean()), digits), aside=f"[{shown(low, digits)}, {shown(high, digits)}]"),
         Cell(threshold(median), aside=f"[{threshold(lowest)}, {threshold(highest)}]"),
     ]
+
+
+def rule_threshold(rule: str, value: float) -> str:
+    """The threshold of a rule as text; what keeps nothing or everything depends on its direction.
+
+    >>> rule_threshold("gap", float("inf")), rule_threshold("ratio", float("inf")), rule_threshold("gap", 0.25)
+    ('no cut', 'empty', '0.25')
+    """
+    return threshold(RULES[rule].key(value)) if np.isinf(value) else threshold(value)
 
 
 def threshold(score: float) -> str:

@@ -1,0 +1,99 @@
+"""Abstention: whether a system knows which of its rankings are poor, so that it could leave these queries out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from cranfield import io
+from cranfield.data import Floats
+from cranfield.errors import InputError, UsageError, check_choice
+from cranfield.io.faults import quotable
+
+RATES = np.linspace(0, 1, 11)[:-1]  # the shares of queries that are left out
+FLAT = 1e-12  # smaller differences of areas are rounding errors
+
+ConfidenceKind = Literal["max", "std", "diff1"]
+
+
+class Confidence(NamedTuple):
+    """How sure a system is of a ranking, by its scores.
+
+    ``max``: the best score; ``std``: the standard deviation of all scores; ``diff1``: the best score minus the second.
+    """
+
+    max: float
+    std: float
+    diff1: float
+
+
+def confidence(scores: Sequence[float]) -> Confidence:
+    """The confidence of one ranking from the scores of its documents, in any order.
+
+    >>> confidence([3.0, 1.0, 2.0]).diff1
+    1.0
+    """
+    if len(scores) == 0:
+        return Confidence(math.nan, math.nan, math.nan)
+    ranked = np.sort(np.asarray(scores, np.float64))[::-1]
+    return Confidence(float(ranked[0]), float(ranked.std()), float(ranked[0] - ranked[1]) if len(ranked) > 1 else 0.0)
+
+
+def confidences(run: Any, by: ConfidenceKind = "max") -> dict[str, float]:
+    """The confidence of each ranking of a run."""
+    check_choice("by", by, Confidence._fields)
+    table = io.load(io.read_run(run))
+    scores: dict[str, list[float]] = {}
+    for query, score in zip(table.query, table.score.tolist(), strict=True):
+        scores.setdefault(query, []).append(score)
+    return {query: getattr(confidence(of_query), by) for query, of_query in scores.items()}
+
+
+def nauc(
+    confidence: Mapping[str, float] | Sequence[float], scores: Mapping[str, float | None] | Sequence[float]
+) -> float:
+    """NAUC of abstention: how much leaving out the least confident queries raises the mean score.
+
+    ``confidence``, ``scores``: one number for each query, by query or in the same order. For each rate 0, 0.1, ... 0.9
+    this share of the queries is left out, those with the least confidence first, and the scores of the others are
+    averaged. The area under these means is scaled: leaving out queries at random gives 0, and leaving out those with
+    the lowest scores gives 1. NaN (undefined) if all scores are equal. Queries with equal confidence are left out in
+    the order given.
+
+    >>> nauc([0.9, 0.1, 0.5, 0.7], [1, 0, 0.5, 0.8])
+    1.0
+    """
+    sure, values = _paired(confidence, scores)
+    if len(values) == 0:
+        return math.nan
+    found, best = _area(sure, values), _area(values, values)
+    random = float((RATES[-1] - RATES[0]) * values.mean())
+    return math.nan if abs(best - random) <= FLAT else (found - random) / (best - random)
+
+
+def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:
+    if isinstance(confidence, Mapping) != isinstance(scores, Mapping):
+        message = "confidence and scores must both be by query, or both be lists"
+        raise UsageError(message)
+    if isinstance(scores, Mapping):
+        defined = {str(query): value for query, value in scores.items() if value is not None and not math.isnan(value)}
+        given = {str(query): value for query, value in confidence.items()}
+        faults = [f"query `{quotable(query)}` has no confidence" for query in defined if query not in given]
+        if faults:
+            raise InputError(faults)
+        confidence, scores = [given[query] for query in defined], list(defined.values())
+    if len(confidence) != len(scores):
+        message = f"expected a confidence for each of {len(scores)} scores, not {len(confidence)}"
+        raise UsageError(message)
+    return np.asarray(confidence, np.float64), np.asarray(scores, np.float64)
+
+
+def _area(key: Floats, values: Floats) -> float:
+    """The area under the mean of the values that remain, where those with the lowest keys are left out first."""
+    ordered = values[np.argsort(key, kind="stable")]
+    left_out = np.minimum(np.round(RATES * len(ordered)), len(ordered) - 1).astype(np.int64)
+    means = np.array([ordered[n:].mean() for n in left_out])
+    return float((np.diff(RATES) * (means[1:] + means[:-1]) / 2).sum())
