@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Floats, Integers, Judgments, Run, Table
+from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
@@ -473,12 +473,8 @@ class Evaluator:
                 raise InputError([message], hint="give one list per query in both, or use {query: ...}")
 
     def _check_order(self, runs: Sequence[Run]) -> None:
-        if self._looks_like_run and all(looks_like_grades(run) for run in runs):
-            message = "the judgments look like a run, and the run looks like judgments"
-            raise UsageError(
-                message,
-                hint="judgments come first: evaluate(qrels, run, measures)",
-            )
+        if self._looks_like_run:
+            check_argument_order(self.judgments, runs)
 
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
@@ -503,6 +499,13 @@ def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
     return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
 
 
+def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
+    """Raise if the judgments look like a run, and all runs like judgments."""
+    if looks_like_scores(judgments) and all(looks_like_grades(run) for run in runs):
+        message = "the judgments look like a run, and the run looks like judgments"
+        raise UsageError(message, hint="judgments come first: evaluate(qrels, run, measures)")
+
+
 def looks_like_scores(judgments: Judgments) -> bool:
     """Whether the grades look like scores: fractions, nearly all different."""
     grade = judgments.grade
@@ -516,14 +519,18 @@ def looks_like_scores(judgments: Judgments) -> bool:
 
 def looks_like_grades(run: Run) -> bool:
     """Whether the scores of a run in memory look like grades: few different small integers."""
-    if isinstance(run.source, Table):
-        scores = run.source.score[:MAX_SCORES].tolist()
+    source = run.source
+    if isinstance(source, TableStream):
+        source = next(source.pieces())
+    if isinstance(source, Table):
+        scores = source.score[:MAX_SCORES].tolist()
     elif isinstance(run.source, Mapping):
         rankings = [ranking for ranking in run.source.values() if isinstance(ranking, Mapping)]
         scores = list(islice(chain.from_iterable(ranking.values() for ranking in rankings), MAX_SCORES))
     else:
         return False
-    grades = {score for score in scores if isinstance(score, (int, float, np.number)) and score == int(score)}
+    numbers = [score for score in scores if isinstance(score, (int, float, np.number)) and np.isfinite(score)]
+    grades = {score for score in numbers if score == int(score)}
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
 
 

@@ -10,6 +10,7 @@ from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
 from cranfield.report.numbers import UNDEFINED, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
+from cranfield.wording import printable
 
 BAR = 12  # characters of the longest bar
 
@@ -21,7 +22,7 @@ def queries(scores: PerQueryScores, digits: int = 4, *, most: int | None = None,
     """
     rows = range(len(scores.queries) if most is None else min(most, len(scores.queries)))
     wide = len(scores.runs) <= 6
-    heads = [*scores.runs] if wide else ["lowest", "highest"]
+    heads = [*map(printable, scores.runs)] if wide else ["lowest", "highest"]
     pair = len(scores.runs) == 2
     heads += ["difference", *([""] if bars else [])] if pair else ["mean", "disagreement"]
     longest = float(np.abs(scores.difference).max()) if pair else 0.0
@@ -68,7 +69,7 @@ def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str,
         grade = "?" if document.grade is None else f"{document.grade:g}"
         relevant = bool(document.grade and document.grade > 0)
         rows.append(((document.document,), [Cell(grade, relevant), *cells, Cell(change)]))
-    heads = ("grade", *runs, "change")
+    heads = ("grade", *map(printable, runs), "change")
     return Page(
         f"Query {query}: ranks in the top {page} of both runs (? = unjudged, {UNDEFINED} = not in the top {page})",
         sheet(("document",), heads, rows),
