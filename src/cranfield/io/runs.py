@@ -10,6 +10,7 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table
 from cranfield.errors import InputError
+from cranfield.io.detect import BOM
 from cranfield.io.duplicates import first_rows
 from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
 from cranfield.io.objects import document_at
@@ -78,8 +79,23 @@ def load(run: Run) -> Table:
 
 
 def load_unchecked(run: Run) -> Table:
-    """All rows of a table or of text; a document may appear twice."""
-    return run.source if isinstance(run.source, Table) else _scan(run)[0]
+    """All rows of a table or of text; a document may appear twice for a query, everything else is checked."""
+    if isinstance(run.source, Table):
+        return run.source
+    try:
+        return _scan(run)[0]
+    except InputError as error:
+        if error.kinds != {"duplicate"}:
+            raise
+    source = cast("Opener", run.source)()
+    with open(source, "rb") if isinstance(source, int) else source as file:
+        lines = file.read().removeprefix(BOM).decode("utf-8", "surrogateescape").split("\n")
+    rows = [fields for line in lines if (fields := line.split()) and not fields[0].startswith("#")]
+    return Table(
+        Strings.of(row[0] for row in rows),
+        Strings.of(row[2] for row in rows),
+        np.array([float(row[4]) for row in rows]),
+    )
 
 
 def _scan(run: Run) -> tuple[Table, dict[str, Any]]:
