@@ -168,6 +168,13 @@ intents = click.option(
     help="Weights of subtopics, in lines `query subtopic weight [inf|nav]`.  [default: equal weights, inf]",
 )
 
+queries_file = click.option(
+    "--queries-file",
+    type=FILE,
+    metavar="FILE",
+    help="Show the texts of queries from this file: JSON Lines, lines of an id, a tab and a text, or TREC topics.",
+)
+
 costs = click.option(
     "--costs",
     type=FILE,
