@@ -118,9 +118,7 @@ def make_plan(
     measures: Any, policy: Policy, *, residuals: bool = False, bounds: bool = False, standard_errors: bool = False
 ) -> Plan:
     """A plan for these measures and this policy."""
-    chosen = make_columns(
-        measures, policy.views, residuals=residuals, bounds=bounds, standard_errors=standard_errors
-    )
+    chosen = make_columns(measures, policy.views, residuals=residuals, bounds=bounds, standard_errors=standard_errors)
     return Plan(tuple(chosen), policy)
 
 

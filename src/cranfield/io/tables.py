@@ -213,7 +213,8 @@ def qrels_table(
     for role in given:
         if role in named:
             values: list[Any] = _as_list(frame.column(named[role]))
-            given[role] = by_query = {}
+            by_query: dict[str, dict[str, Any]] = {}
+            given[role] = by_query
             for (q, d), value in zip(keys, values, strict=True):
                 by_query.setdefault(q, {})[d] = None if value == "" else value
     return with_sample(judgments, given["stratum"], given["probability"])
