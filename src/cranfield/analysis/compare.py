@@ -198,8 +198,8 @@ def compare(
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
     cannot try every possibility. Each pair says whether ties or unjudged documents could reverse the difference,
     unless only scores are given; then pass an ``audit`` of the same runs and measures. ``predicted``, ``inference``: as
-    in `evaluate`; the comparison then has the differences from human and predicted judgments together. Queries are resampled in the
-    order of their ids, so the order of lines in files does not matter.
+    in `evaluate`; the comparison then has the differences from human and predicted judgments together. Queries are
+    resampled in the order of their ids, so the order of lines in files does not matter.
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}

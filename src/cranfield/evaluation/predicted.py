@@ -35,6 +35,7 @@ from cranfield.statistics.prediction import (
     human_mean,
     ppi_mean,
     too_few_differences,
+    undefined_mean,
 )
 from cranfield.wording import few, plural
 
@@ -188,7 +189,7 @@ def _estimate(
     both = ppi_mean(sides.human, sides.predicted, sides.others, method=inference, alpha=alpha)
     reason = _reason(column, sides, other, both)
     if reason:
-        both = MeanEstimate(inference, *[math.nan] * 5, 0, len(sides.human), len(sides.others))
+        both = undefined_mean(inference, len(sides.human), len(sides.others))
         if "differ" in reason:  # no interval holds for so few differences
             human = replace(human, low=math.nan, high=math.nan)
     worth = equivalent_queries(both, human) - len(sides.human)
@@ -232,10 +233,12 @@ def predicted_within(
             if column.part != "value":
                 continue
             if not is_linear(measure):
-                nothing = MeanEstimate("none", *[math.nan] * 5, 0, 0, 0)
+                nothing = undefined_mean("none")
                 reason = f"{column.label} is not linear in the gains of documents: a sample within queries has no "
                 reason += "unbiased difference estimator"
-                found.append(PredictedMean(column.label, name, "", *[nothing] * 3, math.nan, math.nan, reason))
+                found.append(
+                    PredictedMean(column.label, name, "", nothing, nothing, nothing, math.nan, math.nan, reason)
+                )
                 continue
             totals = np.array(
                 [
@@ -246,12 +249,11 @@ def predicted_within(
                 ]
             )
             plain, said, both = totals.T
-            estimates = [
-                human_mean(values, alpha=alpha, method=kind)
-                for values, kind in ((plain, "human"), (said, "predicted"), (both, "both"))
-            ]
-            worth = equivalent_queries(estimates[2], estimates[0]) - len(human)
-            found.append(PredictedMean(column.label, name, "", *estimates, worth, math.nan))
+            by_humans = human_mean(plain, alpha=alpha, method="human")
+            by_judge = human_mean(said, alpha=alpha, method="predicted")
+            together = human_mean(both, alpha=alpha, method="both")
+            worth = equivalent_queries(together, by_humans) - len(human)
+            found.append(PredictedMean(column.label, name, "", by_humans, by_judge, together, worth, math.nan))
     return tuple(found)
 
 
