@@ -12,7 +12,7 @@ from cranfield.analysis.significance import FAMILIES, TESTS
 from cranfield.cli import gate, options, results, spark
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.output import colour, emit, note, say, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.scores import Scores
+    from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
 # The parameters that `testing` adds to a command.
@@ -101,6 +102,7 @@ testing = options.several(
 @options.corpus
 @options.policies
 @options.intents
+@options.predicted
 @options.costs
 @options.engine
 @options.scores
@@ -128,6 +130,8 @@ def command(
     engine: str,
     master: str | None,
     scores: str | None,
+    predicted: str | None,
+    inference: Inference,
     **given: Any,
 ) -> None:
     """Test which differences between RUNs are significant, for every pair or against a baseline.
@@ -148,23 +152,28 @@ def command(
     from cranfield.report.pages import write
 
     spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
-    _check_options(engine, baseline, standardise, guarded, by, limits, junit, ignore_significance=ignore_significance)
+    _check_options(
+        engine, baseline, standardise, guarded, by, limits, junit, predicted, ignore_significance=ignore_significance
+    )
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
     checked = [*guarded, *limits]
     if format in ("csv", "json") and audit is None:
         audit = True
     chosen = baseline or ("" if guarded else None)
-    say = note if format != "json" else None
+    announce = note if format != "json" else None
     if engine == "spark":
         given.pop("costs")
         warning = None if audit is False else NOT_AUDITED
         outcome = _compare_on_spark(
-            qrels, runs, measures, checked, chosen, settings, master, scores, warning, say, given
+            qrels, runs, measures, checked, chosen, settings, master, scores, warning, announce, given
         )
     else:
-        outcome = _compare(qrels, runs, measures, checked, chosen, settings, audit, standardise, say, given)
-    comparison, label_of = outcome.comparison, outcome.label_of
+        predictions = predicted, inference
+        outcome = _compare(
+            qrels, runs, measures, checked, chosen, settings, audit, predictions, standardise, announce, given
+        )
+    comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
     checks = guard.check_regressions(
         comparison, [label_of[name] for name in guarded], by, significance=not ignore_significance
     )
@@ -174,15 +183,20 @@ def command(
         text = report.csv(comparison)
     else:
         pages = report.pages(comparison, digits, all_pairs=all_pairs)
+        if comparison.predicted:
+            from cranfield.report import predicted as lines
+
+            pages += lines.pages(comparison.predicted, digits)
+            notes = [*notes, *lines.notes(comparison.predicted)]
         text = write(pages, comparison.to_dict(), format, width=width(), colour=colour(output))
         text = f"{guard.markdown(checks)}{text}" if format == "markdown" and checks else text
     emit(text, output)
     if format != "json":
-        note([*outcome.notes, *report.notes(comparison, all_pairs=all_pairs or format == "csv")])
+        note([*notes, *report.notes(comparison, all_pairs=all_pairs or format == "csv")])
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
-        click.echo(f"{len(drawing.figures(comparison, figures))} files written to {figures}", err=True)
+        say(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
     gate.conclude(checks, junit, "cranfield compare", gate.REMEDY if guarded else "")
 
 
@@ -203,6 +217,7 @@ def _check_options(
     by: float,
     limits: Mapping[str, float],
     junit: str | None,
+    predicted: str | None,
     *,
     ignore_significance: bool,
 ) -> None:
@@ -217,6 +232,9 @@ def _check_options(
     other = checks or ("--engine spark" if engine == "spark" else saved)
     if standardise is not None and other:
         message = f"--standardise does not work with {other}"
+        raise UsageError(message)
+    if saved and predicted is not None:
+        message = f"--predicted does not work with {saved}"
         raise UsageError(message)
     if engine == "spark" and (limits or saved):
         message = f"{'--fail-below' if limits else saved} does not work with --engine spark"
@@ -248,11 +266,12 @@ def _compare(
     baseline: str | None,
     settings: ComparisonSettings,
     audit: bool | None,
+    predictions: tuple[str | None, Inference],
     standardise: Standardisation | None,
-    say: Say | None,
+    announce: Say | None,
     given: dict[str, Any],
 ) -> Outcome:
-    """The comparison of runs that are read here. The baseline "" is the first run; ``say`` prints notes at once."""
+    """The comparison of runs that are read here. The baseline "" is the first run; ``announce`` prints notes early."""
     from cranfield.analysis.compare import compare_scores, resolution_of, with_reversals
     from cranfield.evaluation.notes import input_notes
 
@@ -268,8 +287,8 @@ def _compare(
         name: str | None = scores.runs[0]
     else:
         name = None if baseline is None else evaluation.runs[0] if not baseline else name_of.get(baseline, baseline)
-    if say is not None:
-        say(resolution_of(scores, settings, name))
+    if announce is not None:
+        announce(resolution_of(scores, settings, name))
     with progress("Comparing measures") as step:
         comparison = compare_scores(scores, settings, name, step)
     notes += input_notes(scores.notes)
@@ -278,6 +297,12 @@ def _compare(
     if standardise is None and audit is not False:
         with progress("Auditing runs") as step:
             comparison = with_reversals(comparison, evaluation, only_significant=not audit, progress=step)
+    predicted, inference = predictions
+    if predicted is not None and standardise is None:
+        from cranfield.analysis.compare import with_predictions
+        from cranfield.evaluation.evaluator import read_runs
+
+        comparison = with_predictions(comparison, evaluation, predicted, read_runs(list(runs)), inference)
     return Outcome(comparison, label_of, notes, evaluation.scores)
 
 
@@ -291,7 +316,7 @@ def _compare_on_spark(
     master: str | None,
     scores: str | None,
     warning: str | None,
-    say: Say | None,
+    announce: Say | None,
     given: dict[str, Any],
 ) -> Outcome:
     """The same, computed by Spark."""
@@ -309,7 +334,7 @@ def _compare_on_spark(
     with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):
         name = None if baseline is None else frame.runs[0] if not baseline else name_of.get(baseline, baseline)
         comparison = frame.compare(name, **asdict(settings))
-        if say is not None:
-            say(comparison.resolution_notes)
+        if announce is not None:
+            announce(comparison.resolution_notes)
         notes += [*sentences(frame.evaluation_notes), *([warning] if warning else [])]
         return Outcome(comparison, label_of, notes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.output import replace
+from cranfield.cli.output import replace, say
 
 if TYPE_CHECKING:
     from cranfield.evaluation.columns import Column
@@ -54,7 +54,7 @@ fail_below = click.option(
 )
 
 junit = click.option(
-    "--junit", type=click.Path(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
+    "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
 )
 
 guarding = options.several(
@@ -131,10 +131,10 @@ def conclude(checks: Sequence[Check], junit: str | None, command: str, hint: str
     failed = [check for check in checks if check.outcome == "failed"]
     undecided = [check for check in checks if check.outcome == "undecided"]
     if len(checks) > 1 or not failed + undecided:
-        click.echo(headline(checks), err=True)
+        say(headline(checks))
     for check in [*undecided, *failed]:
-        click.echo(check.sentence.encode("utf-8", "surrogateescape"), err=True)
+        say(check.sentence)
     if undecided and not failed and hint:
-        click.echo(f"\nhint: {hint}", err=True)
+        say(f"\nhint: {hint}")
     if failed or undecided:
         click.get_current_context().exit(WORSE if failed else UNDECIDED)

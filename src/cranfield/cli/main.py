@@ -1,6 +1,7 @@
 """The command ``cranfield``: loads the verb that was asked for, and turns errors into messages and exit codes.
 
-0: success; 1: bad data; 2: bad usage; 3: a check failed; 4: a check could not be decided; 130: interrupted; 143: terminated.
+0: success; 1: bad data; 2: bad usage; 3: a check failed; 4: a check could not be decided; 130: interrupted;
+143: terminated.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import click
 
 from cranfield import __version__, native
 from cranfield.cli.commands import LazyGroup
+from cranfield.cli.output import say
 from cranfield.errors import CranfieldError
 
 INTERRUPTED = 130
@@ -32,6 +34,9 @@ class Verbs(LazyGroup):
         "queries",
         "report",
         "audit",
+        "judge",
+        "judges",
+        "sample",
         "measures",
         "show",
         "cite",
@@ -77,6 +82,8 @@ class Verbs(LazyGroup):
             sys.exit(INTERRUPTED)
         except CranfieldError as error:
             fail(error.message, error.hint, error.exit_code)
+        except MemoryError:
+            fail("there is not enough memory", "", 1)
         except OSError as error:
             path = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             fail(f"{path}{(error.strerror or str(error)).lower()}", "", 1)
@@ -86,8 +93,7 @@ class Verbs(LazyGroup):
 def fail(message: str, hint: str, code: int) -> None:
     """Print the error and, after a blank line, the hint; then exit."""
     hint = f"\n\nhint: {hint}" if hint else ""
-    # Ids and file names may hold bytes that are not UTF-8.
-    click.echo(f"error: {message}{hint}".encode("utf-8", "surrogateescape"), err=True)
+    say(f"error: {message}{hint}")
     sys.exit(code)
 
 
@@ -104,7 +110,7 @@ def cli(ctx: click.Context) -> None:
 
     Every measure handles ties, unjudged documents and short lists. Start with `cranfield demo`.
     """
-    native.warn_if_slow(lambda text: click.echo(f"note: {text}", err=True))
+    native.warn_if_slow(lambda text: say(f"note: {text}"))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
