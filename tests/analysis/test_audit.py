@@ -193,7 +193,7 @@ def test_queries() -> None:
     found = cf.audit(qrels, runs, "RR", names=["mixed", "steady"])
     assert causes(found) == ["queries"]
     assert pairs_and_numbers(found, "queries") == [
-        ("RR: `mixed` and `steady`", "0.833 [0.116, 1.550] vs 0.500 [0.500, 0.500]")
+        ("RR: `mixed` and `steady`", "0.833 [0.116, 1.000] vs 0.500 [0.500, 0.500]")
     ]
 
 

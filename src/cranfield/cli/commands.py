@@ -30,7 +30,7 @@ SECTIONS = {
         "inference",
     ),
     "Spark": ("engine", "master", "scores"),
-    "Output": ("all_pairs", "digits", "format", "output", "figures"),
+    "Output": ("sort", "top", "all_pairs", "digits", "format", "output", "figures", "quiet", "verbose"),
 }
 # How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")

@@ -8,7 +8,7 @@ import click
 
 from cranfield.cli import gate, options
 from cranfield.cli.commands import Verb
-from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.output import colour, emit, note, run_notes, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
 
@@ -49,12 +49,20 @@ INTERVALS = {
     show_default=True,
     help="95% confidence intervals of the means: bootstrap (bca) or Student's t.",
 )
+@click.option(
+    "--sort",
+    metavar="MEASURE",
+    help="Order of the runs: by a measure, best first, by `name`, or as in the `input`.  "
+    "[default: the first measure; in json, csv and trec, the input]",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show only the first N runs.")
 @options.standardise
 @gate.fail_below
 @gate.junit
 @options.engine
 @options.scores
 @options.writing
+@options.verbose
 @options.seed
 def command(
     qrels: str,
@@ -67,12 +75,15 @@ def command(
     predicted: str | None,
     inference: Inference,
     interval: Literal["bca", "t", "none"],
+    sort: str | None,
+    top: int | None,
     standardise: Standardisation | None,
     limits: dict[str, float],
     junit: str | None,
     digits: int,
     format: str,
     output: str | None,
+    verbose: bool,
     seed: int,
     engine: str,
     master: str | None,
@@ -87,10 +98,10 @@ def command(
     \b
     cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"
     cranfield eval qrels.txt llm.run -m nDCG@10 --ties expected -q
+    cranfield eval qrels.txt *.run -m "AP nDCG@10" --sort nDCG@10 --top 10
     """
     from cranfield import evaluate, read_qrels, report
     from cranfield.cli import spark
-    from cranfield.evaluation.notes import sentences
     from cranfield.report import guard
 
     method: Interval | None = None if interval == "none" else interval
@@ -120,6 +131,10 @@ def command(
             table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}
     checks = guard.check_limits(table, {label_of[name]: limit for name, limit in limits.items()})
+    number = len(table.runs)
+    table = table.of_runs(table.order(sort or ("input" if format in ("json", "csv", "trec") else None))[:top])
+    if len(table.runs) < number:
+        notes = [*notes, f"{len(table.runs)} of {number} runs are shown (--top)"]
     text = report.write(table, format, **layout, width=width(), colour=colour(output))
     if format == "markdown" and checks:
         text = f"{guard.markdown(checks)}{text}"
@@ -131,6 +146,6 @@ def command(
     emit(text, output)
     note(notes)
     if format != "json":
-        note(sentences(table.notes))
+        note(run_notes(table.notes, verbose=verbose))
         note([INTERVALS[method].format(seed=seed)] if method else [])
     gate.conclude(checks, junit, "cranfield eval")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli import options
-from cranfield.cli.output import replace, say
+from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
     from cranfield.evaluation.columns import Column
@@ -130,7 +130,7 @@ def conclude(checks: Sequence[Check], junit: str | None, command: str, hint: str
         return
     failed = [check for check in checks if check.outcome == "failed"]
     undecided = [check for check in checks if check.outcome == "undecided"]
-    if len(checks) > 1 or not failed + undecided:
+    if (len(checks) > 1 or not failed + undecided) and not quiet():
         say(headline(checks))
     for check in [*undecided, *failed]:
         say(check.sentence)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.saved_scores import PathLike, header
 from cranfield.io.atomic_write import atomic_write
+from cranfield.measures import parse
 from cranfield.wording import few
 
 if TYPE_CHECKING:
@@ -71,6 +72,34 @@ class ScoreTable:
         """The values of the counted queries, by id; None if a value is undefined."""
         raise NotImplementedError
 
+    def of_runs(self, rows: Sequence[int]) -> Self:
+        """The scores of these runs, in this order, with the notes on them."""
+        raise NotImplementedError
+
+    def order(self, by: str | None = None) -> list[int]:
+        """The rows by a measure, best first (by default the first measure), by ``name``, or as in the ``input``."""
+        rows = list(range(len(self.runs)))
+        if by == "input":
+            return rows
+        if by == "name":
+            return sorted(rows, key=self.runs.__getitem__)
+        values = self.means[:, 0 if by is None else self.column_of(by)]
+        return sorted(rows, key=lambda r: (np.isnan(values[r]), -values[r]))
+
+    def column_of(self, name: str) -> int:
+        """The column of a measure, given by its label or by any of its names."""
+        if name in self.measures:
+            return self.measures.index(name)
+        measure = parse(name)
+        for m, column in enumerate(self.columns):
+            if column.part == "value" and measure in (column.measure, replace(column.measure, views=measure.views)):
+                return m
+        message = f"`{name}` is not one of the measures"
+        raise UsageError(message, hint=f"the measures are {', '.join(self.measures)}")
+
+    def _notes_on(self, runs: Sequence[str]) -> tuple[Note, ...]:
+        return tuple(note for note in self.notes if note.run is None or note.run in runs)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: ``{"runs": {run: {measure: {"mean", "n", "queries"}}}, "notes": [...]}``."""
         return {
@@ -102,6 +131,11 @@ class MeanScores(ScoreTable):
     def query_values(self, run: int, column: int) -> dict[str, float | None]:
         del run, column  # there are no per-query values
         return {}
+
+    def of_runs(self, rows: Sequence[int]) -> Self:
+        runs = tuple(self.runs[r] for r in rows)
+        kept = list(rows)
+        return replace(self, runs=runs, means=self.means[kept], sizes=self.sizes[kept], notes=self._notes_on(runs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +218,21 @@ class Scores(ScoreTable):
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
+    def of_runs(self, rows: Sequence[int]) -> Self:
+        runs = tuple(self.runs[r] for r in rows)
+        kept = list(rows)
+        return replace(
+            self,
+            runs=runs,
+            values=self.values[kept],
+            counted=self.counted[kept],
+            notes=self._notes_on(runs),
+            predicted=tuple(mean for mean in self.predicted if mean.run in runs),
+        )
+
     def only_run(self, name: str) -> Scores:
         """The scores of one run, given by its name, with the notes on it."""
-        r = self.runs.index(name)
-        notes = tuple(note for note in self.notes if note.run in (None, name))
-        return replace(self, runs=(name,), values=self.values[r : r + 1], counted=self.counted[r : r + 1], notes=notes)
+        return self.of_runs([self.runs.index(name)])
 
     def with_run(self, other: Scores, run: int = 0, name: str | None = None) -> Scores:
         """The scores, and before them a run of other scores, which must have the same measures.
@@ -248,7 +292,10 @@ class Scores(ScoreTable):
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
-        """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t."""
+        """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t.
+
+        It does not go beyond the bounds of the measure.
+        """
         sample, kind = self.sample(run, measure), self.columns[measure].aggregate
         if kind == "error":
             return np.nan, np.nan
@@ -259,7 +306,10 @@ class Scores(ScoreTable):
             from cranfield.statistics.intervals import t_quantile
 
             half = t_quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
-            return float(sample.mean() - half), float(sample.mean() + half)
+            # Of few values near a bound of the measure, Student's t knows nothing of the bound.
+            limited = self.columns[measure].part in ("value", "lowest", "highest")
+            least, most = self.columns[measure].measure.definition.bounds if limited else (-math.inf, math.inf)
+            return max(float(sample.mean() - half), least), min(float(sample.mean() + half), most)
         if kind != "geometric":
             from cranfield.statistics.intervals import bca
 
