@@ -316,7 +316,7 @@ private:
 
     // Any keys and values, every fault.
     void read_anything(const Pending& entry) {
-        Part part;
+        Part part(settings_.most_faults);
         std::uint64_t row = entry.first_row;
         if (!entry.named) {
             part.faults.add(row + 1, "id", {}, shown(entry.query));

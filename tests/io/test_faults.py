@@ -69,9 +69,8 @@ RUN_TEXTS = {
     ),
     "control characters": (
         b"a\x1b[31mred b\xff \xc3\xa9\n",
-        "run.txt:1: expected 6 columns (query Q0 document rank score tag), found 4: "
-        '"a\\x1b[31mred b\\xff \N{LATIN SMALL LETTER E WITH ACUTE}"\n\n'
-        "hint: this looks like qrels; give the judgments first, then the runs",
+        "run.txt:1: expected 6 columns (query Q0 document rank score tag), found 3: "
+        '"a\\x1b[31mred b\\xff \N{LATIN SMALL LETTER E WITH ACUTE}"',
     ),
     "long text": (
         b"y" * 100 + b"\n",
@@ -94,7 +93,7 @@ RUN_TEXTS = {
     ),
     "deep JSON": (
         b"[" + b'{"a":' * 100_000,
-        "run.txt: the JSON is nested too deeply for a run or judgments",
+        "run.txt: the JSON is nested too deeply",
     ),
     "Parquet": (b"PAR1\0\0\0\0 and no more", "run.txt: the Parquet data are damaged"),
 }
@@ -173,17 +172,17 @@ def test_only_the_first_faults_are_shown() -> None:
 CSV = {
     "no header": (
         "q1,d1,high\n",
-        "no column for the query; the columns are q1, d1, high\n\n"
+        " no column for the query; the columns are q1, d1, high\n\n"
         'hint: name it query_id, or in Python pass columns={"query": ...}',
     ),
-    "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "row 2: expected 3 fields as in the first line, found 2"),
+    "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "4: expected 3 fields as in the first line, found 2"),
     "score": (
         "qid,docid,score\nq,d,\nq,e,x\n",
-        "row 1, query `q`: the score is not a number: ''\nrun.csv: row 2, query `q`: the score is not a number: 'x'",
+        '2: the score is not a number: ""\nrun.csv:3: the score is not a number: "x"',
     ),
     "duplicate": (
         "qid,docid,score\nq,d,1\nq,d,2\n",
-        f"row 2: document `d` appears twice for query `q`, first in row 1\n\n{TWICE}",
+        f"3: document `d` appears twice for query `q`, first in line 2\n\n{TWICE}",
     ),
 }
 
@@ -192,7 +191,7 @@ CSV = {
 def test_csv(content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("run.csv").write_text(content)
-    assert str(io.check_run("run.csv")) == f"run.csv: {message}"
+    assert str(io.check_run("run.csv")) == f"run.csv:{message}"
 
 
 def test_csv_with_nul_and_with_open_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cranfield.statistics.agreement import false_positives, favour, label_agreement, order_agreement

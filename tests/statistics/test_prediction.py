@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 
-from cranfield.statistics.prediction import equivalent_queries, human_mean, ppi_difference, ppi_mean
+from cranfield.statistics.prediction import ppi_difference, ppi_mean
 from golden_cases import STRUCTURED
 
 FIELDS = {"lambda": "tuning", "lambda_mean": "tuning"}

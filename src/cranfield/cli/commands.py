@@ -19,7 +19,16 @@ SECTIONS = {
     "Significance": ("test", "tests", "correction", "family", "alpha", "samples", "no_audit"),
     "Regression check": ("guarded", "by", "junit"),
     "Rankings": ("ties", "depth", "condensed", "terminal", "nil", "full_length"),
-    "Judgments and queries": ("queries", "undefined", "negative", "intents", "corpus", "costs"),
+    "Judgments and queries": (
+        "queries",
+        "undefined",
+        "negative",
+        "intents",
+        "corpus",
+        "costs",
+        "predicted",
+        "inference",
+    ),
     "Spark": ("engine", "master", "scores"),
     "Output": ("all_pairs", "digits", "format", "output", "figures"),
 }

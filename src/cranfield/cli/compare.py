@@ -13,7 +13,7 @@ from cranfield.analysis.significance import FAMILIES, TESTS
 from cranfield.cli import options, results, spark
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, replace, width
+from cranfield.cli.output import colour, emit, note, replace, say, width
 from cranfield.cli.progress import progress
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
@@ -21,6 +21,7 @@ from cranfield.statistics.corrections import CORRECTIONS
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
+    from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
 # The parameters that `testing` adds to a command.
@@ -105,7 +106,9 @@ guarding = options.several(
         show_default=True,
         help="Ignore differences up to this size.",
     ),
-    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."),
+    click.option(
+        "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
+    ),
 )
 
 
@@ -127,6 +130,7 @@ guarding = options.several(
 @options.corpus
 @options.policies
 @options.intents
+@options.predicted
 @options.costs
 @options.engine
 @options.scores
@@ -152,6 +156,8 @@ def command(
     engine: str,
     master: str | None,
     scores: str | None,
+    predicted: str | None,
+    inference: Inference,
     **given: Any,
 ) -> None:
     """Test which differences between RUNs are significant, for every pair or against a baseline.
@@ -188,12 +194,17 @@ def command(
         )
     else:
         comparison, labels, notes = _compare(
-            qrels, runs, measures, guarded, baseline, settings, not no_audit, standardise, given
+            qrels, runs, measures, guarded, baseline, settings, not no_audit, predicted, inference, standardise, given
         )
     if format == "csv":
         text = report.csv(comparison)
     else:
         pages = report.pages(comparison, digits, all_pairs=all_pairs)
+        if comparison.predicted:
+            from cranfield.report import predicted as lines
+
+            pages += lines.pages(comparison.predicted, digits)
+            notes = [*notes, *lines.notes(comparison.predicted)]
         text = write(pages, comparison.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
     if format != "json":
@@ -201,13 +212,13 @@ def command(
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
-        click.echo(f"{len(drawing.figures(comparison, figures))} files written to {figures}", err=True)
+        say(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
     checks = check_regressions(comparison, labels, by)
     if junit:
         replace(junit, junit_xml(checks).encode())
     regressions = [check.sentence for check in checks if check.worse]
     for sentence in regressions:
-        click.echo(sentence.encode("utf-8", "surrogateescape"), err=True)
+        say(sentence)
     if regressions:
         click.get_current_context().exit(WORSE)
 
@@ -220,6 +231,8 @@ def _compare(
     baseline: str | None,
     settings: ComparisonSettings,
     reversals: bool,
+    predicted: str | None,
+    inference: Inference,
     standardise: Standardisation | None,
     given: dict[str, Any],
 ) -> tuple[Comparison, list[str], list[str]]:
@@ -243,6 +256,11 @@ def _compare(
             reversible(evaluation, step)
     with progress("Comparing measures") as step:
         comparison = compare_evaluation(evaluation, settings, baseline, reversals=reversals, progress=step)
+    if predicted is not None:
+        from cranfield.analysis.compare import with_predictions
+        from cranfield.evaluation.evaluator import read_runs
+
+        comparison = with_predictions(comparison, evaluation, predicted, read_runs(list(runs)), inference)
     return comparison, labels, [*notes, *input_notes(evaluation.scores.notes)]
 
 

@@ -14,6 +14,7 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
+    from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
 INTERVALS = {
@@ -30,12 +31,16 @@ INTERVALS = {
 @options.policies
 @options.intents
 @options.costs
+@options.predicted
 @click.option("-q", "--per-query", is_flag=True, help="Show the scores of every query, then the means.")
 @click.option(
     "--residual", is_flag=True, help="Show how much higher scores would be if all unjudged documents were relevant."
 )
 @click.option(
     "--bounds", is_flag=True, help="Show the lowest and highest scores that judging the unjudged documents could give."
+)
+@click.option(
+    "--standard-errors", is_flag=True, help="Show the sampling errors of estimates from a sample of judgments."
 )
 @click.option(
     "--interval",
@@ -56,6 +61,9 @@ def command(
     per_query: bool,
     residual: bool,
     bounds: bool,
+    standard_errors: bool,
+    predicted: str | None,
+    inference: Inference,
     interval: Literal["bca", "t", "none"],
     standardise: Standardisation | None,
     digits: int,
@@ -97,11 +105,18 @@ def command(
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
+            settings |= {"standard_errors": standard_errors, "predicted": predicted, "inference": inference}
             table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
         if standardise is not None:
             table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
-    emit(report.write(table, format, **layout, width=width(), colour=colour(output)), output)
+    text = report.write(table, format, **layout, width=width(), colour=colour(output))
+    if means := getattr(table, "predicted", ()):
+        from cranfield.report import predicted as lines
+
+        text += lines.text(means, format, digits, width=width(), colour=colour(output))
+        notes = [*notes, *lines.notes(means)]
+    emit(text, output)
     note(notes)
     if format != "json":
         note(sentences(table.notes))

@@ -12,7 +12,7 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.compare import TESTING, testing
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import emit
+from cranfield.cli.output import emit, say
 from cranfield.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False),
+    type=options.OutputFile(dir_okay=False),
     default="report.html",
     show_default=True,
     help="Write the report to this file.",
 )
+@options.refusing_inputs
 @click.option("--title", metavar="TEXT", default="Evaluation", show_default=True, help="Title of the report.")
 @click.option(
     "--page",
@@ -107,11 +108,11 @@ def command(
     data["notes"] = [*notes, *data["notes"]]
     text = html(data, title)
     emit(text, output)
-    click.echo(f"{output} written ({len(text) / 1e6:.1f} MB)", err=True)
+    say(f"{output} written ({len(text) / 1e6:.1f} MB)")
     if figures is not None:
         from cranfield.report.figures import overview
 
-        click.echo(f"{len(overview.figures(data, figures))} files written to {figures}", err=True)
+        say(f"{len(overview.figures(data, figures))} files written to {figures}")
 
 
 def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]) -> list[str]:

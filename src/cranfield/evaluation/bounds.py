@@ -58,7 +58,7 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     if measure.definition.preferences:
         message = f"{measure} has no bounds: documents without a preference do not count"
         raise MeasureError(message)
-    if measure.definition.sampled:
+    if measure.definition.sampled or measure.views.sampled:
         message = f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample"
         raise MeasureError(message)
     if measure.definition.content:

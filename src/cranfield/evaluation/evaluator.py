@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Floats, Integers, Judgments, Run, Table
+from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
@@ -36,6 +36,7 @@ from cranfield.ranking.tie_rules import Ties, tie_rule
 if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.lists import Duplicates
+    from cranfield.statistics.prediction import Inference
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -57,6 +58,7 @@ def evaluate(
     seed: int = 0,
     residuals: bool = False,
     bounds: bool = False,
+    standard_errors: bool = False,
     intents: Any = None,
     types: Mapping[str, Mapping[str, str]] | None = None,
     corpus: Any = None,
@@ -66,6 +68,8 @@ def evaluate(
     strata: Any = None,
     inclusion: Any = None,
     method: Any = None,
+    predicted: Any = None,
+    inference: Inference = "loo",
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     progress: Progress | None = None,
@@ -86,7 +90,7 @@ def evaluate(
     ``seed``: the random seed, which some measures need for queries with many tied documents.
     ``residuals``: add the residual of measures that have one: how much higher the score could be if all unjudged
     documents were relevant. ``bounds``: add the lowest and highest score over the possible grades of unjudged
-    documents.
+    documents. ``standard_errors``: add the sampling error of measures that are estimates from a sample of judgments.
     ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
     by default, all subtopics with a relevant document have equal weights.
     ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}``; the default is informational. A file of
@@ -100,6 +104,9 @@ def evaluate(
     ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
     `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
     method, each as ``{query: {document: value}}``. Five-column files have them already.
+    ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. The scores then have
+    ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
+    are for queries like these (``loo``) or for exactly these queries (``fixed``).
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
     ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
@@ -126,6 +133,7 @@ def evaluate(
         seed=seed,
         residuals=residuals,
         bounds=bounds,
+        standard_errors=standard_errors,
         intents=intents,
         types=types,
         corpus=corpus,
@@ -136,7 +144,9 @@ def evaluate(
         inclusion=inclusion,
         method=method,
     )
-    return evaluator(run, names=names, duplicates=duplicates, progress=progress)
+    if predicted is None:
+        return evaluator(run, names=names, duplicates=duplicates, progress=progress)
+    return evaluator.with_predicted(run, predicted, inference=inference, names=names, progress=progress)
 
 
 class Evaluator:
@@ -169,6 +179,7 @@ class Evaluator:
         seed: int = 0,
         residuals: bool = False,
         bounds: bool = False,
+        standard_errors: bool = False,
         intents: Any = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
         corpus: Any = None,
@@ -187,7 +198,7 @@ class Evaluator:
                 raise UsageError(message)
             qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
+        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds, standard_errors=standard_errors)
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
@@ -297,6 +308,37 @@ class Evaluator:
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
+
+    def with_predicted(
+        self,
+        run: Any,
+        predicted: Any,
+        *,
+        inference: Inference = "loo",
+        names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Scores:
+        """The scores, with means from human and predicted judgments together."""
+        from cranfield.evaluation import predicted as prediction
+
+        if self._layers or self._nil is not None or self._costs is not None:
+            message = "predicted cannot be combined with groups, nil or costs"
+            raise UsageError(message)
+        judgments = io.read_qrels(predicted)
+        runs = self._runs(run, names)
+        scores = self(runs, progress=progress)
+        sampled = self.judgments.sample
+        if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
+            means = prediction.predicted_in_sample(self.judgments, judgments, runs, self.plan)
+        else:
+            other = Evaluator.of(judgments, self.plan, corpus=self.corpus)
+            means = prediction.predicted_means(
+                scores,
+                other(runs),
+                inference=inference,
+                judged_per_query=prediction.judged_per_query(self.judgments),
+            )
+        return replace(scores, predicted=means)
 
     def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
         if self._layers:
@@ -431,12 +473,8 @@ class Evaluator:
                 raise InputError([message], hint="give one list per query in both, or use {query: ...}")
 
     def _check_order(self, runs: Sequence[Run]) -> None:
-        if self._looks_like_run and all(looks_like_grades(run) for run in runs):
-            message = "the judgments look like a run, and the run looks like judgments"
-            raise UsageError(
-                message,
-                hint="judgments come first: evaluate(qrels, run, measures)",
-            )
+        if self._looks_like_run:
+            check_argument_order(self.judgments, runs)
 
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
@@ -461,6 +499,13 @@ def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
     return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
 
 
+def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
+    """Raise if the judgments look like a run, and all runs like judgments."""
+    if looks_like_scores(judgments) and all(looks_like_grades(run) for run in runs):
+        message = "the judgments look like a run, and the run looks like judgments"
+        raise UsageError(message, hint="judgments come first: evaluate(qrels, run, measures)")
+
+
 def looks_like_scores(judgments: Judgments) -> bool:
     """Whether the grades look like scores: fractions, nearly all different."""
     grade = judgments.grade
@@ -474,14 +519,18 @@ def looks_like_scores(judgments: Judgments) -> bool:
 
 def looks_like_grades(run: Run) -> bool:
     """Whether the scores of a run in memory look like grades: few different small integers."""
-    if isinstance(run.source, Table):
-        scores = run.source.score[:MAX_SCORES].tolist()
+    source = run.source
+    if isinstance(source, TableStream):
+        source = next(source.pieces())
+    if isinstance(source, Table):
+        scores = source.score[:MAX_SCORES].tolist()
     elif isinstance(run.source, Mapping):
         rankings = [ranking for ranking in run.source.values() if isinstance(ranking, Mapping)]
         scores = list(islice(chain.from_iterable(ranking.values() for ranking in rankings), MAX_SCORES))
     else:
         return False
-    grades = {score for score in scores if isinstance(score, (int, float, np.number)) and score == int(score)}
+    numbers = [score for score in scores if isinstance(score, (int, float, np.number)) and np.isfinite(score)]
+    grades = {score for score in numbers if score == int(score)}
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
 
 

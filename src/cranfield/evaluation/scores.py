@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from cranfield.evaluation.predicted import PredictedMean
     from cranfield.statistics.standardisation import Standardisation
 
 Interval = Literal["bca", "t"]
@@ -115,6 +116,12 @@ class Scores(ScoreTable):
     counted: npt.NDArray[np.bool_]
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
+    predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; with predictions also ``"predicted"``."""
+        plain = super().to_dict()
+        return plain | ({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {})
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -212,6 +219,8 @@ class Scores(ScoreTable):
     ) -> tuple[float, float]:
         """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t."""
         sample, kind = self.sample(run, measure), self.columns[measure].aggregate
+        if kind == "error":
+            return np.nan, np.nan
         if len(sample) < 2 or np.ptp(sample) == 0:
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)
@@ -308,7 +317,7 @@ def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "me
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:
     """`aggregate` of one sample, rounded once: the result does not depend on the order of values."""
-    added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample
+    added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
     try:
         total = math.fsum(added.tolist())
     except OverflowError:
@@ -317,11 +326,16 @@ def summary_of(sample: Floats, kind: Aggregate) -> float:
 
 
 def averaged(total: float, count: int, kind: Aggregate) -> float:
-    """The mean, geometric mean or sum from the sum of ``count`` values, or of their logarithms."""
+    """The mean, geometric mean or sum from the sum of ``count`` values, or of their logarithms.
+
+    ``error``: the standard error of a mean, from the sum of the squared standard errors of its values.
+    """
     if kind == "sum":
         return total
     if count == 0:
         return math.nan
+    if kind == "error":
+        return math.sqrt(max(total, 0.0)) / count
     return math.exp(total / count) if kind == "geometric" else total / count
 
 
@@ -333,6 +347,8 @@ def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
         return np.full(np.delete(sample.shape, axis), np.nan)
     if kind == "geometric":
         return np.exp(np.log(np.maximum(sample, SMALLEST)).mean(axis=axis))
+    if kind == "error":
+        return np.sqrt((sample**2).sum(axis=axis)) / sample.shape[axis]
     return sample.mean(axis=axis)
 
 

@@ -13,8 +13,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from cranfield.data import Run, Table
-from cranfield.errors import InputError, UsageError, check_choice
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, TableKind, input_error, quotable
+from cranfield.errors import InputError, UsageError, check_choice, max_faults
+from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
 from cranfield.io.ids import id_text, is_id, texts_of
 from cranfield.io.records import (
     Accessors,
@@ -240,7 +240,7 @@ def _repeated(texts: Sequence[str], query: str, location: Location) -> InputErro
         if text in seen:
             faults.append(Fault(0, "duplicate", _bytes(query), _bytes(text), 0))
         seen.add(text)
-    return input_error(faults[:MAX_FAULTS], len(faults), location)
+    return input_error(faults[: max_faults()], len(faults), location)
 
 
 def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, dict[str, Any]], int]:
@@ -281,7 +281,7 @@ def _grades(texts: list[str], grades: Sequence[Any], query: str, location: Locat
         if judged.setdefault(text, grade) != grade:
             faults.append(Fault(0, "conflict", _bytes(query), _bytes(text), 0))
     if faults:
-        raise input_error(faults[:MAX_FAULTS], len(faults), location)
+        raise input_error(faults[: max_faults()], len(faults), location)
     return judged
 
 

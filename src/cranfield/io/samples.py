@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Sample, Strings
-from cranfield.errors import InputError, UsageError
-from cranfield.io.faults import MAX_FAULTS, quotable
+from cranfield.errors import InputError, UsageError, max_faults
+from cranfield.io.faults import Location, quotable
 from cranfield.io.objects import qrels_from_dict
-from cranfield.io.faults import Location
 from cranfield.io.streams import Stream
 
 ByDocument = Mapping[str, Mapping[str, Any]]  # {query: {document: value}}
@@ -62,7 +61,9 @@ def with_sample(
         for row, document in enumerate(documents):
             given = of_query[query_of[row]].get(document, 1)
             if str(given) not in METHODS:
-                faults.append(f"{judgments.name}: {pair(row)} has the method `{quotable(str(given))}`, not 0, 1, 2 or 4")
+                faults.append(
+                    f"{judgments.name}: {pair(row)} has the method `{quotable(str(given))}`, not 0, 1, 2 or 4"
+                )
                 continue
             codes[row] = int(given)
     probability = None
@@ -72,8 +73,8 @@ def with_sample(
         probability, bad = _probabilities(given_of, judgments.grade, codes)
         faults += [f"{judgments.name}: {pair(row)} {problem}" for row, problem in bad]
     if faults:
-        more = len(faults) - MAX_FAULTS
-        raise InputError(faults[:MAX_FAULTS] + ([f"and {more:,} more"] if more > 0 else []))
+        more = len(faults) - max_faults()
+        raise InputError(faults[: max_faults()] + ([f"and {more:,} more"] if more > 0 else []))
     stratum = _numbers_within_queries(names, judgments.begin)
     sample = Sample(stratum, Strings.of(names), probability, codes)
     return replace(judgments, sample=sample)
@@ -147,7 +148,7 @@ def read_sampled(stream: Stream, name: str) -> Judgments:
     with_probabilities = _has_probabilities(lines)
     columns = PROBABILITIES if with_probabilities else SAMPLED
     faults = [
-        f'{stream.source_name}:{line.number}: expected 5 columns ({columns}), found {len(line.fields)}: '
+        f"{stream.source_name}:{line.number}: expected 5 columns ({columns}), found {len(line.fields)}: "
         f'"{quotable(" ".join(line.fields))}"'
         for line in lines
         if len(line.fields) != COLUMNS
@@ -179,8 +180,8 @@ def read_sampled(stream: Stream, name: str) -> Judgments:
         first.setdefault((query, document), line.number)
         extra.setdefault(query, {}).setdefault(document, others)
     if faults:
-        more = len(faults) - MAX_FAULTS
-        raise InputError(faults[:MAX_FAULTS] + ([f"and {more:,} more"] if more > 0 else []))
+        more = len(faults) - max_faults()
+        raise InputError(faults[: max_faults()] + ([f"and {more:,} more"] if more > 0 else []))
     judgments = qrels_from_dict(grades, name, Location(stream.source_name, "qrels"))
     if with_probabilities:
         method = {query: {document: pair[0] for document, pair in rows.items()} for query, rows in extra.items()}

@@ -103,9 +103,7 @@ def _move_to_front(runs: list[list[str]], relevant: Oracle, judged: set[str]) ->
             del priority[run]
 
 
-def _max_mean(
-    runs: list[list[str]], relevant: Oracle, judged: set[str], rate: float, credit: Credit
-) -> Iterator[str]:
+def _max_mean(runs: list[list[str]], relevant: Oracle, judged: set[str], rate: float, credit: Credit) -> Iterator[str]:
     cursors = _Cursors(runs, judged)
     retrieving = [set(run) for run in runs] if credit == "all" else []
     found, seen = [0.0] * len(runs), [0.0] * len(runs)

@@ -25,6 +25,7 @@ from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, from_ranking
+from cranfield.ranking.samples import expanded
 from cranfield.ranking.views import Gains, Views, ordered
 
 # What the module of a family imports: the decorator, and types for the parameters of its functions.
@@ -44,7 +45,7 @@ __all__ = [
 Cutoff = Literal["none", "optional", "required", "recall"]
 # How the values of queries are aggregated. ``credit``: the mean, in which an undefined value counts as the share that
 # the sum of the defined values has of all queries (c@1).
-Aggregate = Literal["mean", "geometric", "sum", "credit"]
+Aggregate = Literal["mean", "geometric", "sum", "credit", "error"]
 
 # Why a measure has no terminal form.
 UNDEFINED = "it has not been defined"
@@ -254,6 +255,8 @@ class Measure:
                 message,
                 hint="ties=expected is the mean over all orders",
             )
+        if self.views.sampled:
+            self._check_estimated()
         if self.definition.sampled and self.views.ties in ("best", "worst"):
             message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate"
             raise MeasureError(
@@ -276,6 +279,19 @@ class Measure:
                 message,
                 hint=f"measures with a terminal form: {symbols}",
             )
+
+    def _check_estimated(self) -> None:
+        """Raise if the score cannot be estimated from a sample by expanding gains."""
+        if not self.definition.linear:
+            symbols = ", ".join(d.symbol for d in CATALOGUE.values() if d.linear)
+            message = f"{self.symbol} has no estimate from a sample: it is not linear in the gains of documents"
+            raise MeasureError(
+                message,
+                hint=f"measures that are: {symbols}; estimates of their own are xinfAP, infnDCG and statAP",
+            )
+        if self.views.condensed or self.views.terminal or self.views.ties in ("best", "worst"):
+            message = f"{self.symbol}: sampled cannot be combined with condensed, terminal, ties=best or ties=worst"
+            raise MeasureError(message)
 
     @property
     def definition(self) -> Definition:
@@ -340,6 +356,8 @@ class Measure:
         all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
         all_documents = all_documents or rankings.judged.costs is not None
         batch = self.ordered(rankings, all_documents=all_documents)
+        if self.views.sampled:
+            batch = expanded(rankings, batch)
         return self.scored(rankings.with_pool(batch) if definition.sampled else batch, seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:

@@ -18,7 +18,9 @@ from cranfield.wording import nearest
 SHAPE = re.compile(
     r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?"
 )
-CUTOFF_FIRST = re.compile(r"^([\w.]+)(@[\d.]+)(\(.*\))")  # a cutoff before the parameters, as in xinfAP@20(version=2012)
+CUTOFF_FIRST = re.compile(
+    r"^([\w.]+)(@[\d.]+)(\(.*\))"
+)  # a cutoff before the parameters, as in xinfAP@20(version=2012)
 CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
 RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
 

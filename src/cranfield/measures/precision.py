@@ -23,7 +23,9 @@ def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
     return b.gained(count, end)
 
 
-@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True, linear=True)
+@measure(
+    "P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True, linear=True
+)
 def precision(b: GainSums, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 

@@ -25,6 +25,7 @@ from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Pool
 from cranfield.ranking.row_math import summed
+from cranfield.ranking.samples import share, strata
 
 inf = math.inf
 DEPTH = 1000  # sample_eval reads this many documents of a ranking, unless a cutoff says otherwise
@@ -36,39 +37,10 @@ StatAP = Literal[3, 4]
 Method = Literal["mixed", "sampled"]
 
 
-class Strata(NamedTuple):
-    """The strata of each query of a pool: the stratum of each row of the judgments, and N_c and n_c (query, c)."""
-
-    of_document: Integers
-    size: Floats
-    drawn: Floats
-
-
-def strata(pool: Pool) -> Strata:
-    """The strata of a pool; without a sample all documents of a query are in one."""
-    if "strata" not in pool.memo:
-        judged, queries = pool.judged, len(pool.query)
-        of_document = np.zeros(len(judged.grade), np.int64) if judged.sample is None else judged.sample.stratum
-        stratum = of_document[pool.document]
-        count = int(stratum.max(initial=0)) + 1
-        cell, is_drawn = pool.row * count + stratum, judged.grade[pool.document] >= 0
-        size, drawn = (
-            np.bincount(cell[chosen], minlength=queries * count).reshape(queries, count).astype(np.float64)
-            for chosen in (np.ones(len(cell), bool), is_drawn)
-        )
-        pool.memo["strata"] = Strata(of_document, size, drawn)
-    of_pool: Strata = pool.memo["strata"]
-    return of_pool
-
-
 def _pool(b: Batch) -> tuple[Pool, Integers]:
     assert b.pool is not None  # `Measure.values` provides it
     assert b.pool_row is not None
     return b.pool, b.pool_row
-
-
-def _share(count: Floats, whole: Floats) -> Floats:
-    return np.divide(count, whole, out=np.zeros_like(count), where=whole > 0)
 
 
 def _expanded(b: Batch, gaining: Booleans) -> Floats:
@@ -80,7 +52,7 @@ def _expanded(b: Batch, gaining: Booleans) -> Floats:
     counts = np.bincount(cell, minlength=queries * count).reshape(queries, count).astype(np.float64)
     total = np.zeros(queries)
     for c in range(count):
-        total += _share(counts[:, c] * of_pool.size[:, c], of_pool.drawn[:, c])
+        total += share(counts[:, c] * of_pool.size[:, c], of_pool.drawn[:, c])
     return total[rows]
 
 
@@ -117,9 +89,7 @@ def walk(b: Batch, depth: int | None) -> Walk:
     above, last = np.zeros(b.grade.shape), np.zeros(len(b.length))
     for c in range(strata(pool).size.shape[1]):
         member = inside & (stratum == c)
-        retrieved, drawn, relevant = (
-            np.cumsum(member & chosen, axis=1) for chosen in (inside, b.judged, b.relevant)
-        )
+        retrieved, drawn, relevant = (np.cumsum(member & chosen, axis=1) for chosen in (inside, b.judged, b.relevant))
         expected = retrieved * (relevant + EPSILON) / (drawn + 3 * EPSILON)
         above[:, 1:] += expected[:, :-1]
         last += expected[:, -1]
@@ -153,9 +123,9 @@ def extended_inferred_average_precision(b: Batch, *, k: Rank | None = None, vers
     total = np.zeros(len(b.length))
     for c in range(of_pool.size.shape[1]):
         of_stratum = summed(np.where(way.stratum == c, precision, 0))
-        total += _share(of_stratum * of_pool.size[rows, c], of_pool.drawn[rows, c])
+        total += share(of_stratum * of_pool.size[rows, c], of_pool.drawn[rows, c])
     relevant = estimated_relevant(b)
-    value = _share(total, relevant)
+    value = share(total, relevant)
     depth = DEPTH if k is None else k
     return value * np.maximum(relevant / depth, 1) if version == 2012 else value
 
@@ -194,9 +164,9 @@ def inferred_normalised_discounted_cumulated_gain(
     for c in range(strata(_pool(b)[0]).size.shape[1]):
         member = way.inside & (way.stratum == c)
         retrieved, drawn = (x.sum(axis=1).astype(np.float64) for x in (member, member & b.judged))
-        total += _share(summed(np.where(member, gained, 0)) * retrieved, drawn)
+        total += share(summed(np.where(member, gained, 0)) * retrieved, drawn)
     ideal = _estimated_ideal(b, DEPTH if k is None else k, version, grade_order)
-    return _share(total, ideal)
+    return share(total, ideal)
 
 
 def _estimated_ideal(b: Batch, depth: int, version: int, grade_order: str) -> Floats:
@@ -363,7 +333,7 @@ def drawn(pool: Pool, method: str) -> Drawn:
             of_pool = strata(pool)
             probability, kept = np.ones(len(judged.grade)), judged.grade >= 0
             stratum = of_pool.of_document[pool.document]
-            probability[pool.document] = _share(of_pool.drawn, of_pool.size)[pool.row, stratum]
+            probability[pool.document] = share(of_pool.drawn, of_pool.size)[pool.row, stratum]
         if method == "sampled":
             kept = kept & (codes != 0)
         else:
@@ -391,8 +361,8 @@ def found(b: Batch, method: str) -> Found:
     of_pool = drawn(pool, method)
     if b.sample is None:
         # Without a sample every judged document is certain, and documents need no identity; see `strata`.
-        share = _share(strata(pool).drawn, strata(pool).size)[rows]
-        probability, kept = np.broadcast_to(share, b.grade.shape), b.judged
+        shares = share(strata(pool).drawn, strata(pool).size)[rows]
+        probability, kept = np.broadcast_to(shares, b.grade.shape), b.judged
     else:
         present = ~np.isnan(b.grade)
         kept = present & of_pool.kept[b.document]
@@ -400,10 +370,9 @@ def found(b: Batch, method: str) -> Found:
     inverse = np.divide(1, probability, out=np.zeros(b.grade.shape), where=probability > 0)
     assert b.gain_of_grade is not None
     gaining = b.gain_of_grade(pool.judged.grade[of_pool.document]) > 0
-    relevant = np.bincount(
-        of_pool.row[gaining], 1 / of_pool.probability[of_pool.document[gaining]], minlength=len(pool.query)
-    )
-    relevant = np.where(of_pool.counts & (relevant > 0), relevant, np.nan)[rows]
+    inverse_of_pool = 1 / of_pool.probability[of_pool.document[gaining]]
+    weights = np.bincount(of_pool.row[gaining], inverse_of_pool, len(pool.query)).astype(np.float64)
+    relevant = np.where(of_pool.counts & (weights > 0), weights, np.nan)[rows]
     return Found(np.where(kept & b.relevant, inverse, 0), probability, kept, relevant)
 
 
@@ -415,7 +384,7 @@ def _precisions(b: Batch, of_ranking: Found) -> Floats:
 
 @measure(
     "statAP",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statAP = Σ_{relevant, at rank k} (1/π) (1 + H(k)) / k / R̂",
     bounds=(0, inf),
     ties=OverOrders(),
@@ -441,7 +410,7 @@ def statistical_average_precision(b: Batch, *, method: Method = "mixed", version
 
 @measure(
     "statAP_variance",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statAP_variance = (Σ(1-π)y² - ((Σy)² - Σy²)/(n-1) + C) / R̂²,  y = (precision - statAP)/π",
     bounds=(-inf, inf),
     ties=OverOrders(),
@@ -449,9 +418,7 @@ def statistical_average_precision(b: Batch, *, method: Method = "mixed", version
     uses_nonrelevant=True,
     sampled=True,
 )
-def variance_of_statistical_average_precision(
-    b: Batch, *, method: Method = "mixed", version: StatAP = 4
-) -> Floats:
+def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mixed", version: StatAP = 4) -> Floats:
     """The estimated sampling variance of statAP.
 
     As in the program, it may be negative. Undefined if statAP is undefined or a single document was drawn.
@@ -500,7 +467,7 @@ def variance_of_statistical_average_precision(
 
 @measure(
     "statP",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statP@k = H(k+1) / k",
     bounds=(0, inf),
     ties=OverOrders(),
@@ -525,7 +492,7 @@ def statistical_precision(b: Batch, *, k: Rank, method: Method = "mixed", versio
 
 @measure(
     "statRPrec",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statRPrec = H(c+1) / c,  c = ⌊R̂ + ½⌋;  a shorter ranking: H(end) / R̂",
     bounds=(0, inf),
     ties=OverOrders(),
@@ -549,7 +516,7 @@ def statistical_r_precision(b: Batch, *, method: Method = "mixed", version: Stat
 
 @measure(
     "statNumRel",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statNumRel = R̂",
     bounds=(0, inf),
     aggregate="sum",
@@ -570,7 +537,7 @@ def statistical_number_relevant(b: Batch, *, method: Method = "mixed", version: 
 
 @measure(
     "statnDCG",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statnDCG@k = Σ_{drawn, at rank i ≤ k} (2^g - 1) / log2(i+1) / ideal of the drawn documents",
     gains="grades",
     bounds=(-inf, inf),
@@ -592,8 +559,10 @@ def discounted_gain_of_drawn(b: Batch, *, k: Rank, method: Method = "mixed", ver
     of_pool, of_ranking = drawn(pool, method), found(b, method)
     inside = of_ranking.kept & (b.start < k)
     grade = np.where(inside, b.grade, 0)
-    gained = summed(np.where(inside, np.where(grade < 0, -1, np.exp2(np.maximum(grade, 0)) - 1), 0) / np.log2(b.start + 2))
-    ideal = np.array([_ideal_of_drawn(pool.judged.grade[of_pool.document[of_pool.row == q]], k, version) for q in range(len(pool.query))])
+    gain = np.where(grade < 0, -1, np.exp2(np.maximum(grade, 0)) - 1)
+    gained = summed(np.where(inside, gain, 0) / np.log2(b.start + 2))
+    grades = pool.judged.grade[of_pool.document]
+    ideal = np.array([_ideal_of_drawn(grades[of_pool.row == q], k, version) for q in range(len(pool.query))])
     value = np.divide(gained, ideal[rows], out=np.zeros_like(gained), where=ideal[rows] > 0)
     return np.where(np.isnan(of_ranking.relevant), np.nan, value)
 

@@ -11,6 +11,7 @@ from cranfield.io.query_texts import shortened
 from cranfield.report.numbers import UNDEFINED, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
+from cranfield.wording import printable
 
 BAR = 12  # characters of the longest bar
 
@@ -29,7 +30,7 @@ def queries(
     """
     rows = range(len(scores.queries) if most is None else min(most, len(scores.queries)))
     wide = len(scores.runs) <= 6
-    heads = [*scores.runs] if wide else ["lowest", "highest"]
+    heads = [*map(printable, scores.runs)] if wide else ["lowest", "highest"]
     pair = len(scores.runs) == 2
     heads += ["difference", *([""] if bars else [])] if pair else ["mean", "disagreement"]
     longest = float(np.abs(scores.difference).max()) if pair else 0.0
@@ -77,7 +78,7 @@ def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str,
         grade = "?" if document.grade is None else f"{document.grade:g}"
         relevant = bool(document.grade and document.grade > 0)
         rows.append(((document.document,), [Cell(grade, relevant), *cells, Cell(change)]))
-    heads = ("grade", *runs, "change")
+    heads = ("grade", *map(printable, runs), "change")
     named = f"{query} ({shortened(text)})" if text else query
     return Page(
         f"Query {named}: ranks in the top {page} of both runs (? = unjudged, {UNDEFINED} = not in the top {page})",

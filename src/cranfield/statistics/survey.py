@@ -152,9 +152,7 @@ def ratio_estimate(
     return Total(ratio, float(((1 - pi) / pi**2 * y**2).sum()))
 
 
-def sum_of_precisions(
-    gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike | None = None
-) -> float:
+def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike | None = None) -> float:
     """The sum of precisions, which is the numerator of AP, from documents drawn independently; in rank order.
 
     Σ_{j≤i} (1/i) (b̂_i b̂_j + [both drawn] (b_i b_j - b̂_i b̂_j)/π_ij); it is unbiased.
@@ -220,7 +218,7 @@ def mean_of_estimates(estimates: npt.ArrayLike, variances: npt.ArrayLike) -> Mea
 
 @dataclass(frozen=True)
 class Prevalence:
-    """A share of relevant documents, corrected for a judge's errors; ``raw`` may leave [0, 1], the others are clipped."""
+    """A share of relevant documents, corrected for a judge's errors; all but ``raw`` are clipped to [0, 1]."""
 
     raw: float
     estimate: float
@@ -285,5 +283,5 @@ def corrected_grades(confusion: npt.ArrayLike, observed: npt.ArrayLike, gains: n
     matrix, shares = np.asarray(confusion, np.float64), np.asarray(observed, np.float64)
     if np.linalg.matrix_rank(matrix) < len(matrix):
         return GradeShares(np.full(len(matrix), np.nan), math.nan)
-    distribution = np.linalg.solve(matrix.T, shares)
+    distribution: Floats = np.asarray(np.linalg.solve(matrix.T, shares), np.float64)
     return GradeShares(distribution, float(distribution @ np.asarray(gains, np.float64)))

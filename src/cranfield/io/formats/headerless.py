@@ -10,10 +10,12 @@ import re
 from dataclasses import replace
 from itertools import groupby
 
+import numpy as np
+
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError
+from cranfield.errors import InputError, max_faults
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, TableKind, input_error
+from cranfield.io.faults import Fault, Location, TableKind, input_error
 from cranfield.io.formats.json import is_json
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.streams import Stream
@@ -93,8 +95,9 @@ def _frame(rows: list[list[str]], roles: list[str], location: Location) -> TextF
         if len(record) != width
     ]
     if faults:
-        raise input_error(faults[:MAX_FAULTS], len(faults), location)
-    return TextFrame({role: [record[i].strip() for record in rows] for i, role in enumerate(roles)})
+        raise input_error(faults[: max_faults()], len(faults), location)
+    records = [[field.strip() for field in record] for record in rows]
+    return TextFrame(roles, records, np.arange(1, len(rows) + 1))
 
 
 def _are_ranks(rows: list[list[str]]) -> bool:
