@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wrong_shapes import SHAPES
 
 import cranfield as cf
 from cranfield import io, native
@@ -22,6 +21,7 @@ from cranfield.data import Run
 from cranfield.errors import CranfieldError
 from cranfield.io.runs import empty_index
 from cranfield.native import plain
+from wrong_shapes import SHAPES
 
 MEASURES = ["nDCG@3", "AP", "RR", "P@2", "Bpref"]
 Rankings = list[list[str]]

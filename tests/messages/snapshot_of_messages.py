@@ -24,6 +24,7 @@ from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.notes import SENTENCES, Note, QueryNames, sentences
+from wrong_shapes import SHAPES
 
 SNAPSHOT = Path(__file__).with_name("messages.txt")
 
@@ -191,6 +192,11 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
 
 FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
 NOTES = (
+    Note(
+        "reading",
+        "bm25",
+        values={"remark": "the file has no column names; its columns were read as query, document, rank"},
+    ),
     *(Note("queries_counted", values={"counted": counted, "queries": 8}) for counted in ("judged", "both", "run")),
     *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
     Note("undefined_groups", "bm25", "AP[groups]", {"groups": 3, "queries": FEW}),
@@ -299,6 +305,12 @@ def _sections(folder: Path) -> Iterator[str]:
             yield f">>> {text}\n{type(error).__name__}: {error}\n"
         else:
             raise AssertionError(f"no error: {text}")
+    yield "# Shapes of input\n"
+    for name, (qrels, run) in SHAPES.items():
+        try:
+            cf.evaluate(qrels, run, "RR")
+        except CranfieldError as error:
+            yield f"{name}\n{type(error).__name__}: {error}\n"
     yield "# Output\n"
     with chdir(folder / "faulty"):
         yield from (_output(line) for line in FAULTY_OUTPUTS)
