@@ -204,6 +204,7 @@ NOTES = (
     Note("corpus_unused"),
     Note("costs_unused"),
     *(Note("standardised", values={"method": method, "runs": 4}) for method in ("z", "normal", "empirical")),
+    *(Note("scores_against_ranks", "bm25", values={"queries": queries}) for queries in (1, 50)),
     Note("repeated_nil", "bm25", None, {"nil": "NIL", "queries": FEW}),
     Note("unweighted_queries", values={"name": "weights", "queries": MANY}),
     Note("unjudged_weights", values={"name": "weights", "queries": FEW}),
