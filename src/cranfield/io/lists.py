@@ -8,7 +8,6 @@ A ranking is a list of ids, best first; a list of pairs ``(id, score)``; ``{id: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from itertools import pairwise
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -149,8 +148,8 @@ def order_remarks(source: Mapping[Any, Any], rankings: Mapping[str, Ranking]) ->
             return ()
         scores = list(ranking.values())
         if len(scores) > 1:
-            increase = all(_is_number(score) for score in scores) and all(a <= b for a, b in pairwise(scores))
-            if not increase or scores[0] == scores[-1]:
+            numbers = set(map(type, scores)) <= {int, float}
+            if not numbers or not scores[0] < scores[-1] or scores != sorted(scores):
                 return ()
             lists += 1
     if lists < 2:
