@@ -84,7 +84,20 @@ def test_judging_until_decided(case: dict[str, Any]) -> None:
     assert (found.low, found.high) == pytest.approx((expected["low"], expected["high"]), abs=case["tol"])
 
 
-LINEAR = ["P@3", "CG@4", "DCG@5", "SDCG(max=1)@4", "RBP(p=0.6)", "RBPbeta", "InvSq", "INSQ", "NPV", "SET@4", "TBG(half=3)", "U(L=4)"]
+LINEAR = [
+    "P@3",
+    "CG@4",
+    "DCG@5",
+    "SDCG(max=1)@4",
+    "RBP(p=0.6)",
+    "RBPbeta",
+    "InvSq",
+    "INSQ",
+    "NPV",
+    "SET@4",
+    "TBG(half=3)",
+    "U(L=4)",
+]
 LINEAR += ["SetP", "NumRelRet"]
 RUN_A, RUN_B = list("abcdef"), list("cagfh")
 

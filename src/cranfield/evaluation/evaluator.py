@@ -317,6 +317,7 @@ class Evaluator:
         if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
             means = prediction.predicted_in_sample(self.judgments, judgments, runs, self.plan)
         else:
+            prediction.check_queries(self._queries, list(judgments.queries))
             other = Evaluator.of(judgments, self.plan, corpus=self.corpus)
             means = prediction.predicted_means(
                 scores,
