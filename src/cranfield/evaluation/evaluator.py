@@ -372,10 +372,14 @@ class Evaluator:
             for of_run in kept:
                 self._check(of_run)
             return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
+        from cranfield.evaluation.pair_limits import pair_depth
+
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        reader = self._make_reader(columns, page=page, rules=rules)
+        # Pairs of runs share unjudged documents; where few documents count, these are kept.
+        depth = max(pair_depth(column, self.policy) for column in self.columns)
+        reader = self._make_reader(columns, page=max(page, depth), rules=rules)
         runs = []
         for scores in reader.scores(self._runs(run, names), progress):
             self._check(scores)
