@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Score, Scores
     from cranfield.io import read_qrels, read_run
     from cranfield.io.formats.letor import Letor, read_letor
+    from cranfield.io.records import records
     from cranfield.measures import CATALOGUE as MEASURES
     from cranfield.measures import Measure, parse
     from cranfield.simulation import Simulation, simulate
@@ -85,6 +86,7 @@ __all__ = [
     "read_letor",
     "read_qrels",
     "read_run",
+    "records",
     "robustness",
     "simulate",
     "spearman",
@@ -116,6 +118,7 @@ MODULES = {
     "evaluation.scores": ("Score", "Scores"),
     "io": ("read_qrels", "read_run"),
     "io.formats.letor": ("Letor", "read_letor"),
+    "io.records": ("records",),
     "measures": ("MEASURES", "Measure", "parse"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),

@@ -197,6 +197,8 @@ NOTES = (
     *(Note("subtopic_grades", None, measure, {"judgments": "qrels"}) for measure in ("AP", "nDCG@10")),
     Note("corpus_unused"),
     Note("costs_unused"),
+    *(Note("standardised", values={"method": method, "runs": 4}) for method in ("z", "normal", "empirical")),
+    Note("repeated_nil", "bm25", None, {"nil": "NIL", "queries": FEW}),
     Note("unweighted_queries", values={"name": "weights", "queries": MANY}),
     Note("unjudged_weights", values={"name": "weights", "queries": FEW}),
     Note("unjudged_subtopics", values={"name": "weights", "subtopics": ["q1/3", "q2/1"]}),

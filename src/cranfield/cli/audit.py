@@ -11,7 +11,7 @@ from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.output import colour, emit, note, say, width
 from cranfield.cli.progress import progress
 from cranfield.report.audit import FORMATS
 
@@ -76,6 +76,6 @@ def command(
         from cranfield.report.figures import canvas
 
         files = canvas.save(partial(drawing.draw, audit), figures, "audit")
-        click.echo(f"{len(files)} files written to {figures}", err=True)
+        say(f"{len(files)} files written to {figures}")
     if format != "json":
         note([*notes, *sentences(audit.notes)])

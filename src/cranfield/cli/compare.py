@@ -13,7 +13,7 @@ from cranfield.analysis.significance import FAMILIES, TESTS
 from cranfield.cli import options, results, spark
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, replace, width
+from cranfield.cli.output import colour, emit, note, replace, say, width
 from cranfield.cli.progress import progress
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
@@ -106,7 +106,9 @@ guarding = options.several(
         show_default=True,
         help="Ignore differences up to this size.",
     ),
-    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."),
+    click.option(
+        "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
+    ),
 )
 
 
@@ -210,13 +212,13 @@ def command(
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
-        click.echo(f"{len(drawing.figures(comparison, figures))} files written to {figures}", err=True)
+        say(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
     checks = check_regressions(comparison, labels, by)
     if junit:
         replace(junit, junit_xml(checks).encode())
     regressions = [check.sentence for check in checks if check.worse]
     for sentence in regressions:
-        click.echo(sentence.encode("utf-8", "surrogateescape"), err=True)
+        say(sentence)
     if regressions:
         click.get_current_context().exit(WORSE)
 

@@ -1,4 +1,4 @@
-"""``cranfield depth-for``: how deep to judge for a wanted uncertainty."""
+"""``cranfield depth-for``: how deep rankings must be judged for a small residual."""
 
 from __future__ import annotations
 
@@ -17,23 +17,29 @@ from cranfield.wording import plural
 COUNT = click.IntRange(min=1)
 
 
-@click.command(cls=Verb, short_help="Show how deep to judge for a wanted uncertainty.")
+@click.command(cls=Verb, short_help="Show how deep rankings must be judged for a small residual.")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, required=True, type=options.MeasureName())
 @click.option(
     "--residual",
     "residuals",
     type=options.CHANCE,
+    metavar="X",
     multiple=True,
     default=(0.1, 0.01, 0.001),
     show_default=True,
-    help="Wanted uncertainty: the score that unjudged documents could add. May be repeated.",
+    help="Accepted residual: how much unjudged documents could add to the score. May be repeated.",
 )
 @click.option("--queries", type=COUNT, metavar="N", help="Number of queries.  [default: 50, or those of --run]")
 @click.option("--runs", type=COUNT, metavar="N", help="Number of runs to judge.  [default: 1, or those of --run]")
 @click.option(
-    "--run", "files", type=options.FILE, multiple=True, help="A run to judge; counts the documents in its pool."
+    "--run",
+    "files",
+    type=options.FILE,
+    metavar="RUN",
+    multiple=True,
+    help="Count the documents of this run that must be judged; may be repeated.",
 )
-@click.option("--qrels", type=options.FILE, metavar="FILE", help="With --run: judgments that exist already.")
+@click.option("--qrels", type=options.FILE, metavar="FILE", help="With --run: existing judgments.")
 @options.formats(FORMATS, "")
 @options.output
 def command(
@@ -48,12 +54,12 @@ def command(
 ) -> None:
     """Show how deep rankings must be judged so that the residual of each MEASURE is at most --residual.
 
-    The number of judgments is at most depth x queries x runs. With --run, it is the number of different documents among
-    the first of the runs; with --qrels, without those that are judged already.
+    The number of judgments is at most depth x queries x runs. With --run, the distinct documents above this depth are
+    counted; with --qrels, also how many of them are judged already.
 
     \b
     cranfield depth-for RBP "RBP(p=0.95)" InvSq --residual 0.01
-    cranfield depth-for RBP --residual 0.01 --run bm25.run --run dense.run --qrels qrels.txt
+    cranfield depth-for RBP --residual 0.01 --run bm25.run --qrels qrels.txt
     """
     from cranfield.analysis.judging_depth import depths_for, judged_of, pooled_documents
 

@@ -8,7 +8,7 @@ import click
 
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
-from cranfield.cli.output import colour, emit, note, replace, width
+from cranfield.cli.output import colour, emit, note, replace, say, width
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
 
@@ -144,7 +144,7 @@ def _page(
         found.documents, name=qrels, texts=texts, topics=topics, grades=grades.split(), suggestions=predicted
     )
     replace(path, html.encode("utf-8", "surrogateescape"))
-    click.echo(f"{path}: {len(found.documents)} documents to judge", err=True)
+    say(f"{path}: {len(found.documents)} documents to judge")
 
 
 def _merge(

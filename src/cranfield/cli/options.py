@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from cranfield.errors import UsageError
 from cranfield.evaluation.policy import UNDEFINED
 from cranfield.ranking.tie_rules import TIES
 from cranfield.report import FORMATS
@@ -96,6 +100,30 @@ def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
     return make_columns(measures, policy.views) if measures else []
 
 
+class OutputFile(click.Path):
+    """A file to write; see `refusing_inputs`."""
+
+
+def refusing_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which does not start if a file to write is also one of its inputs."""
+
+    @wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Any:
+        ctx = click.get_current_context()
+        files: dict[bool, list[str]] = {True: [], False: []}
+        for param in ctx.command.params:
+            value = ctx.params.get(param.name or "")
+            if isinstance(param.type, click.Path) and param.type.file_okay and value:
+                files[isinstance(param.type, OutputFile)] += [value] if isinstance(value, str) else value
+        for output, source in product(files[True], files[False]):
+            if Path(output).is_file() and Path(source).is_file() and Path(output).samefile(source):
+                message = f"{output}: this file is an input of the command and would be replaced"
+                raise UsageError(message, hint="write the output to another file")
+        return function(*args, **kwargs)
+
+    return command
+
+
 class MeasureName(click.types.StringParamType):
     """A measure as text, completed from the catalogue; the library parses it."""
 
@@ -138,6 +166,13 @@ intents = click.option(
     type=FILE,
     metavar="FILE",
     help="Weights of subtopics, in lines `query subtopic weight [inf|nav]`.  [default: equal weights, inf]",
+)
+
+queries_file = click.option(
+    "--queries-file",
+    type=FILE,
+    metavar="FILE",
+    help="Show the texts of queries from this file: JSON Lines, lines of an id, a tab and a text, or TREC topics.",
 )
 
 costs = click.option(
@@ -246,8 +281,11 @@ seed = click.option(
     "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Random seed."
 )
 
-output = click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file instead of standard output."
+output = several(
+    click.option(
+        "-o", "--output", type=OutputFile(), metavar="FILE", help="Write to this file instead of standard output."
+    ),
+    refusing_inputs,
 )
 
 digits = click.option(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cranfield.cli import options
+from cranfield.cli.output import say
 from cranfield.cli.progress import progress
 
 COUNT = click.IntRange(min=1)
@@ -60,8 +61,7 @@ def command(folder: str, force: bool, **settings: Any) -> None:
     with progress("Writing runs") as step:
         save(simulation, folder, force=force, progress=step)
     judged, relevant = len(simulation.judgments.grade), int((simulation.judgments.grade > 0).sum())
-    click.echo(
+    say(
         f"{folder}: {settings['queries']:,} queries, {settings['documents']:,} documents, "
-        f"{settings['systems']:,} systems, {judged:,} judgments ({relevant:,} relevant)",
-        err=True,
+        f"{settings['systems']:,} systems, {judged:,} judgments ({relevant:,} relevant)"
     )

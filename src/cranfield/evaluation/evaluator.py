@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Floats, Integers, Judgments, Run, Table
+from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
@@ -25,16 +25,18 @@ from cranfield.evaluation.group_scores import (
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
+from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
+from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
-from cranfield.statistics.prediction import Inference
 
 if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
+    from cranfield.io.lists import Duplicates
+    from cranfield.statistics.prediction import Inference
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -69,12 +71,14 @@ def evaluate(
     predicted: Any = None,
     inference: Inference = "loo",
     names: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
     progress: Progress | None = None,
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
-    ``qrels``: a path, ``{query: {document: grade}}``, a DataFrame, or `Judgments`.
-    ``run``: a path, ``{query: {document: score}}``, a DataFrame, a `Run`, a list of these, or ``{name: any of these}``.
+    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, or `Judgments`.
+    ``run``: a path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of
+    these, or ``{name: any of these}``. Two lists of lists are matched by position.
     ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal``: views for all measures that do not name their
     own.
     ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty
@@ -105,7 +109,9 @@ def evaluate(
     are for queries like these (``loo``) or for exactly these queries (``fixed``).
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
-    ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
+    ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
+    ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score. ``progress(done, total)``: called as work
+    proceeds.
 
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
@@ -139,7 +145,7 @@ def evaluate(
         method=method,
     )
     if predicted is None:
-        return evaluator(run, names=names, progress=progress)
+        return evaluator(run, names=names, duplicates=duplicates, progress=progress)
     return evaluator.with_predicted(run, predicted, inference=inference, names=names, progress=progress)
 
 
@@ -234,7 +240,7 @@ class Evaluator:
             self._layers = layers
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: no judgments"])
-        self._notes = subtopic_notes(judgments, plan.columns)
+        self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
@@ -279,12 +285,20 @@ class Evaluator:
             self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, costs=self._costs, **options
         )
 
-    def __call__(self, run: Any, *, names: Sequence[str] | None = None, progress: Progress | None = None) -> Scores:
+    def __call__(
+        self,
+        run: Any,
+        *,
+        names: Sequence[str] | None = None,
+        duplicates: Duplicates = "error",
+        progress: Progress | None = None,
+    ) -> Scores:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
         notes = list(self._notes)
         scored = []
-        for scores in self._scores(self._runs(run, names), progress):
+        for scores in self._scores(self._runs(run, names, duplicates), progress):
             self._check(scores)
+            notes += remark_notes(scores.run)
             values = np.array([scores[column].value for column in self.columns])
             counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
             if isinstance(scores, GroupScores):
@@ -381,10 +395,12 @@ class Evaluator:
         depth = max(pair_depth(column, self.policy) for column in self.columns)
         reader = self._make_reader(columns, page=max(page, depth), rules=rules)
         runs = []
+        notes = list(self._notes)
         for scores in reader.scores(self._runs(run, names), progress):
             self._check(scores)
+            notes += remark_notes(scores.run)
             runs.append(scores)
-        return Evaluation(self.plan, self.judgments, runs, self._queries, self._notes, page)
+        return Evaluation(self.plan, self.judgments, runs, self._queries, notes, page)
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
@@ -442,22 +458,28 @@ class Evaluator:
     def _single(self, run: Any) -> RunScores:
         read = io.read_run(run)
         self._check_order([read])
+        self._check_positions([read])
         scores = next(self._scores([read]))
         self._check(scores)
         return scores
 
-    def _runs(self, run: Any, names: Sequence[str] | None) -> list[Run]:
-        runs = read_runs(run, names)
+    def _runs(self, run: Any, names: Sequence[str] | None, duplicates: Duplicates = "error") -> list[Run]:
+        runs = read_runs(run, names, duplicates)
         self._check_order(runs)
+        self._check_positions(runs)
         return runs
 
+    def _check_positions(self, runs: Sequence[Run]) -> None:
+        """Raise if judgments and rankings are lists that cannot belong together."""
+        for run in runs if self.judgments.by_position else ():
+            if run.by_position and isinstance(run.source, Mapping) and len(run.source) != len(self._queries):
+                lengths = f"{len(self._queries)} queries, and {run.name} has {len(run.source)}"
+                message = f"lists are matched by position, but the judgments have {lengths}"
+                raise InputError([message], hint="give one list per query in both, or use {query: ...}")
+
     def _check_order(self, runs: Sequence[Run]) -> None:
-        if self._looks_like_run and all(looks_like_grades(run) for run in runs):
-            message = "the judgments look like a run, and the run looks like judgments"
-            raise UsageError(
-                message,
-                hint="judgments come first: evaluate(qrels, run, measures)",
-            )
+        if self._looks_like_run:
+            check_argument_order(self.judgments, runs)
 
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
@@ -482,6 +504,13 @@ def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
     return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
 
 
+def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
+    """Raise if the judgments look like a run, and all runs like judgments."""
+    if looks_like_scores(judgments) and all(looks_like_grades(run) for run in runs):
+        message = "the judgments look like a run, and the run looks like judgments"
+        raise UsageError(message, hint="judgments come first: evaluate(qrels, run, measures)")
+
+
 def looks_like_scores(judgments: Judgments) -> bool:
     """Whether the grades look like scores: fractions, nearly all different."""
     grade = judgments.grade
@@ -495,13 +524,18 @@ def looks_like_scores(judgments: Judgments) -> bool:
 
 def looks_like_grades(run: Run) -> bool:
     """Whether the scores of a run in memory look like grades: few different small integers."""
-    if isinstance(run.source, Table):
-        scores = run.source.score[:MAX_SCORES].tolist()
+    source = run.source
+    if isinstance(source, TableStream):
+        source = next(source.pieces())
+    if isinstance(source, Table):
+        scores = source.score[:MAX_SCORES].tolist()
     elif isinstance(run.source, Mapping):
-        scores = list(islice(chain.from_iterable(ranking.values() for ranking in run.source.values()), MAX_SCORES))
+        rankings = [ranking for ranking in run.source.values() if isinstance(ranking, Mapping)]
+        scores = list(islice(chain.from_iterable(ranking.values() for ranking in rankings), MAX_SCORES))
     else:
         return False
-    grades = {score for score in scores if isinstance(score, (int, float, np.number)) and score == int(score)}
+    numbers = [score for score in scores if isinstance(score, (int, float, np.number)) and np.isfinite(score)]
+    grades = {score for score in numbers if score == int(score)}
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
 
 
@@ -510,13 +544,13 @@ MIN_GRADES, MIN_SHARE = 4, 0.9
 MAX_SCORES = 1000  # the number of scores of a run that are checked
 
 
-def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
+def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicates = "error") -> list[Run]:
     """The runs, not yet read, with unique names."""
     given: list[Any]
-    if _is_mapping_of_runs(run):
+    if is_mapping_of_runs(run):
         names, given = list(run) if names is None else names, list(run.values())
     else:
-        given = list(run) if isinstance(run, (list, tuple)) else [run]
+        given = list(run) if is_list_of_runs(run) else [run]
     if not given:
         message = "no runs given"
         raise UsageError(message)
@@ -524,20 +558,12 @@ def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
         message = f"expected {len(given)} names, one for each run, not {len(names)}"
         raise UsageError(message)
     runs = [
-        read for i, item in enumerate(given) for read in io.read_runs(item, name=None if names is None else names[i])
+        read
+        for i, item in enumerate(given)
+        for read in io.read_runs(item, name=None if names is None else names[i], duplicates=duplicates)
     ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
-
-
-def _is_mapping_of_runs(run: Any) -> bool:
-    """Whether this is ``{name: run}`` and not ``{query: {document: score}}``."""
-    if not isinstance(run, Mapping) or not run:
-        return False
-    first = next((value for value in run.values() if not isinstance(value, Mapping) or value), None)
-    if isinstance(first, Mapping):
-        return isinstance(next(iter(first.values())), Mapping)
-    return first is not None and not isinstance(first, (int, float, list, tuple, set))
 
 
 def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:

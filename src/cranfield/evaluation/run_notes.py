@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.policy import Policy
@@ -41,6 +41,11 @@ def undefined_note(column: Column, queries: QueryNames, policy: Policy) -> Note:
     treatment = "credit" if column.aggregate == "credit" else policy.undefined
     values = {"queries": QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES])), "policy": treatment}
     return Note("undefined", measure=column.label, values=values)
+
+
+def remark_notes(source: Run | Judgments) -> list[Note]:
+    """Notes on what reading a run or judgments had to assume."""
+    return [Note("reading", source.name, values={"remark": remark}) for remark in source.remarks]
 
 
 def subtopic_notes(judgments: Judgments, columns: Sequence[Column]) -> list[Note]:
@@ -76,6 +81,7 @@ class Figures:
     sampled: Sequence[tuple[int, float]]
     not_bounds: Sequence[str]
     tie_unknown: Sequence[str] = ()
+    scores_against_ranks: int = 0  # queries in which ranks contradict scores, if they do in all
 
 
 def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
@@ -91,6 +97,8 @@ def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
 def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
     """The figures of a run as notes."""
     counted = plan.policy.queries
+    if figures.scores_against_ranks:
+        yield Note("scores_against_ranks", run, values={"queries": figures.scores_against_ranks})
     if figures.missing.count:
         yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
     if figures.other.count and counted != "run":
@@ -135,6 +143,7 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
         sampled,
         [str(c.measure) for c in plan.columns if c.part == "lowest" and not run[c].hold[: len(run.length)].all()],
         [column.label for column in plan.columns if unknown_tie_effect(run, column).any()],
+        run.alignment.ranks_contradict if any(c.measure.views.key != "rank" for c in plan.columns) else 0,
     )
 
 

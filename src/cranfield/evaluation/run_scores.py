@@ -147,7 +147,7 @@ class RunScores:
             tied = []
             for rankings in self.alignments[key].rankings:
                 mixed = rankings.mixed_ties()
-                rows = np.unique(rankings.row[mixed])
+                rows = np.flatnonzero(np.bincount(rankings.row[mixed]))  # np.unique would load numpy.ma
                 if len(rows):
                     tied.append((rankings.query[rows], int(rankings.start[mixed].min()), rankings.rankings(rows)))
             self._tied[key] = tied

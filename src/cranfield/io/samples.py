@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Sample, Strings
-from cranfield.errors import InputError, UsageError
-from cranfield.io.faults import MAX_FAULTS, Location, quotable
+from cranfield.errors import InputError, UsageError, max_faults
+from cranfield.io.faults import Location, quotable
 from cranfield.io.objects import qrels_from_dict
 from cranfield.io.streams import Stream
 
@@ -73,8 +73,8 @@ def with_sample(
         probability, bad = _probabilities(given_of, judgments.grade, codes)
         faults += [f"{judgments.name}: {pair(row)} {problem}" for row, problem in bad]
     if faults:
-        more = len(faults) - MAX_FAULTS
-        raise InputError(faults[:MAX_FAULTS] + ([f"and {more:,} more"] if more > 0 else []))
+        more = len(faults) - max_faults()
+        raise InputError(faults[: max_faults()] + ([f"and {more:,} more"] if more > 0 else []))
     stratum = _numbers_within_queries(names, judgments.begin)
     sample = Sample(stratum, Strings.of(names), probability, codes)
     return replace(judgments, sample=sample)
@@ -180,8 +180,8 @@ def read_sampled(stream: Stream, name: str) -> Judgments:
         first.setdefault((query, document), line.number)
         extra.setdefault(query, {}).setdefault(document, others)
     if faults:
-        more = len(faults) - MAX_FAULTS
-        raise InputError(faults[:MAX_FAULTS] + ([f"and {more:,} more"] if more > 0 else []))
+        more = len(faults) - max_faults()
+        raise InputError(faults[: max_faults()] + ([f"and {more:,} more"] if more > 0 else []))
     judgments = qrels_from_dict(grades, name, Location(stream.source_name, "qrels"))
     if with_probabilities:
         method = {query: {document: pair[0] for document, pair in rows.items()} for query, rows in extra.items()}

@@ -91,10 +91,7 @@ def _rows_of_mapping(source: Mapping[Any, Any], source_name: str, value: str = "
 def _rows_of_text(stream: Stream) -> list[Row]:
     rows: list[Row] = []
     faults = []
-    for number, line in enumerate(stream.read_text().split("\n"), 1):
-        columns = line.split()
-        if not columns or columns[0].startswith("#"):
-            continue
+    for number, columns, line in stream.columns():
         location = f"{stream.source_name}:{number}"
         if len(columns) not in (3, 4):
             faults.append(

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.data import Judgments
-from cranfield.errors import InputError
+from cranfield.errors import InputError, max_faults
 from cranfield.io import read_qrels
-from cranfield.io.faults import MAX_FAULTS, quotable
+from cranfield.io.faults import quotable
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.wording import plural
 
@@ -111,7 +111,7 @@ def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
         except (TypeError, KeyError, ValueError):
             faults.append(f"{name}: judgment {number} has no query, document or grade")
     if faults:
-        raise InputError(faults[:MAX_FAULTS])
+        raise InputError(faults[: max_faults()])
     return found
 
 
@@ -166,9 +166,9 @@ def merge(qrels: Any, files: Sequence[Any]) -> Merged:
                 what = f"document `{quotable(entry.document)}` of query `{quotable(entry.query)}`"
                 faults.append(f"{entry.source}: {what} has the grade {entry.grade:g}, but {old:g} in {origin[pair]}")
     if faults:
-        more = [f"and {plural(len(faults) - MAX_FAULTS, 'more conflict')}"] if len(faults) > MAX_FAULTS else []
+        more = [f"and {plural(len(faults) - max_faults(), 'more conflict')}"] if len(faults) > max_faults() else []
         raise InputError(
-            faults[:MAX_FAULTS] + more, hint="nothing was merged; settle these judgments in one of the files"
+            faults[: max_faults()] + more, hint="nothing was merged; settle these judgments in one of the files"
         )
     return Merged(grades, tuple(new), repeated, known, _strata(judgments))
 

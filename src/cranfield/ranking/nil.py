@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Run, Strings, Table
+from cranfield.data import Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.io.duplicates import codes_of
-from cranfield.native import plain
+from cranfield.io.rows import concatenate
 
 
 def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:
@@ -52,11 +52,15 @@ def first_nil_only(run: Run, nil: str) -> tuple[Run, tuple[str, ...]]:
     """
     source = run.source
     if callable(source):
+        from cranfield.native import plain
+
         read = plain.scan_run(source)  # the native one refuses any repeated document
         if read["faults_total"]:
             return run, ()
         rank = None if np.isnan(read["rank"]).any() else read["rank"]
         source = Table(Strings(*read["query"]).take(read["query_of"]), Strings(*read["document"]), read["score"], rank)
+    if isinstance(source, TableStream):
+        source = concatenate(list(source.pieces()))
     if not isinstance(source, Table):
         return run, ()  # a dict has every document once
     documents = list(source.document)

@@ -19,6 +19,8 @@ from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
+MAX_GAIN = 1e100
+
 
 @dataclass(frozen=True)
 class Gains:
@@ -46,6 +48,9 @@ class Gains:
         if isinstance(self.gain, tuple):  # a map may give a gain to grade 0
             gain = np.where(grade >= 0, gain, 0)
         if self.kind == "graded":
+            if gain.max(initial=0) > MAX_GAIN:
+                message = f"a gain of {gain.max():g} is too large: sums and products of gains would overflow"
+                raise MeasureError(message, hint=f"grades may be up to {MAX_GAIN:g}")
             return gain
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
         if isinstance(self.gain, tuple):

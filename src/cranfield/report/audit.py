@@ -18,7 +18,7 @@ from cranfield.report.markup import markdown, piped
 from cranfield.report.numbers import UNDEFINED
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
 from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, widths
-from cranfield.wording import plural
+from cranfield.wording import plural, printable
 
 FORMATS = ("table", "markdown", "json")
 HEADING = "What could change the order of the runs"
@@ -197,6 +197,7 @@ def _screen(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs
 
 def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> str:
     """Text in lines that break neither a name at a hyphen nor an interval at its comma."""
+    text, bold = printable(text), printable(bold)
     joined = INTERVAL.sub(lambda match: match[0].replace(" ", "\xa0"), text)
     indent = " " * (len(text) - len(text.lstrip())) + "  "
     lines = textwrap.wrap(
@@ -336,4 +337,4 @@ def _markdown(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
         yield f"**{cause}**: {_meaning(audit, cause)}\n"
         if sentences:
-            yield "".join(f"- {line}\n" for line in sentences)
+            yield "".join(f"- {printable(line)}\n" for line in sentences)

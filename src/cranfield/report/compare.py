@@ -14,7 +14,7 @@ from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
-from cranfield.wording import plural
+from cranfield.wording import plural, spreadsheet_cell
 
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
 CORRECTIONS = {
@@ -191,4 +191,4 @@ def csv(comparison: Comparison) -> str:
 def _field_texts(result: PairComparison, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         value = getattr(result, name)
-        yield exact(value) if isinstance(value, float) else str(value)
+        yield exact(value) if isinstance(value, float) else spreadsheet_cell(str(value))

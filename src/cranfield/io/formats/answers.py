@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from cranfield.data import Judgments, Run, Strings, Table
-from cranfield.errors import InputError
+from cranfield.errors import InputError, max_faults
 from cranfield.io.detect import BOM, SourceFormat
-from cranfield.io.faults import MAX_FAULTS, Location, quotable
+from cranfield.io.faults import Location, quotable
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import Stream, open_stream
@@ -113,7 +113,7 @@ def _number(text: str) -> float:
 
 def _check(stream: Stream, faults: list[str], rows: int) -> None:
     if faults:
-        raise InputError(faults[:MAX_FAULTS], total=len(faults))
+        raise InputError(faults[: max_faults()], total=len(faults))
     if not rows:
         raise no_rows_error(stream.source_name)
 

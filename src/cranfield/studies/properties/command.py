@@ -41,7 +41,7 @@ def _columns(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
     "--columns",
     callback=_columns,
     metavar="P,P,...",
-    help="Properties to show, in this order, which is also the order of rows in Table 2 and of --classes.",
+    help="Properties to show, in this order. They also determine the order of rows in Table 2 and with --classes.",
 )
 @click.option("--classes", is_flag=True, help="Show measures with the same properties in one row.")
 @click.option(
@@ -76,7 +76,7 @@ def command(
     cranfield properties AP nDCG "RBP(p=0.8)" bpref "nDCG[condensed]"
     cranfield properties --file my_measures.py
     cranfield properties --table2
-    cranfield properties --table2 --columns complete,realizable,localized --classes
+    cranfield properties --table2 --columns complete,localized --classes
     """
     from cranfield.measures.plugins import load_measures
     from cranfield.studies.properties import tables
