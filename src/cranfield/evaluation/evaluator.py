@@ -146,7 +146,9 @@ def evaluate(
     )
     if predicted is None:
         return evaluator(run, names=names, duplicates=duplicates, progress=progress)
-    return evaluator.with_predicted(run, predicted, inference=inference, names=names, progress=progress)
+    return evaluator.with_predicted(
+        run, predicted, inference=inference, names=names, duplicates=duplicates, progress=progress
+    )
 
 
 class Evaluator:
@@ -316,6 +318,7 @@ class Evaluator:
         *,
         inference: Inference = "loo",
         names: Sequence[str] | None = None,
+        duplicates: Duplicates = "error",
         progress: Progress | None = None,
     ) -> Scores:
         """The scores, with means from human and predicted judgments together."""
@@ -325,7 +328,7 @@ class Evaluator:
             message = "predicted cannot be combined with groups, nil or costs"
             raise UsageError(message)
         judgments = io.read_qrels(predicted)
-        runs = self._runs(run, names)
+        runs = self._runs(run, names, duplicates)
         scores = self(runs, progress=progress)
         sampled = self.judgments.sample
         if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
