@@ -23,6 +23,7 @@ from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_note
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.measures import Measure
+from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
@@ -307,6 +308,21 @@ class Evaluator:
             self._check(scores)
             runs.append(scores)
         return Evaluation(self.plan, self.judgments, runs, self._queries, self._notes, page)
+
+    @property
+    def reader(self) -> RunReader:
+        """The judgments prepared for alignment, and what the measures need of a run."""
+        if self._layers:
+            message = "judgments by group have no single alignment"
+            raise UsageError(message, hint="call the evaluator itself")
+        return self._reader
+
+    def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
+        """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
+        scores = [self.reader.run_scores(run) for run in runs]
+        for of_run in scores:
+            self._check(of_run)
+        return Evaluation(self.plan, self.judgments, scores, self._queries, self._notes)
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""

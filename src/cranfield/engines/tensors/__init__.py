@@ -1,0 +1,26 @@
+"""Evaluation where the scores are: tensors of NumPy, PyTorch, JAX or CuPy, on the processor or on an accelerator.
+
+For each judged document, higher and equal scores are counted on the device. A ranking needs nothing else, so that
+every measure, tie rule and analysis of the library then works as for any other run.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cranfield.engines.tensors.candidates import evaluate_tensors, tensor_evaluation
+
+__all__ = ["evaluate_tensors", "tensor_evaluation"]
+
+# Names are loaded when they are asked for; PyTorch only if it is used.
+MODULES = {"candidates": ("evaluate_tensors", "tensor_evaluation")}
+
+
+def __getattr__(name: str) -> Any:
+    module = next((module for module, names in MODULES.items() if name in names), None)
+    if module is None:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{module}"), name)
