@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.engines.tensors.candidates import evaluate_tensors, tensor_evaluation
+    from cranfield.engines.tensors.dense import dense_evaluate, dense_evaluation
+    from cranfield.engines.tensors.rank_counter import RankCounter
 
-__all__ = ["evaluate_tensors", "tensor_evaluation"]
+__all__ = ["RankCounter", "dense_evaluate", "dense_evaluation", "evaluate_tensors", "tensor_evaluation"]
 
 # Names are loaded when they are asked for; PyTorch only if it is used.
-MODULES = {"candidates": ("evaluate_tensors", "tensor_evaluation")}
+MODULES = {
+    "candidates": ("evaluate_tensors", "tensor_evaluation"),
+    "dense": ("dense_evaluate", "dense_evaluation"),
+    "rank_counter": ("RankCounter",),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -35,6 +35,10 @@ class NumPyArrays:
         """The number of true elements of each row."""
         return np.add.reduce(mask.view(np.uint8), axis=1, dtype=np.int64)
 
+    def highest(self, values: Any) -> Any:
+        """The highest value of each row; NaN if there is NaN."""
+        return values.max(axis=1)
+
     def sort_rows(self, values: Any) -> Any:
         return np.sort(values, axis=1)
 
@@ -106,6 +110,9 @@ class TorchArrays:
 
     def count(self, mask: Any) -> Any:
         return mask.sum(1)
+
+    def highest(self, values: Any) -> Any:
+        return values.amax(1)
 
     def sort_rows(self, values: Any) -> Any:
         return self.torch.sort(values, dim=1).values
