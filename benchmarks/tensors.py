@@ -32,6 +32,7 @@ MOST = {1: 0.45, 10: 0.7, 100: 2.5}  # seconds for both passes, by judged docume
 
 
 def wait(device: str) -> None:
+    """Wait until the device has done all work."""
     if device == "cuda":
         torch.cuda.synchronize()
 
@@ -205,7 +206,9 @@ def scaling(dimensions: int, queries: int, sizes: list[int], device: str) -> lis
             lambda qrels=qrels, scorer=scorer: Located.of(qrels, names, None, 0).count(scorer, None, None, 0), device, 3
         )
         scores = size * queries
-        results.append({"part": "scaling", "scores": scores, "seconds": seconds, "picoseconds": seconds / scores * 1e12})
+        results.append(
+            {"part": "scaling", "scores": scores, "seconds": seconds, "picoseconds": seconds / scores * 1e12}
+        )
         print(json.dumps(results[-1]), flush=True)
     return results
 

@@ -111,9 +111,7 @@ class Aligner:
 
     def aligned(self, rows: dict[str, Any], alignment: Alignment) -> Alignment:
         """An alignment of the same run with these judgments, from rows that are already known."""
-        return Alignment(
-            self, rows, alignment.other, alignment.other_length, tie_positions=alignment.tie_positions
-        )
+        return Alignment(self, rows, alignment.other, alignment.other_length, tie_positions=alignment.tie_positions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,15 +12,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cranfield.engines.tensors.candidates import evaluate_tensors, tensor_evaluation
     from cranfield.engines.tensors.dense import dense_evaluate, dense_evaluation
+    from cranfield.engines.tensors.metric import RetrievalMetric
+    from cranfield.engines.tensors.precision import PrecisionAudit, audit_precision
     from cranfield.engines.tensors.rank_counter import RankCounter
+    from cranfield.engines.tensors.training import Accumulator
 
-__all__ = ["RankCounter", "dense_evaluate", "dense_evaluation", "evaluate_tensors", "tensor_evaluation"]
+__all__ = [
+    "Accumulator",
+    "PrecisionAudit",
+    "RankCounter",
+    "RetrievalMetric",
+    "audit_precision",
+    "dense_evaluate",
+    "dense_evaluation",
+    "evaluate_tensors",
+    "tensor_evaluation",
+]
 
 # Names are loaded when they are asked for; PyTorch only if it is used.
 MODULES = {
     "candidates": ("evaluate_tensors", "tensor_evaluation"),
     "dense": ("dense_evaluate", "dense_evaluation"),
+    "metric": ("RetrievalMetric",),
+    "precision": ("PrecisionAudit", "audit_precision"),
     "rank_counter": ("RankCounter",),
+    "training": ("Accumulator",),
 }
 
 

@@ -1,4 +1,4 @@
-"""Arrays of NumPy and PyTorch behind the few operations that counting needs; arrays of JAX and CuPy arrive by DLPack."""
+"""Arrays of NumPy and PyTorch behind the few operations that counting needs; JAX and CuPy by DLPack."""
 
 from __future__ import annotations
 
@@ -59,6 +59,10 @@ class NumPyArrays:
 
     def is_nan(self, values: Any) -> Any:
         return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+
+    def without(self, values: Any, mask: Any) -> Any:
+        """The values with 0 in place of some."""
+        return np.where(mask, values.dtype.type(0), values)
 
     def zeros(self, shape: tuple[int, ...] | int, like: Any) -> Any:  # noqa: ARG002 - PyTorch needs the device
         return np.zeros(shape, np.int64)
@@ -131,6 +135,9 @@ class TorchArrays:
     def is_nan(self, values: Any) -> Any:
         return self.torch.isnan(values)
 
+    def without(self, values: Any, mask: Any) -> Any:
+        return values.masked_fill(mask, 0)
+
     def zeros(self, shape: tuple[int, ...] | int, like: Any) -> Any:
         return self.torch.zeros(shape, dtype=self.torch.int64, device=like.device)
 
@@ -174,25 +181,28 @@ def arrays_of(**given: Any) -> tuple[Arrays, dict[str, Any]]:
     already loaded, and by NumPy otherwise.
     """
     torch = sys.modules.get("torch")
-    foreign = any(not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__") for x in given.values())
+    foreign = any(not _is_host(x) and hasattr(x, "__dlpack__") for x in given.values())
     if torch is None and foreign:
         torch = available("torch")
     if torch is None:
         return NumPyArrays(), {name: None if x is None else _host_array(name, x) for name, x in given.items()}
-    tensors = {name: None if x is None else _named_tensor(torch, name, x) for name, x in given.items()}
-    devices = {name: tensors[name].device for name, x in given.items() if hasattr(x, "__dlpack_device__") or _is(x)}
-    devices = {name: device for name, device in devices.items() if not isinstance(given[name], np.ndarray)}
-    first = next(iter(devices), None)
-    for name, device in devices.items():
-        if device != devices[first]:
-            message = f"{first} is on {devices[first]}, but {name} is on {device}"
+    tensors = {name: _named_tensor(torch, name, x) for name, x in given.items() if x is not None}
+    # Arrays of NumPy go where the tensors are.
+    devices = {
+        name: x.device
+        for name, x in tensors.items()
+        if hasattr(given[name], "__dlpack__") and not _is_host(given[name])
+    }
+    first, device = next(iter(devices.items()), ("", torch.device("cpu")))
+    for name, other in devices.items():
+        if other != device:
+            message = f"{first} is on {device}, but {name} is on {other}"
             raise UsageError(message, hint="move all tensors to one device")
-    target = devices[first] if first is not None else torch.device("cpu")
-    return TorchArrays(torch, target), {name: None if x is None else x.to(target) for name, x in tensors.items()}
+    return TorchArrays(torch, device), {name: tensors[name].to(device) if name in tensors else None for name in given}
 
 
-def _is(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "torch"
+def _is_host(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic)
 
 
 def _host_array(name: str, values: Any) -> Host:

@@ -332,7 +332,7 @@ class Candidates:
         documents = JudgedCandidates.of(self, judged, with_grades if by_subtopic else None, missed, unjudged)
         evaluator = Evaluator(documents.judgments, measures, **options)
         check_identities(evaluator, ids=self.ids is not None)
-        chosen = Chosen.of(self, judged, documents, evaluator)
+        chosen = Chosen.of(self, documents, evaluator)
         return evaluator.aligned_evaluation([chosen.run(name, scores) for name, scores in self.runs.items()])
 
     def _check_unique(self) -> None:
@@ -605,7 +605,7 @@ class Chosen:
     document: Integers
 
     @classmethod
-    def of(cls, candidates: Candidates, judged: Any, documents: JudgedCandidates, evaluator: Evaluator) -> Chosen:
+    def of(cls, candidates: Candidates, documents: JudgedCandidates, evaluator: Evaluator) -> Chosen:
         at, document = documents.at, documents.document
         reader, nil = evaluator.reader, evaluator.policy.nil
         query = candidates.ops.host(candidates.query_of(candidates.ops.to_device(at, candidates.grades)))
@@ -648,10 +648,8 @@ class Chosen:
         at = _device(candidates, self.at)
         bad = ops.is_nan(scores)
         if retrieved is not None:
+            scores = ops.without(scores, bad & ~retrieved)
             bad = bad & retrieved
-            scores = ops.where(ops.is_nan(scores) & ~retrieved, ops.zeros((), scores).to(scores.dtype), scores) if (
-                hasattr(ops, "torch")
-            ) else np.where(np.isnan(scores) & ~retrieved, scores.dtype.type(0), scores)
         of_queries = ops.host(ops.stack([candidates.lengths(), candidates.bad_queries(bad)]))
         if of_queries[1].any():
             faulty = np.flatnonzero(of_queries[1])

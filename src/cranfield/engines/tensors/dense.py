@@ -50,8 +50,8 @@ def dense_evaluate(
     ``query_embeddings``: (queries, dimensions). ``document_embeddings``: (documents, dimensions): a tensor, a NumPy
     array or memory map, a list of blocks of rows, or a function that returns an iterator of blocks, which is called
     twice. The blocks are multiplied on the device of the query embeddings.
-    ``qrels``: as in `evaluate`. ``query_ids``, ``document_ids``: the ids of the rows; by default, rows are numbered from
-    "0". ``similarity``: the product, or the product of normalised embeddings. ``block``: the documents of one product.
+    ``qrels``: as in `evaluate`. ``query_ids``, ``document_ids``: the ids of the rows; by default, rows are numbered
+    from "0". ``similarity``: the product, or that of normalised embeddings. ``block``: the documents of one product.
     ``ties``: as in `evaluate`; ``input`` is the order of the collection. ``options``: all other options of `evaluate`.
 
     Two passes compute the same products: the first keeps the scores of judged documents, the second counts the

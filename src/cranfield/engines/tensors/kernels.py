@@ -1,4 +1,4 @@
-"""Counting on NVIDIA devices: a kernel of Triton that reads every score once, however many judged documents there are."""
+"""Counting on NVIDIA devices: a kernel of Triton that reads every score once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from cranfield.errors import available
 BLOCK, WARPS = 8192, 4  # scores that a program holds at a time, and its warps
 JUDGED = 128  # judged documents for which a program holds counts
 PROGRAMS = 4096  # enough programs to fill a device
+
+tl: Any = None  # the language of Triton, loaded with the first kernel; a kernel looks it up among the globals
 
 
 def usable(scores: Any) -> bool:
@@ -25,15 +27,14 @@ def usable(scores: Any) -> bool:
 
 @cache
 def _kernel() -> Any:
-    # The names of a kernel are looked up among the globals of its module.
-    global tl
     import triton
-    import triton.language as tl
+    import triton.language
 
+    globals()["tl"] = triton.language
     return triton.jit(_count)
 
 
-def _count(scores, stride, width, begin, value, higher, equal, bad, pieces, BLOCK: "tl.constexpr", JUDGED: "tl.constexpr"):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, E501, UP037, F821
+def _count(scores, stride, width, begin, value, higher, equal, bad, pieces, BLOCK: tl.constexpr, JUDGED: tl.constexpr):  # type: ignore[no-untyped-def]
     """One program: some blocks of one row, against all values of the row."""
     row = tl.program_id(0).to(tl.int64)
     first = tl.load(begin + row)

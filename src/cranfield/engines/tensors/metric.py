@@ -18,8 +18,8 @@ import torch  # noqa: E402 - torchmetrics needs it
 class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
     """A metric of torchmetrics that computes any measures of Cranfield, as a dict of means.
 
-    ``measures``, ``ties``, ``unjudged`` and ``options``: as in `evaluate_tensors`. ``update(preds, target, indexes)`` is
-    that of the retrieval metrics of torchmetrics; a target may be any grade, and NaN is unjudged.
+    ``measures``, ``ties``, ``unjudged`` and ``options``: as in `evaluate_tensors`. ``update(preds, target, indexes)``
+    is that of the retrieval metrics of torchmetrics; a target may be any grade, and NaN is unjudged.
 
     In distributed training, queries or the candidates of a query may be split over processes. Only judged documents and
     counts are exchanged. `scores` has the values of each query, and notes.
@@ -58,7 +58,7 @@ class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
         self,
         dist_sync_fn: Any = None,  # noqa: ARG002 - the signature is that of torchmetrics
         process_group: Any = None,  # noqa: ARG002
-        should_sync: bool = True,  # noqa: FBT001, FBT002
+        should_sync: bool = True,
         distributed_available: Any = None,
     ) -> None:
         """Gather nothing: `compute` exchanges counts instead of scores."""
@@ -67,7 +67,9 @@ class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
 
     def compute(self) -> dict[str, Any]:
         """The mean of each measure."""
-        return {label: torch.tensor(mean) for label, mean in training.means(self._evaluation()).items()}
+        return {
+            label: torch.tensor(mean, dtype=torch.float64) for label, mean in training.means(self._evaluation()).items()
+        }
 
     def scores(self) -> Scores:
         """The scores of each query, with notes; in distributed training, all processes must call this."""
