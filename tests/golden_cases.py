@@ -15,7 +15,7 @@ _FILES = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))
 CASES: list[dict[str, Any]] = [case for file in _FILES for case in file["cases"]]
 STRUCTURED: list[dict[str, Any]] = [case for file in _FILES for case in file.get("structured", [])]
 # Fields of a case that are arguments of `evaluate`, by query.
-INPUTS = ("intents", "types", "prefs", "groups", "costs")
+INPUTS = ("intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method")
 
 
 def symbol(case: dict[str, Any]) -> str:

@@ -9,34 +9,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import papers
 
 from cranfield.cli.main import Verbs, cli
 from cranfield.compat.peers import PEERS
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition
 from cranfield.report import bibliography
-from cranfield.report.catalogue import CUTOFFS, MEANING, allowed
+from cranfield.report.catalogue import CUTOFFS, allowed, parameter_meaning
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 GAINS = {
     "binary": "relevant or not: a grade of `rel` or more counts 1.",
-    "graded": "gains, from grades by `gain`.",
-    "grades": "grades as they are; the formula says what becomes of them.",
+    "graded": "the gain of each grade, given by `gain`.",
+    "grades": "grades, as the formula says.",
     "scaled": "gains, divided by the gain of the top grade (`max`).",
-    "none": "whether a document is judged, and not its grade.",
-    "either": "relevant or not; with `graded=True` gains in [0, 1].",
-    "ideal": "gains, divided by the gain of the top grade (`max`), against those of a perfect ranking.",
+    "none": "whether a document is judged; grades are not used.",
+    "either": "relevant or not; with `graded=True`, gains in [0, 1].",
+    "ideal": "gains, divided by the gain of the top grade (`max`), compared with those of the ideal ranking.",
 }
-PREFERS = "preferences between documents in place of grades; see `prefs` of `evaluate`."
-READS = "what documents say, judged or not; it needs a corpus of them. See {doc}`/concepts/reading`."
-AGGREGATES = {"mean": "mean", "geometric": "geometric mean", "sum": "sum"}
+PREFERS = "preferences between documents instead of grades; see the argument `prefs` of `evaluate`."
+READS = "the text of documents, judged or not; needs a corpus. See {doc}`/concepts/reading`."
+AGGREGATES = {
+    "mean": "mean",
+    "geometric": "geometric mean",
+    "sum": "sum",
+    "credit": "mean, in which an undefined value counts as the share of correct answers",
+}
 
 
-def families() -> dict[str, str]:
-    """Each family with the sentence that its module begins with."""
-    return {m.__name__.rpartition(".")[2]: (inspect.getdoc(m) or "").split("\n\n")[0] for m in FAMILIES}
+def families() -> dict[str, list[str]]:
+    """Each family with the paragraphs of its module's docstring, which explain the symbols in formulas."""
+    return {m.__name__.rpartition(".")[2]: (inspect.getdoc(m) or "").replace("``", "`").split("\n\n") for m in FAMILIES}
 
 
 def members(family: str) -> list[Definition]:
@@ -67,7 +73,7 @@ def parameters(d: Definition) -> Iterator[str]:
     for p in d.parameters.values():
         default = "none" if p.default is None else f"`{p.default!r}`"
         values = allowed(p).replace("|", "\\|")
-        yield f"| `{p.name}` | {default} | {values} | {MEANING.get(p.name, 'see above')} |"
+        yield f"| `{p.name}` | {default} | {values} | {parameter_meaning(d, p.name) or 'see above'} |"
 
 
 def bounds(d: Definition) -> str:
@@ -82,12 +88,12 @@ def ties(d: Definition) -> str:
     """How the expectation over ties is taken, and when it is exact."""
     if not d.ties.samples:
         return f"{d.ties.summary}."
-    sampled = f"over {d.ties.samples:,} drawn ones, and a note gives the standard error"
+    sampled = f"over a random sample of {d.ties.samples:,}, and a note gives the standard error"
     return f"{d.ties.summary}; beyond {d.ties.exact_up_to}, {sampled}."
 
 
 def barren(d: Definition) -> bool:
-    """Whether a measure is undefined for a query without relevant documents, found out by asking it."""
+    """Whether a measure is undefined for a query without relevant documents; computed from an example."""
     at = {"none": "", "optional": "", "required": "@5", "recall": "@0.5"}[d.cutoff]
     if d.preferences:
         return False
@@ -101,10 +107,10 @@ def entry(d: Definition) -> str:
     lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
     lines += ["```text", d.usage, "", d.formula, "```", "", *parameters(d), ""]
     lines += [
-        f"- **Looks at:** {READS if d.content else PREFERS if d.preferences else GAINS[d.gains]}",
+        f"- **Uses:** {READS if d.content else PREFERS if d.preferences else GAINS[d.gains]}",
         f"- **Bounds:** {bounds(d)}.",
-        *(["- **Where no document is relevant:** undefined."] if barren(d) else []),
-        f"- **Over queries:** {AGGREGATES[d.aggregate]}.",
+        *(["- **If no document is relevant:** undefined."] if barren(d) else []),
+        f"- **Aggregation over queries:** {AGGREGATES[d.aggregate]}.",
         f"- **With `ties=expected`:** {ties(d)}",
         f"- **Terminal form:** {'none: ' + d.terminal if d.terminal else 'yes, see {doc}`/concepts/truncated`'}.",
         f"- **Residual:** {residual}",
@@ -116,22 +122,22 @@ def entry(d: Definition) -> str:
     return "\n".join(lines)
 
 
-def family_page(family: str, about: str) -> str:
+def family_page(family: str, about: list[str]) -> str:
     """The page of one family."""
     title = family.replace("_", " ").capitalize()
-    return "\n".join([f"# {title}", "", about, "", *(entry(d) for d in members(family))])
+    return "\n".join([f"# {title}", "", "\n\n".join(about), "", *(entry(d) for d in members(family))])
 
 
 def overview() -> str:
     """The page that lists all measures."""
-    lines = ["# Measures", "", "Written from the catalogue that the parser and the command line read.", ""]
+    lines = ["# Measures", "", "All measures, by family. This page is generated from the catalogue.", ""]
     for family, about in families().items():
         lines += [
             f"## {family.replace('_', ' ').capitalize()}",
             "",
-            about,
+            about[0],
             "",
-            "| measure | what it says |",
+            "| measure | meaning |",
             "| --- | --- |",
         ]
         lines += [f"| [{CUTOFFS[d.cutoff].format(d.symbol)}](#{label(d)}) | {d.summary} |" for d in members(family)]
@@ -147,12 +153,12 @@ def peers_page() -> str:
         "Each measure of trec_eval, pytrec_eval, ir_measures, ndeval, NTCIREVAL and cwl_eval, and the measure here "
         "with the same value. Cutoffs and parameters are examples. The tests of the project compute the measures of "
         "pytrec_eval, ir_measures, pyndeval and cwl_eval with these tools, and compare those of trec_eval and "
-        "NTCIREVAL with stored values of the programs. {doc}`/migration` has the names that are understood, "
-        "{doc}`/differences` what differs.",
+        "NTCIREVAL with stored values of the programs. {doc}`/migration` lists the accepted names, and "
+        "{doc}`/differences` the differences.",
         "",
     ]
     for tool, measures in PEERS.items():
-        lines += [f"## {tool}", "", f"{len(measures)} measures.", "", f"| {tool} | Cranfield | what it says |"]
+        lines += [f"## {tool}", "", f"{len(measures)} measures.", "", f"| {tool} | Cranfield | meaning |"]
         lines += ["| --- | --- | --- |", *(_peer_row(name, ours) for name, ours in measures.items()), ""]
     return "\n".join(lines)
 
@@ -160,7 +166,7 @@ def peers_page() -> str:
 def _peer_row(name: str, ours: str) -> str:
     theirs = ", ".join(f"`{one}`" for one in name.split(", ")) if "(" not in name else f"`{name}`"
     if ours.startswith("cranfield "):
-        return f"| {theirs} | `{ours}` | no measure; printed by the command |"
+        return f"| {theirs} | `{ours}` | not a measure; printed by the command |"
     definition = parse(ours).definition
     return f"| {theirs} | [`{parse(ours)}`](#{label(definition)}) | {definition.summary} |"
 
@@ -185,11 +191,11 @@ def settings() -> dict[str, list[str]]:
 def pages() -> dict[str, str]:
     """Every generated page by its name."""
     made = {family: family_page(family, about) for family, about in families().items()}
-    return made | {"measures": overview(), "peers": peers_page(), "commands": command_page()}
+    return made | {"measures": overview(), "peers": peers_page(), "commands": command_page(), "papers": papers.page()}
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages that have changed, and remove those that are gone."""
+    """Write the pages that have changed, and remove obsolete ones."""
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
     made = {f"{name}.md": text for name, text in pages().items()}

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
+import papers
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -29,15 +30,17 @@ SECONDS = 120
 
 
 class Workshop:
-    """A folder for each page, and a ``cranfield`` command that runs the package being documented."""
+    """A folder for each page, and commands ``cranfield`` and ``python`` that run the package being documented."""
 
     def __init__(self) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="cranfield-docs-"))
         self.bin = self.root / "bin"
         self.bin.mkdir()
-        command = self.bin / "cranfield"
-        command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cranfield "$@"\n', encoding="utf-8")
-        command.chmod(0o755)
+        for name, options in (("cranfield", "-m cranfield "), ("python", "")):
+            command = self.bin / name
+            text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {options}"$@"\n'
+            command.write_text(text, encoding="utf-8")
+            command.chmod(0o755)
         package = str(Path(cranfield.__file__).parent.parent)
         self.environment = os.environ | {
             "PATH": f"{self.bin}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -53,6 +56,8 @@ class Workshop:
             path.mkdir(parents=True)
             for name in example.NAMES:
                 shutil.copyfile(example.path(name), path / name)
+            if page == papers.PAGE:
+                papers.prepare(path)
         return path
 
     def run(self, command: str, page: str) -> tuple[int, str]:
@@ -87,7 +92,10 @@ class Shell(SphinxDirective):
     """Runs commands; the last one must end with the status given by ``:exit:``, all others with 0."""
 
     has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {"exit": directives.nonnegative_int}
+    option_spec: ClassVar[dict[str, Any]] = {
+        "exit": directives.nonnegative_int,
+        "lines": directives.positive_int,  # of the output that are shown
+    }
 
     def run(self) -> list[nodes.Node]:
         page, workshop = self.env.docname, self.env.app.cranfield_workshop  # type: ignore[attr-defined]
@@ -102,7 +110,10 @@ class Shell(SphinxDirective):
             if status != expected:
                 message = f"`{command}` ended with {status}, not {expected}:\n{output}"
                 raise self.error(message)
-            shown.append(f"$ {command}\n{output}".rstrip("\n"))
+            lines = output.rstrip("\n").split("\n")
+            most = self.options.get("lines", len(lines))
+            rest = [f"... {len(lines) - most} more lines"] if len(lines) > most else []
+            shown.append("\n".join([f"$ {command}", *lines[:most], *rest]).rstrip("\n"))
         block = nodes.literal_block(text := "\n\n".join(shown), text, language="text")
         block["classes"].append("shell")
         self.set_source_info(block)

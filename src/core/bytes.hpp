@@ -32,6 +32,9 @@ inline Word load(const char* from) {
     return word;
 }
 
+// What separates columns: the blanks of C's isspace. Other control characters are part of ids.
+CRANFIELD_INLINE bool is_blank(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') <= '\r' - '\t'; }
+
 inline void prefetch([[maybe_unused]] const void* place) {
 #if defined(__GNUC__)
     __builtin_prefetch(place);

@@ -1,4 +1,4 @@
-// Runs and judgments that are dicts of dicts.
+// Runs and judgments that are dicts of dicts, and runs that are dicts of lists of ids.
 #pragma once
 
 #include <cmath>
@@ -63,19 +63,68 @@ inline constexpr bool threads_can_read = true;
         return false;
     }
 
+// The ids of a list or tuple, best first; other rankings are dicts.
+inline bool is_list(PyObject* ranking) { return PyList_Check(ranking) || PyTuple_Check(ranking); }
+
+inline std::size_t length_of(PyObject* ranking) {
+    if (PyList_Check(ranking)) return static_cast<std::size_t>(PyList_Size(ranking));
+    if (PyTuple_Check(ranking)) return static_cast<std::size_t>(PyTuple_Size(ranking));
+    return static_cast<std::size_t>(PyDict_Size(ranking));
+}
+
+inline PyObject* list_item(PyObject* ranking, std::size_t row) {
+    const auto i = static_cast<Py_ssize_t>(row);
+    return PyList_Check(ranking) ? PyList_GetItem(ranking, i) : PyTuple_GetItem(ranking, i);
+}
+
+// The score of a row of a list: the first row has the highest.
+inline double list_score(std::size_t row) { return -static_cast<double>(row); }
+
 class DictRows {
 public:
-    // Reads an exact dict if all ids and scores can be read and no score is NaN. The candidates are the rows for whose
-    // id `passes` gives 1 and not 0.
+    // Reads a list, or an exact dict if all ids and scores can be read and no score is NaN. The candidates are the rows
+    // for whose id `passes` gives 1 and not 0.
     template <bool Shared, class Passes>
-    bool read(PyObject* dict, Passes passes) {
-        const auto length = static_cast<std::size_t>(PyDict_Size(dict));
+    bool read(PyObject* ranking, Passes passes) {
+        const std::size_t length = length_of(ranking);
         if (ids_.size() <= length) {
             ids_.resize(length + 1);
             scores_.resize(length + 1);
             candidates_.resize(length + 1);
         }
         size_ = passed_ = 0;
+        return is_list(ranking) ? read_list<Shared>(ranking, length, passes) : read_dict<Shared>(ranking, passes);
+    }
+
+    std::size_t size() const { return size_; }
+    Text id(std::size_t row) const { return ids_[row]; }
+    std::uint64_t hash(std::size_t row) const { return hashes_[row]; }  // lists only
+    std::span<const double> scores() const { return {scores_.data(), size_}; }
+    std::span<const std::uint32_t> candidates() const { return {candidates_.data(), passed_}; }
+    std::size_t weight() const {
+        return ids_.capacity() * (sizeof(Text) + sizeof(double) + sizeof(std::uint32_t)) +
+               hashes_.capacity() * sizeof(std::uint64_t);
+    }
+
+private:
+    template <bool Shared, class Passes>
+    bool read_list(PyObject* list, std::size_t length, Passes passes) {
+        if (hashes_.size() < length) hashes_.resize(length);
+        std::size_t passed = 0;
+        for (std::size_t row = 0; row < length; ++row) {
+            if (!read_id<Shared>(list_item(list, row), ids_[row])) return false;
+            scores_[row] = list_score(row);
+            hashes_[row] = cranfield::hash(ids_[row]);
+            candidates_[passed] = static_cast<std::uint32_t>(row);
+            passed += passes(ids_[row]);
+        }
+        size_ = length;
+        passed_ = passed;
+        return true;
+    }
+
+    template <bool Shared, class Passes>
+    bool read_dict(PyObject* dict, Passes passes) {
         std::size_t row = 0, passed = 0;
         PyObject *id, *score;
         for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &id, &score); ++row) {
@@ -90,14 +139,8 @@ public:
         return true;
     }
 
-    std::size_t size() const { return size_; }
-    Text id(std::size_t row) const { return ids_[row]; }
-    std::span<const double> scores() const { return {scores_.data(), size_}; }
-    std::span<const std::uint32_t> candidates() const { return {candidates_.data(), passed_}; }
-    std::size_t weight() const { return ids_.capacity() * (sizeof(Text) + sizeof(double) + sizeof(std::uint32_t)); }
-
-private:
     std::vector<Text> ids_;
+    std::vector<std::uint64_t> hashes_;
     std::vector<double> scores_;
     std::vector<std::uint32_t> candidates_;
     std::size_t size_ = 0, passed_ = 0;
@@ -148,9 +191,9 @@ private:
 
 }  // namespace cranfield
 
-// Joins a run that is a dict of dicts.
+// Joins a run that is a dict of dicts or lists.
 //
-// A dict cannot repeat an id. So the judged ids are what is hashed into a table, which is small, and each ranking's ids
+// A dict cannot repeat an id; a list can, and is checked for it. So the judged ids are what is hashed into a table, which is small, and each ranking's ids
 // are looked up there as they pass a filter. The objects lie all over the memory, so that reading them is mostly waiting for it;
 // several threads wait at the same time. The caller holds the GIL all the while and runs no Python code meanwhile.
 namespace cranfield {
@@ -162,7 +205,7 @@ public:
 
     void join(const nb::object& mapping) {
         for (auto& [query, ranking] : items_of(as_dict(mapping))) {
-            take(std::move(query), as_dict(ranking));
+            take(std::move(query), is_list(ranking.ptr()) ? std::move(ranking) : as_dict(ranking));
             if (rows_ - first_row_ >= portion) join_pending();
         }
         join_pending();
@@ -183,7 +226,7 @@ private:
     void take(nb::object query, nb::object ranking) {
         pending_.push_back({std::move(query), std::move(ranking), ++queries_, rows_});
         Pending& entry = pending_.back();
-        rows_ += static_cast<std::uint64_t>(PyDict_Size(entry.ranking.ptr()));
+        rows_ += static_cast<std::uint64_t>(length_of(entry.ranking.ptr()));
         entry.named = encode(entry.query, entry.name);
         if (entry.named) entry.number = index_.find(entry.name);
     }
@@ -242,11 +285,18 @@ private:
                               : find_judged<Shared>(reader, entry);
         if (!done) return false;
         const DictRows& rows = reader.rows;
+        if (is_list(entry.ranking.ptr()) && repeats_an_id(reader)) return false;
         const auto id_of = [&](std::size_t row) { return rows.id(row); };
         reader.locator.locate(rows.scores(), {}, settings_, id_of, reader.part.found);
         reader.part.rows += rows.size();
         reader.part.close_segment(entry.name, entry.number, entry.place, rows.size());
         return true;
+    }
+
+    static bool repeats_an_id(Reader& reader) {
+        bool repeated = false;
+        reader.lookup.build(reader.rows, [&](std::size_t, std::size_t) { repeated = true; });
+        return repeated;
     }
 
     template <bool Shared>
@@ -266,7 +316,7 @@ private:
 
     // Any keys and values, every fault.
     void read_anything(const Pending& entry) {
-        Part part;
+        Part part(settings_.most_faults);
         std::uint64_t row = entry.first_row;
         if (!entry.named) {
             part.faults.add(row + 1, "id", {}, shown(entry.query));
@@ -274,7 +324,7 @@ private:
             return;
         }
         // Kept to the end: what runs here may take rows out of the ranking.
-        const auto items = items_of(entry.ranking);
+        const auto items = is_list(entry.ranking.ptr()) ? ranked_items(entry.ranking) : items_of(entry.ranking);
         Group group;
         for (const auto& [id, score] : items) {
             ++row;
@@ -292,6 +342,16 @@ private:
         Finisher(index_, settings_).finish(group, entry.name, entry.number, entry.place, part);
         part.rows = row - entry.first_row;
         tally_.add(part);
+    }
+
+    // The ids of a list with scores, kept alive whatever becomes of it.
+    static std::vector<std::pair<nb::object, nb::object>> ranked_items(const nb::object& list) {
+        std::vector<std::pair<nb::object, nb::object>> items;
+        items.reserve(length_of(list.ptr()));
+        for (std::size_t row = 0; row < length_of(list.ptr()); ++row) {
+            items.emplace_back(nb::borrow(list_item(list.ptr(), row)), nb::float_(list_score(row)));
+        }
+        return items;
     }
 
     // The text lives as long as the id, or until the pending queries are joined.

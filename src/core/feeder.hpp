@@ -48,7 +48,8 @@ private:
 struct Block {
     Buffer buffer;
     std::size_t size = 0;
-    std::uint64_t line = 1;  // number of its first line
+    std::uint64_t line = 1;   // number of its first line
+    std::uint64_t lines = 0;  // how many there are, unless reading stops in it
 
     Text text() const { return {buffer.data(), size}; }
     std::size_t weight() const { return buffer.capacity(); }
@@ -114,6 +115,7 @@ private:
                 lines -= static_cast<std::uint64_t>(std::count(text + end, text + whole, '\n'));
                 carry_.assign(text + end, have - end);
                 line_ += lines;
+                block.lines = lines;
                 block.size = end;
                 std::memset(text + end, 0, Buffer::slack);
                 done_ = ended;
@@ -197,16 +199,16 @@ private:
 
     // The first column, empty for lines that are passed over.
     static Text first_column(const char* p, const char* end) {
-        const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-        while (p != end && is_space(*p)) ++p;
+        while (p != end && is_blank(*p)) ++p;
         const char* const first = p;
-        while (p != end && !is_space(*p)) ++p;
+        while (p != end && !is_blank(*p)) ++p;
         if (first == p || *first == '#') return {};
         return {first, static_cast<std::size_t>(p - first)};
     }
 
     static std::size_t after_last_newline(Text text) {
         std::size_t end = text.size();
+        if (end != 0 && text[end - 1] == '\n') return end;  // a blank line
         for (; end >= 64; end -= 64) {
             const std::uint64_t newlines = masks(text.data() + end - 64).newline;
             if (newlines != 0) return end - static_cast<std::size_t>(std::countl_zero(newlines));

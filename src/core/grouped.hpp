@@ -32,6 +32,7 @@ public:
                 if (row != Lookup::none) locator_->note(row, document);
             }
         }
+        lookup_->release_if_large();
         const auto id_of = [&](std::size_t row) { return group.id(row); };
         locator_->locate(group.scores(), group.ranks(), settings_, id_of, part.found);
         part.close_segment(query, number, line, group.size());
@@ -55,7 +56,7 @@ void join_grouped(const std::vector<std::uint32_t>& codes, const Strings& querie
     const auto work = [&] {
         Finisher finisher(index, settings);
         const Borrowed<Group> group;
-        Part part;
+        Part part(settings.most_faults);
         for (;;) {
             const std::size_t first = turn.fetch_add(portion);
             if (first >= queries.size()) break;

@@ -40,10 +40,12 @@ private:
 // The rows of one query, and the search for ids among rows.
 namespace cranfield {
 
+// What is kept of a row: a query may have millions of them.
 struct Row {
-    Text id;
+    const char* id;
+    std::uint32_t length;
+    std::uint32_t line;  // counted from the first row of its group
     std::uint64_t hash;
-    std::uint64_t line;
 };
 
 class Group {
@@ -55,18 +57,27 @@ public:
         if (ranked) ranks_.resize(rows_.size());
     }
 
+    // Room for so many rows.
+    void reserve(std::size_t rows) {
+        if (rows > rows_.size() && rows <= most_rows) resize(rows);
+    }
+
     void add(Text id, double score, double rank, std::uint64_t line) {
         if (size_ == rows_.size()) grow();
-        rows_[size_] = {id, cranfield::hash(id), line};
+        if (size_ == 0) first_line_ = line;
+        constexpr std::uint64_t most = ~std::uint32_t{0};
+        if (id.size() > most || line - first_line_ > most) [[unlikely]] throw std::length_error("a query is too large");
+        rows_[size_] = {id.data(), static_cast<std::uint32_t>(id.size()),
+                        static_cast<std::uint32_t>(line - first_line_), cranfield::hash(id)};
         scores_[size_] = score;
         if (ranked_) ranks_[size_] = rank;
         ++size_;
     }
 
     std::size_t size() const { return size_; }
-    Text id(std::size_t row) const { return rows_[row].id; }
+    Text id(std::size_t row) const { return {rows_[row].id, rows_[row].length}; }
     std::uint64_t hash(std::size_t row) const { return rows_[row].hash; }
-    std::uint64_t line(std::size_t row) const { return rows_[row].line; }
+    std::uint64_t line(std::size_t row) const { return first_line_ + rows_[row].line; }
     std::span<const double> scores() const { return {scores_.data(), size_}; }
     std::span<const double> ranks() const { return {ranks_.data(), ranked_ ? size_ : 0}; }
     std::size_t weight() const {
@@ -76,9 +87,13 @@ public:
 private:
     void grow() {
         if (size_ >= most_rows) throw std::length_error("more than 2^31 documents for one query");
-        rows_.resize(std::max<std::size_t>(1024, 2 * size_));
-        scores_.resize(rows_.size());
-        if (ranked_) ranks_.resize(rows_.size());
+        resize(std::max<std::size_t>(1024, 2 * size_));
+    }
+
+    void resize(std::size_t rows) {
+        rows_.resize(rows);
+        scores_.resize(rows);
+        if (ranked_) ranks_.resize(rows);
     }
 
     static constexpr std::size_t most_rows = std::size_t{1} << 31;
@@ -86,6 +101,7 @@ private:
     std::vector<Row> rows_;
     std::vector<double> scores_, ranks_;
     std::size_t size_ = 0;
+    std::uint64_t first_line_ = 0;
     bool ranked_ = false;
 };
 
@@ -99,7 +115,8 @@ public:
     template <class Rows, class Duplicate>
     void build(const Rows& rows, Duplicate duplicate) {
         std::size_t size = 64;
-        while (size < 4 * rows.size()) size *= 2;
+        // Four slots for each row are fastest; for millions of rows two are enough.
+        while (size < (rows.size() > large ? 2 : 4) * rows.size()) size *= 2;
         mask_ = size - 1;
         row_bits_ = static_cast<std::uint32_t>(std::bit_ceil(rows.size() + 1) - 1);
         slots_.assign(size, 0);
@@ -123,7 +140,14 @@ public:
 
     std::size_t weight() const { return slots_.capacity() * sizeof(std::uint32_t); }
 
+    // Gives the memory of a large table back; nothing can be found in it any more.
+    void release_if_large() {
+        if (slots_.size() > large) std::vector<std::uint32_t>().swap(slots_);
+    }
+
 private:
+    static constexpr std::size_t large = std::size_t{1} << 20;
+
     template <class Rows>
     CRANFIELD_INLINE std::size_t search(const Rows& rows, std::uint64_t hash, Text id, std::size_t& slot) const {
         for (slot = hash & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {

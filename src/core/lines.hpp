@@ -13,7 +13,7 @@
 
 namespace cranfield {
 
-// Bit i says something of byte i of 64: `space` that it is 0x20 or less, `newline` that it is a newline.
+// Bit i says something of byte i of 64: `space` that it is a blank, `newline` that it is a newline.
 struct Masks {
     std::uint64_t space = 0;
     std::uint64_t newline = 0;
@@ -23,17 +23,22 @@ inline Masks masks(const char* p) {
     Masks found;
 #ifdef CRANFIELD_SSE2
     const __m128i blank = _mm_set1_epi8(' ');
+    const __m128i tab = _mm_set1_epi8('\t');
+    const __m128i last = _mm_set1_epi8('\r' - '\t');
     const __m128i feed = _mm_set1_epi8('\n');
     for (int part = 0; part < 4; ++part) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * part));
-        const auto space = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(bytes, blank), blank)));
+        const __m128i from_tab = _mm_sub_epi8(bytes, tab);
+        const __m128i is_control = _mm_cmpeq_epi8(_mm_min_epu8(from_tab, last), from_tab);
+        const auto space =
+            static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(is_control, _mm_cmpeq_epi8(bytes, blank))));
         const auto newline = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, feed)));
         found.space |= std::uint64_t{space} << (16 * part);
         found.newline |= std::uint64_t{newline} << (16 * part);
     }
 #else
     for (int i = 0; i < 64; ++i) {
-        found.space |= std::uint64_t{static_cast<unsigned char>(p[i]) <= ' '} << i;
+        found.space |= std::uint64_t{is_blank(p[i])} << i;
         found.newline |= std::uint64_t{p[i] == '\n'} << i;
     }
 #endif
@@ -99,13 +104,12 @@ using Columns = std::array<Text, Width>;
 // The columns of a line, however they are separated, and how many there are; those beyond Width are counted only.
 template <std::size_t Width>
 std::size_t split(const char* p, const char* end, Columns<Width>& columns) {
-    const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
     std::size_t count = 0;
     for (;;) {
-        while (p != end && is_space(*p)) ++p;
+        while (p != end && is_blank(*p)) ++p;
         if (p == end) return count;
         const char* const first = p;
-        while (p != end && !is_space(*p)) ++p;
+        while (p != end && !is_blank(*p)) ++p;
         if (count < Width) columns[count] = Text(first, static_cast<std::size_t>(p - first));
         ++count;
     }

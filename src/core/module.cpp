@@ -12,6 +12,7 @@
 #include <string>
 
 #include "dict.hpp"
+#include "fixed.hpp"
 #include "python.hpp"
 #include "resampling.hpp"
 #include "row_math.hpp"
@@ -34,14 +35,17 @@ std::size_t setting(const char* name, std::size_t usual) {
     return error == std::errc() && *end == 0 && value != 0 ? value : usual;
 }
 
-std::size_t block_size() { return setting("CRANFIELD_BLOCK", std::size_t{1} << 20); }
+// Blocks grow by doubling, so that a very large one could exceed what a size can hold.
+std::size_t block_size() {
+    return std::min(setting("CRANFIELD_BLOCK", std::size_t{1} << 20), std::size_t{1} << 26);
+}
 unsigned crew_size() {
     return static_cast<unsigned>(std::min<std::size_t>(setting("CRANFIELD_THREADS", default_crew()), 64));
 }
 
-Settings settings_of(const nb::sequence& names, bool by_id, std::int64_t top) {
+Settings settings_of(const nb::sequence& names, bool by_id, std::int64_t top, std::size_t most_faults) {
     static constexpr const char* wrong = "keys must be one or more of \"score\", \"score32\" and \"rank\", each once";
-    Settings settings{{}, by_id, static_cast<std::size_t>(top)};
+    Settings settings{{}, by_id, static_cast<std::size_t>(top), most_faults};
     for (nb::handle name : names) {
         const auto is = [&](const char* known) { return name.equal(nb::str(known)); };
         if (!is("score") && !is("score32") && !is("rank")) throw nb::value_error(wrong);
@@ -90,6 +94,8 @@ nb::dict result_of(Tally& tally, const Settings& settings) {
         result["other"] = pair(std::move(other));
         result["other_length"] = array(std::move(other_length));
         result["lines"] = tally.rows();
+        result["ranks_compared"] = tally.ranks().compared;
+        result["ranks_contradicted"] = tally.ranks().contradicted;
         result["tag"] = bytes(tally.tag());
     }
     add_faults(result, tally.faults());
@@ -97,8 +103,8 @@ nb::dict result_of(Tally& tally, const Settings& settings) {
 }
 
 nb::dict join_text(const nb::callable& opener, const PythonIndex& index, const nb::sequence& keys, bool by_id,
-                   std::int64_t top) {
-    const Settings settings = settings_of(keys, by_id, top);
+                   std::int64_t top, std::size_t most) {
+    const Settings settings = settings_of(keys, by_id, top, most);
     TextJoin join(index.core, settings, block_size());
     {
         Crew crew(crew_size(), check_signals);
@@ -117,14 +123,15 @@ nb::dict join_text(const nb::callable& opener, const PythonIndex& index, const n
 }
 
 nb::dict join_table(const Column& query, const Column& document, const Doubles& score, std::optional<Doubles> rank,
-                    const PythonIndex& index, const nb::sequence& keys, bool by_id, std::int64_t top) {
+                    const PythonIndex& index, const nb::sequence& keys, bool by_id, std::int64_t top,
+                    std::size_t most) {
     TableView table{view(query), view(document), span(score), std::nullopt};
     if (rank) table.rank = span(*rank);
     if (table.query.size() != table.score.size() || table.document.size() != table.score.size() ||
         (rank && table.rank->size() != table.score.size())) {
         throw nb::value_error("the columns of a table must be equally long");
     }
-    const Settings settings = settings_of(keys, by_id, top);
+    const Settings settings = settings_of(keys, by_id, top, most);
     Tally tally(index.core, settings);
     {
         Crew crew(crew_size(), check_signals);
@@ -135,12 +142,41 @@ nb::dict join_table(const Column& query, const Column& document, const Doubles& 
 }
 
 nb::dict join_dict(const nb::object& mapping, const PythonIndex& index, const nb::sequence& keys, bool by_id,
-                   std::int64_t top) {
-    const Settings settings = settings_of(keys, by_id, top);
+                   std::int64_t top, std::size_t most) {
+    const Settings settings = settings_of(keys, by_id, top, most);
     Tally tally(index.core, settings);
     Crew crew(crew_size(), [] {});
     DictJoin(index.core, settings, tally, crew).join(mapping);
     return result_of(tally, settings);
+}
+
+nb::list locate(const Column& document, const Integers& begin, const Integers& row, const Integers& judged,
+                const Doubles& score, std::optional<Doubles> rank, const nb::sequence& keys, bool by_id) {
+    FixedView fixed{view(document),
+                    {begin.data(), begin.size()},
+                    {row.data(), row.size()},
+                    {judged.data(), judged.size()},
+                    span(score),
+                    std::nullopt};
+    if (rank) fixed.rank = span(*rank);
+    if (fixed.document.size() != fixed.score.size() || fixed.row.size() != fixed.judged.size() ||
+        (rank && fixed.rank->size() != fixed.score.size())) {
+        throw nb::value_error("the columns of documents must be equally long");
+    }
+    const Settings settings = settings_of(keys, by_id, 0, Faults::usual);
+    nb::list hits;
+    std::array<std::int64_t*, most_keys> into{};
+    std::vector<std::unique_ptr<NewArray<std::int64_t>>> arrays;
+    for (std::size_t key = 0; key < settings.keys.size(); ++key) {
+        arrays.push_back(std::make_unique<NewArray<std::int64_t>>(nb::make_tuple(Tally::columns, row.size())));
+        into[key] = arrays[key]->data();
+        hits.append(columns_of(*arrays[key], {"query", "document", "start", "size", "by_id", "by_input"}));
+    }
+    {
+        const nb::gil_scoped_release release;
+        locate_fixed(fixed, settings, into);
+    }
+    return hits;
 }
 
 using FloatTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
@@ -284,8 +320,8 @@ void scan_file(const nb::callable& opener, Columns& columns) {
     scan<Width>(*source, block_size(), crew, columns);
 }
 
-nb::dict scan_qrels(const nb::callable& opener) {
-    QrelsColumns columns;
+nb::dict scan_qrels(const nb::callable& opener, std::size_t most) {
+    QrelsColumns columns(most);
     scan_file<4>(opener, columns);
     nb::dict result;
     if (columns.faults.total() == 0) {
@@ -301,8 +337,8 @@ nb::dict scan_qrels(const nb::callable& opener) {
     return result;
 }
 
-nb::dict scan_run(const nb::callable& opener) {
-    RunColumns columns;
+nb::dict scan_run(const nb::callable& opener, std::size_t most) {
+    RunColumns columns(most);
     scan_file<6>(opener, columns);
     nb::dict result;
     if (columns.faults.total() == 0) {
@@ -408,11 +444,14 @@ NB_MODULE(_core, m) {
     m.def("differences_below", &differences_below, "table"_a, "first"_a, "second"_a, "limits"_a);
     m.def("keep_freed_memory", &keep_freed_memory);
     m.def("ranked_differences", &ranked_differences, "table"_a, "first"_a, "second"_a, "ranks"_a);
-    m.def("scan_qrels", &scan_qrels, "opener"_a);
-    m.def("scan_run", &scan_run, "opener"_a);
+    m.def("scan_qrels", &scan_qrels, "opener"_a, "most"_a = Faults::usual);
+    m.def("scan_run", &scan_run, "opener"_a, "most"_a = Faults::usual);
     m.def("scan_nested", &scan_nested, "mapping"_a);
-    m.def("join_text", &join_text, "opener"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a);
+    m.def("join_text", &join_text, "opener"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a,
+          "most"_a = Faults::usual);
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,
-          "by_id"_a, "top"_a);
-    m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a);
+          "by_id"_a, "top"_a, "most"_a = Faults::usual);
+    m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a, "most"_a = Faults::usual);
+    m.def("locate", &locate, "document"_a, "begin"_a, "row"_a, "judged"_a, "score"_a, "rank"_a.none(), "keys"_a,
+          "by_id"_a);
 }

@@ -22,6 +22,7 @@ struct Settings {
     std::vector<Key> keys;  // each different
     bool by_id = false;     // whether the places by id of tied judged documents are wanted
     std::size_t top = 0;    // documents with fewer than so many ranked above their tie group are wanted, judged or not
+    std::size_t most_faults = 20;
 
     bool by_rank() const { return std::find(keys.begin(), keys.end(), Key::rank) != keys.end(); }
 };

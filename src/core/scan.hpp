@@ -58,6 +58,8 @@ void scan(Source& source, std::size_t block_size, Crew& crew, Sink& sink) {
 }
 
 struct QrelsColumns {
+    explicit QrelsColumns(std::size_t most_faults = Faults::usual) : faults(most_faults) {}
+
     Coder query, iteration;
     std::vector<std::int64_t> query_of, iteration_of, line;
     Strings document;
@@ -100,6 +102,8 @@ struct QrelsColumns {
 };
 
 struct RunColumns {
+    explicit RunColumns(std::size_t most_faults = Faults::usual) : faults(most_faults) {}
+
     Coder query;
     std::vector<std::int64_t> query_of, line;
     Strings document;

@@ -34,15 +34,27 @@ inline void join_columns(const TableView& table, const Index& index, const Setti
     const bool ranked = settings.by_rank() && table.rank;
     Coder queries;
     std::vector<std::uint32_t> codes(n);
-    Part whole;
+    Part whole(settings.most_faults);
     whole.rows = n;
     const auto is_fault = [&](std::size_t i) {
         return std::isnan(table.score[i]) || (ranked && std::isnan((*table.rank)[i]));
     };
+    std::size_t first = n, last = n;  // of consecutive rows of one query, faulty ones aside
+    const auto check_ranks = [&] {
+        if (!table.rank || first == last) return;
+        whole.ranks.add((*table.rank)[first], table.score[first], (*table.rank)[last], table.score[last]);
+    };
     for (std::size_t i = 0; i < n; ++i) {
         codes[i] = static_cast<std::uint32_t>(queries.number(table.query[i]));
         if (is_fault(i)) whole.faults.add(i + 1, std::isnan(table.score[i]) ? "nan" : "rank", table.query[i], "nan");
+        if (is_fault(i)) continue;
+        if (first == n || codes[i] != codes[first]) {
+            check_ranks();
+            first = i;
+        }
+        last = i;
     }
+    check_ranks();
     tally.add(whole);
     const auto fill = [&](Group& group, std::size_t i) {
         if (!is_fault(i)) group.add(table.document[i], table.score[i], ranked ? -(*table.rank)[i] : 0, i + 1);

@@ -19,14 +19,30 @@ struct Segment {
     std::array<std::size_t, most_keys> tops_end;
 };
 
+// Whether the rank column agrees with the scores, as far as the first and the last of consecutive rows show it.
+struct RankCheck {
+    std::uint64_t compared = 0, contradicted = 0;
+
+    void add(double first_rank, double first_score, double last_rank, double last_score) {
+        // The highest score has the lowest rank. What is equal or NaN says nothing.
+        const bool rises = first_rank < last_rank, falls = first_rank > last_rank;
+        if (!(rises || falls) || first_score == last_score) return;
+        ++compared;
+        contradicted += rises == (first_score < last_score);
+    }
+};
+
 // What one worker found in one block.
 struct Part {
+    explicit Part(std::size_t most_faults = Faults::usual) : faults(most_faults), most_faults_(most_faults) {}
+
     std::vector<Segment> segments;
     std::array<Found, most_keys> found;  // by key
     Faults faults;
     std::uint64_t rows = 0;
     std::uint64_t tag_line = ~std::uint64_t{0};
     Text tag;
+    RankCheck ranks;
 
     void clear() {
         segments.clear();
@@ -34,9 +50,10 @@ struct Part {
             each.hits.clear();
             each.tops.clear();
         }
-        faults = Faults();
+        faults = Faults(most_faults_);
         rows = 0;
         tag_line = ~std::uint64_t{0};
+        ranks = RankCheck();
     }
 
     // To be called when all of the segment is found: every key has as many hits, but not as many tops.
@@ -58,12 +75,16 @@ struct Part {
         }
         return total;
     }
+
+private:
+    std::size_t most_faults_;
 };
 
 class Tally {
 public:
     Tally(const Index& index, const Settings& settings)
-        : index_(index), settings_(settings), known_(index.queries()), known_tops_(settings.top ? index.queries() : 0) {
+        : index_(index), settings_(settings), known_(index.queries()), known_tops_(settings.top ? index.queries() : 0),
+          faults_(settings.most_faults) {
         store_->clear();
     }
 
@@ -91,6 +112,8 @@ public:
         }
         faults_.merge(part.faults);
         rows_ += part.rows;
+        ranks_.compared += part.ranks.compared;
+        ranks_.contradicted += part.ranks.contradicted;
         if (part.tag_line < tag_line_) {
             tag_line_ = part.tag_line;
             tag_ = part.tag;
@@ -114,11 +137,12 @@ public:
                 if (state.split) state.length = -1;
             }
         }
-        faults_ = Faults();
+        faults_ = Faults(settings_.most_faults);
     }
 
     Faults& faults() { return faults_; }
     std::uint64_t rows() const { return rows_; }
+    const RankCheck& ranks() const { return ranks_; }
     const std::string& tag() const { return tag_; }
 
     std::vector<std::int64_t> lengths() const {
@@ -297,6 +321,7 @@ private:
     const Borrowed<Store> store_;
     Faults faults_;
     std::uint64_t rows_ = 0;
+    RankCheck ranks_;
     std::uint64_t tag_line_ = ~std::uint64_t{0};
     std::string tag_;
     bool split_ = false;

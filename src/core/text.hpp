@@ -66,6 +66,8 @@ private:
         void read(const Block& block) {
             part_.clear();
             open_ = false;
+            // A large block is one query; all its rows at once need less memory than rows that grow by doubling.
+            if (block.size > large) group_->reserve(block.lines);
             read_lines<6>(block.text(), block.line, *this);
             close();
             join_.submit(part_, gathered_);
@@ -104,6 +106,8 @@ private:
                 part_.tag = columns[5];
             }
             group_->add(columns[2], score, -rank, line);
+            if (group_->size() == 1) first_rank_ = columns[3];
+            last_rank_ = columns[3];
         }
 
         void odd(std::uint64_t line, Text text, std::size_t count) {
@@ -131,19 +135,29 @@ private:
 
         void close() {
             if (!open_) return;
-            if (fate_ == Fate::finish) finisher_.finish(*group_, query_, number_, line_, part_);
+            if (fate_ == Fate::finish) {
+                check_ranks();
+                finisher_.finish(*group_, query_, number_, line_, part_);
+            }
             if (fate_ == Fate::check) finisher_.check(*group_, query_, part_.faults);
             open_ = false;
+        }
+
+        void check_ranks() {
+            double first = 0, last = 0;
+            if (group_->size() < 2 || !parse_number(first_rank_, first) || !parse_number(last_rank_, last)) return;
+            part_.ranks.add(first, group_->scores().front(), last, group_->scores().back());
         }
 
         TextJoin& join_;
         Finisher finisher_;
         const Borrowed<Group> group_;
-        Part part_;
+        Part part_{join_.settings_.most_faults};
         Gathered gathered_;
         bool open_ = false;
         Fate fate_ = Fate::finish;
         Text query_;
+        Text first_rank_, last_rank_;
         std::uint32_t number_ = Ids::none;
         std::uint32_t code_ = 0;
         std::uint64_t line_ = 0;
@@ -179,6 +193,7 @@ private:
     }
 
     static constexpr std::size_t least_share = std::size_t{1} << 16;
+    static constexpr std::size_t large = std::size_t{1} << 23;
 
     const Index& index_;
     const Settings& settings_;

@@ -1,4 +1,4 @@
-"""Scores for rankings as they are: tied, cut short, half judged."""
+"""Evaluation of ranked retrieval, with exact handling of ties, short lists and unjudged documents."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.rescoring import Rescorer
     from cranfield.evaluation.scores import Score, Scores
     from cranfield.io import read_qrels, read_run
+    from cranfield.io.formats.letor import Letor, read_letor
+    from cranfield.io.records import records
     from cranfield.measures import CATALOGUE as MEASURES
     from cranfield.measures import Measure, parse
     from cranfield.simulation import Simulation, simulate
@@ -49,6 +52,7 @@ __all__ = [
     "Explanation",
     "InputError",
     "Judgments",
+    "Letor",
     "Measure",
     "MeasureError",
     "Note",
@@ -56,6 +60,7 @@ __all__ = [
     "Policy",
     "Properties",
     "QueryValues",
+    "Rescorer",
     "Run",
     "Score",
     "Scores",
@@ -80,8 +85,10 @@ __all__ = [
     "pearson",
     "properties",
     "rbo",
+    "read_letor",
     "read_qrels",
     "read_run",
+    "records",
     "robustness",
     "simulate",
     "spearman",
@@ -110,8 +117,11 @@ MODULES = {
     "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
+    "evaluation.rescoring": ("Rescorer",),
     "evaluation.scores": ("Score", "Scores"),
     "io": ("read_qrels", "read_run"),
+    "io.formats.letor": ("Letor", "read_letor"),
+    "io.records": ("records",),
     "measures": ("MEASURES", "Measure", "parse"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),

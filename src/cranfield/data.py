@@ -6,7 +6,7 @@ This module does not know about files (`io`) or measures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -44,6 +44,18 @@ class Strings:
         data, bounds = self.data.tobytes(), self.offsets.tolist()
         for a, b in pairwise(bounds):
             yield data[a:b].decode("utf-8", "surrogateescape")
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Strings]) -> Strings:
+        """All strings of several columns."""
+        lengths = [np.diff(part.offsets) for part in parts]
+        offsets = np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum()
+        data = [part.data[part.offsets[0] : part.offsets[-1]] for part in parts]
+        return cls(offsets, np.concatenate([np.empty(0, np.uint8), *data]))
+
+    def part(self, begin: int, end: int) -> Strings:
+        """The strings from row ``begin`` to before row ``end``, without copying."""
+        return Strings(self.offsets[begin : end + 1], self.data)
 
     def take(self, rows: Integers) -> Strings:
         """The strings at these rows, in this order."""
@@ -116,6 +128,27 @@ class Preferences:
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """How the documents to judge were drawn, for each row of the `Judgments` that have it.
+
+    ``stratum``: the number of the stratum among those of the query, bytewise by name; ``strata`` has the names, one for
+    each row. A row with a negative grade was pooled and not drawn. ``probability``: the chance that the document was
+    drawn, NaN if it is not given; without any, it is the share of the stratum that was drawn. ``method``: how statAP's
+    files say that the document was chosen (1 if they do not).
+    """
+
+    stratum: Integers
+    strata: Strings
+    probability: Floats | None = None
+    method: Integers | None = None
+
+    @property
+    def stratified(self) -> bool:
+        """Whether there are strata, which then say how documents were drawn."""
+        return self.probability is None or len(self.strata.data) > 0
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -134,6 +167,9 @@ class Judgments:
     intents: Intents | None = None
     navigational: Navigational | None = None
     preferences: Preferences | None = None  # judgments that are preferences; a grade is then the highest level
+    sample: Sample | None = None  # judgments that are a sample of a pool
+    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    remarks: tuple[str, ...] = ()  # what reading them had to assume
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +182,19 @@ class Table:
     rank: Floats | None = None
     numbered: bool = True  # whether messages should give row numbers
     score_column: str = ""  # the column of scores, if error messages should name it
+    line: Integers | None = None  # the line of each row, if the table is a text file
+    faults: tuple[Any, ...] = ()  # of rows that are not in the table; see `io.faults`
+    faults_total: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class TableStream:
+    """A run in a file of rows that is read piece by piece; each call of ``pieces`` starts from the beginning.
+
+    A piece ends where a query ends, so that a file whose queries are contiguous is never held in memory.
+    """
+
+    pieces: Callable[[], Iterator[Table]]
 
 
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
@@ -155,10 +204,12 @@ Opener = Callable[[], Any]  # returns a file descriptor or an object with ``read
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 
-    It is a dict ``{query: {document: score}}``, a `Table`, or, for TREC text, a function that opens it:
-    text is joined to judgments while it is read, and is never held in memory.
+    It is a dict ``{query: {document: score}}`` or ``{query: [document, ...]}``, a `Table`, a `TableStream`, or, for TREC
+    text, a function that opens it: text is joined to judgments while it is read, and is never held in memory.
     """
 
     name: str
-    source: Mapping[str, Mapping[str, float]] | Table | Opener
+    source: Mapping[str, Mapping[str, float] | Sequence[str]] | Table | TableStream | Opener
     source_name: str = ""  # what error messages call it, usually the path of the file
+    by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
+    remarks: tuple[str, ...] = ()  # what reading it had to assume

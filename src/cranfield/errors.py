@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral, Real
 from typing import Any
+
+from cranfield.wording import printable
 
 
 class CranfieldError(Exception):
@@ -14,6 +19,7 @@ class CranfieldError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
+        message, hint = printable(message, lines=True), printable(hint, lines=True)
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -22,21 +28,48 @@ class CranfieldError(Exception):
         return f"{self.message}\n\nhint: {self.hint}" if self.hint else self.message
 
 
+_max_faults: ContextVar[int] = ContextVar("max_faults", default=20)
+
+
+def max_faults() -> int:
+    """How many faults an error lists; all are counted."""
+    return _max_faults.get()
+
+
+@contextmanager
+def listing_faults(limit: int | None) -> Iterator[None]:
+    """List up to ``limit`` faults in every error inside; None for all."""
+    token = _max_faults.set(sys.maxsize >> 2 if limit is None else limit)
+    try:
+        yield
+    finally:
+        _max_faults.reset(token)
+
+
 class InputError(CranfieldError):
     """Runs, judgments or documents with errors; ``faults`` holds the first of them, ``total`` counts all."""
 
-    SHOWN = 20
+    SHOWN = 20  # unless `listing_faults` says otherwise
 
     def __init__(
         self, faults: Sequence[str], *, total: int | None = None, hint: str = "", kinds: frozenset[str] = frozenset()
     ) -> None:
-        self.faults = tuple(faults[: self.SHOWN])
+        self.faults = tuple(printable(fault) for fault in faults[: max_faults()])
         self.kinds = kinds  # of faults in rows of runs and judgments; see `io.faults`
         self.total = len(faults) if total is None else total
         lines = list(self.faults)
         if self.total > len(lines):
             lines.append(f"... and {self.total - len(lines):,} more errors")
         super().__init__("\n".join(lines), hint=hint)
+
+
+@contextmanager
+def reading(source_name: str) -> Iterator[None]:
+    """Errors of the system while this source is read, with its name."""
+    try:
+        yield
+    except (OSError, MemoryError) as error:
+        raise reading_failed(source_name, error) from error
 
 
 def reading_failed(source_name: str, error: OSError | MemoryError) -> InputError:

@@ -1,8 +1,14 @@
-"""Numbers and names in sentences."""
+"""Numbers, names and text of others in sentences."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+# Characters that move the cursor, end a line or change the direction of text.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROL_IN_LINE = re.compile(CONTROL.pattern.replace("\x00-\x1f", "\x00-\x09\x0b-\x1f"))
+_SIGNED_NUMBER = re.compile(r"[+-][0-9.,]*(?:e[+-]?[0-9]+)?[%∞]?")
 
 
 def plural(number: int, noun: str) -> str:
@@ -21,7 +27,33 @@ def few(names: Sequence[str], most: int = 5) -> str:
     >>> few(["a", "b", "c"]), few(["a", "b", "c"], most=2)
     ('a, b, c', 'a, b, ...')
     """
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    return ", ".join(map(printable, names[:most])) + (", ..." if len(names) > most else "")
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    r"""Text for people and for formats with one row per line: control characters are written as escapes.
+
+    Every text that comes from outside (ids, names of runs and files, words of documents) passes through here before it
+    is shown. Bytes that are not UTF-8 stay as they are. ``lines`` keeps newlines.
+
+    >>> printable("q1"), printable("q\x1b[2J\n1"), printable("two\nlines", lines=True)
+    ('q1', 'q\\x1b[2J\\n1', 'two\nlines')
+    """
+    if text.isprintable():
+        return text
+    pattern = _CONTROL_IN_LINE if lines else CONTROL
+    return pattern.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def spreadsheet_cell(text: str) -> str:
+    r"""Text for a cell of a CSV file; a spreadsheet does not take it for a formula.
+
+    >>> spreadsheet_cell("q1"), spreadsheet_cell("-5"), spreadsheet_cell("=1+1")
+    ('q1', '-5', "'=1+1")
+    """
+    text = printable(text)
+    is_formula = text.startswith(("=", "+", "-", "@")) and not _SIGNED_NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
 
 
 def nearest(name: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:

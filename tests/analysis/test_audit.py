@@ -393,3 +393,24 @@ def test_measures_of_subtopics_are_audited_as_far_as_they_can_be() -> None:
     assert not np.isnan([found.worst[0, 1], found.highest[0, 1]]).any()
     assert found.reach("ties")[0][0, 0] == found.score[0, 0]
     assert found.swaps == ()
+
+
+def test_nil_detection_counts_empty_lists_and_lists_that_begin_with_nil() -> None:
+    qrels = {"q1": {"a": 0}, "q2": {"a": 0}, "q3": {"a": 1}, "q4": {"a": 1}}
+    run = {"q1": {"NIL": 2.0, "a": 1.0}, "q2": {"a": 2.0, "NIL": 1.0}, "q3": {"NIL": 1.0}, "q4": {"a": 1.0}}
+    found = cf.audit(qrels, run, "RR", nil="NIL")
+    detection = found.nil_detection(0, 0)
+    assert (detection.queries, detection.nil, detection.silent, detection.detected) == (4, 2, 2, 1)
+    assert (detection.precision, detection.recall, detection.false_silences) == (0.5, 0.5, 1)
+    entry = found.to_dict()["runs"]["run"]["measures"]["RR"]["lists"]["nil_detection"]
+    assert entry == detection.to_dict()
+    assert "nil detection: precision 50%, recall 50%, 1 false silence" in report.lists(found, 0)
+
+
+def test_nil_in_a_tie_is_silent_only_if_the_rule_puts_it_first() -> None:
+    qrels, run = {"q": {"a": 0}}, {"q": {"a": 1.0, "NIL": 1.0}}
+    silences = {
+        rule: cf.audit(qrels, run, "RR", nil="NIL", ties=rule).silences[0, 0] for rule in ("trec", "input", "expected")
+    }
+    assert silences == {"trec": 0, "input": 0, "expected": 0}
+    assert cf.audit(qrels, {"q": {"A": 1.0, "NIL": 1.0}}, "RR", nil="NIL").silences[0, 0] == 1

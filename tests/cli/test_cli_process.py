@@ -49,7 +49,7 @@ def test_a_broken_pipe_ends_as_it_does_in_other_programs(shell: Shell, long_qrel
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_is_told(shell: Shell, unbuffered: str) -> None:
     done = shell(f"cranfield eval {QRELS} {LLM} -m AP >/dev/full", PYTHONUNBUFFERED=unbuffered)
-    assert (done.returncode, done.stderr) == (1, "error: no space left on device\n")
+    assert (done.returncode, done.stderr) == (1, "error: standard output: no space left on device\n")
 
 
 def test_a_closed_output_is_told(shell: Shell) -> None:

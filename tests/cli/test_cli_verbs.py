@@ -20,7 +20,7 @@ from cranfield.report.bibliography import SOURCE, entries
 def test_help_lists_every_verb(call: Call) -> None:
     result = call("--help")
     assert result.exit_code == 0
-    listed = re.findall(r"^  ([a-z_]+)  +(\S.*)", result.stdout.partition("Commands:")[2], re.MULTILINE)
+    listed = re.findall(r"^  ([a-z_-]+)  +(\S.*)", result.stdout.partition("Commands:")[2], re.MULTILINE)
     assert [name for name, _ in listed] == list(Verbs.NAMES)
     assert not [text for _, text in listed if text.endswith("...")]
     assert call().stdout == result.stdout
@@ -52,7 +52,7 @@ def test_measures_lists_all_of_them(call: Call) -> None:
 
 def test_measures_of_one_family(call: Call) -> None:
     found = json.loads(call("measures", "--family", "reciprocal rank", "--format", "json").stdout)
-    assert [entry["measure"] for entry in found] == ["RR"]
+    assert [entry["measure"] for entry in found] == ["RR", "ESL"]
     assert found[0]["bounds"] == [0, 1]
 
 
@@ -141,7 +141,7 @@ def test_demo_walks_and_writes_nothing(call: Call, tmp_path: Path, monkeypatch: 
         "Ties",
         "A query without relevant documents",
         "Unjudged documents",
-        "Lists that end",
+        "Lists that end early",
         "Significance",
         "Diversity",
         "Document text",

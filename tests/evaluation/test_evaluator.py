@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.analysis.audit import audit_evaluation
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.notes import sentences
 
@@ -102,3 +103,46 @@ def test_public_names_are_visible_and_nothing_else() -> None:
     assert set(dir(cf)) == {*cf.__all__, "__version__"}
     for name in cf.__all__:
         assert getattr(cf, name) is not None
+
+
+GROUPS = {
+    "1": {"x": {"a": 1, "b": 0}, "y": {"b": 1}},
+    "2": {"x": {"a": 1}},
+    "3": {"x": {"a": 2, "c": 1}, "y": {"c": 1, "b": 0}, "z": {"c": 0}},
+}
+TIED_RUNS = {
+    "one": {q: {"a": 2.0, "b": 2.0, "c": 1.0, "u": 0.5} for q in "123"},
+    "other": {q: {"u": 2.0, "b": 1.0, "a": 0.5} for q in "123"},
+}
+
+
+def test_an_evaluation_of_groups_is_that_of_the_evaluator() -> None:
+    asked = ["AP[groups]", "P@2[groups]"]
+    evaluator = cf.Evaluator(None, asked, groups=GROUPS)
+    scores, evaluation = evaluator(TIED_RUNS), evaluator.evaluation(TIED_RUNS, page=2)
+    assert evaluation.scores.values.tolist() == scores.values.tolist()
+    assert sorted(map(str, evaluation.scores.notes)) == sorted(map(str, scores.notes))
+    other = evaluation.scores_of("RR[groups]", ties="expected")
+    expected = cf.evaluate(None, TIED_RUNS, "RR[groups]", groups=GROUPS, ties="expected")
+    assert other.values.tolist() == expected.values.tolist()
+    assert evaluation.first_pages(2)[0]["1"].documents == ("b", "a")
+    with pytest.raises(cf.InputError, match="groups"):
+        evaluation.scores_of("RR")
+    with pytest.raises(cf.CranfieldError, match="without groups"):
+        audit_evaluation(evaluation)
+
+
+def test_groups_are_compared_with_what_could_reverse_them() -> None:
+    evaluation = cf.Evaluator(None, "AP[groups]", groups=GROUPS).evaluation(TIED_RUNS)
+    compared = cf.compare(evaluation, test="t")
+    plain = cf.compare(evaluation.scores, test="t")
+    assert compared.p["t"].tolist() == plain.p["t"].tolist()
+    # Each group's judgments are layers of their own: the mean over groups of its own limits.
+    (one, _), column = evaluation.run_scores, evaluation.columns[0]
+    worst, best = one.tie_limits(column)
+    by_rule = {
+        rule: cf.evaluate(None, TIED_RUNS["one"], f"AP[groups, ties={rule}]", groups=GROUPS).values[0, 0]
+        for rule in ("worst", "best")
+    }
+    assert (worst.tolist(), best.tolist()) == (by_rule["worst"].tolist(), by_rule["best"].tolist())
+    assert (best > worst).any()

@@ -73,7 +73,7 @@ def test_a_new_format_is_one_module(tmp_path: Path) -> None:
     run = io.read_run(path)
     assert (run.name, rows(run)) == ("bm25", rows(io.read_run(SCORES)))
     (tmp_path / "binary").write_bytes(b"a\0b")
-    assert "CSV, pairs, NTCIR text, TREC text" in str(io.check_run(tmp_path / "binary"))
+    assert "LETOR, pairs, NTCIR text, TREC text" in str(io.check_run(tmp_path / "binary"))
 
 
 def test_formats_of_files(tmp_path: Path) -> None:
@@ -99,6 +99,6 @@ def test_records_are_complete() -> None:
     assert len(set(priorities)) == len(priorities)
     assert records[-1].name == "TREC text"
     for record in records:
-        assert record.read_run or record.read_documents, record.name
+        assert record.read_run or record.read_qrels or record.read_documents, record.name
         for extension in record.writers:
             assert not extension or short_name(f"a{extension}.gz") == "a"

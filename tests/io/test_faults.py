@@ -15,8 +15,11 @@ from cranfield import io
 from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
-FORMATS = "hint: supported formats: Parquet, JSON, CSV, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
-TWICE = "hint: a ranking has each document once; keep one of the rows, usually the best"
+FORMATS = "hint: supported formats: Parquet, JSON, CSV, LETOR, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
+TWICE = "hint: a document can occur only once in a ranking; keep one of the rows, usually the best"
+TWICE_IN_MEMORY = (
+    'hint: a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
+)
 
 RUN_TEXTS = {
     "five columns": (
@@ -66,9 +69,8 @@ RUN_TEXTS = {
     ),
     "control characters": (
         b"a\x1b[31mred b\xff \xc3\xa9\n",
-        "run.txt:1: expected 6 columns (query Q0 document rank score tag), found 4: "
-        '"a\\x1b[31mred b\\xff \N{LATIN SMALL LETTER E WITH ACUTE}"\n\n'
-        "hint: this looks like qrels; give the judgments first, then the runs",
+        "run.txt:1: expected 6 columns (query Q0 document rank score tag), found 3: "
+        '"a\\x1b[31mred b\\xff \N{LATIN SMALL LETTER E WITH ACUTE}"',
     ),
     "long text": (
         b"y" * 100 + b"\n",
@@ -91,7 +93,7 @@ RUN_TEXTS = {
     ),
     "deep JSON": (
         b"[" + b'{"a":' * 100_000,
-        "run.txt: the JSON is nested too deeply for a run or judgments",
+        "run.txt: the JSON is nested too deeply",
     ),
     "Parquet": (b"PAR1\0\0\0\0 and no more", "run.txt: the Parquet data are damaged"),
 }
@@ -128,7 +130,11 @@ QRELS_TEXTS = {
     ),
     "comments": (b"#\n", "qrels: the file has only blank lines and comments"),
     "empty": (b"", "qrels: the file is empty"),
-    "shape": (b'{"q": {"d": {"1": 1}}, "r": 5}', "qrels: query `r`: expected {document: grade}, found int"),
+    "shape": (
+        b'{"q": {"d": {"1": 1}}, "r": 5}',
+        "qrels: query `r`: expected {document, ...}, [document, ...] or {document: grade}, found int 5\n\n"
+        "hint: write [5]",
+    ),
     "JSON grade": (b'{"q": {"d": null}}', "qrels: query `q`, document `d`: the grade is not a finite number: None"),
     "no subtopic graded": (b'{"q": {"d": {}}}', "qrels: query `q`, document `d`: the grade is not a finite number: {}"),
     "subtopics here and there": (
@@ -165,18 +171,18 @@ def test_only_the_first_faults_are_shown() -> None:
 
 CSV = {
     "no header": (
-        "q1,d1,2\n",
-        "no column for the query; the columns are q1, d1, 2\n\n"
+        "q1,d1,high\n",
+        " no column for the query; the columns are q1, d1, high\n\n"
         'hint: name it query_id, or in Python pass columns={"query": ...}',
     ),
-    "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "row 2: expected 3 fields as in the first line, found 2"),
+    "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "4: expected 3 fields as in the first line, found 2"),
     "score": (
         "qid,docid,score\nq,d,\nq,e,x\n",
-        "row 1, query `q`: the score is not a number: ''\nrun.csv: row 2, query `q`: the score is not a number: 'x'",
+        '2: the score is not a number: ""\nrun.csv:3: the score is not a number: "x"',
     ),
     "duplicate": (
         "qid,docid,score\nq,d,1\nq,d,2\n",
-        f"row 2: document `d` appears twice for query `q`, first in row 1\n\n{TWICE}",
+        f"3: document `d` appears twice for query `q`, first in line 2\n\n{TWICE}",
     ),
 }
 
@@ -185,7 +191,7 @@ CSV = {
 def test_csv(content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("run.csv").write_text(content)
-    assert str(io.check_run("run.csv")) == f"run.csv: {message}"
+    assert str(io.check_run("run.csv")) == f"run.csv:{message}"
 
 
 def test_csv_with_nul_and_with_open_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,18 +213,22 @@ OBJECTS: dict[str, tuple[Any, str]] = {
         "hint: NaN cannot be ordered; remove the document, or give it a score",
     ),
     "document id": (
-        {"q": {7: 1.0}},
-        "query `q`: an id must be text, found 7\n\nhint: convert ids to text first, for example with str()",
+        {"q": {7.5: 1.0}},
+        "query `q`: an id must be text, found 7.5\n\nhint: convert ids to text first, for example with str()",
     ),
     "query id": (
-        {7: {"d": 1.0}},
-        "an id must be text, found 7\n\nhint: convert ids to text first, for example with str()",
+        {7.5: {"d": 1.0}},
+        "an id must be text, found 7.5\n\nhint: convert ids to text first, for example with str()",
     ),
     "surrogate": (
         {"q": {"\ud800": 1.0}},
         "query `q`: an id must be text, found '\\ud800'\n\nhint: convert ids to text first, for example with str()",
     ),
-    "shape": ({"q": ["d1", "d2"]}, "query `q`: expected {document: score}, found list"),
+    "shape": (
+        {"q": {"d1", "d2"}},
+        "query `q`: a set has no order\n\n"
+        "hint: a ranking is a list, best first; sets are for judgments, which come first",
+    ),
     "null id": (
         pd.DataFrame({"qid": ["q", None], "docno": ["d", "e"], "score": [1.0, 2.0]}),
         "row 2: an id must be text, found null in column `qid`\n\nhint: convert ids to text first, for example with str()",
@@ -238,7 +248,7 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     ),
     "table duplicate": (
         pd.DataFrame({"qid": ["q", "p", "q"], "docno": ["d", "d", "d"], "score": [1, 2, 3]}),
-        f"row 3: document `d` appears twice for query `q`, first in row 1\n\n{TWICE}",
+        f"row 3: document `d` appears twice for query `q`, first in row 1\n\n{TWICE_IN_MEMORY}",
     ),
     "column": (
         pd.DataFrame({"qid": ["q"], "passage": ["d"], "score": [1]}),
@@ -305,13 +315,13 @@ def test_a_file_that_goes_away_between_two_readings(run_path: Path) -> None:
         io.load(run)
 
 
-@pytest.mark.parametrize("source", [5, None, [("q", "d", 1)]])
+@pytest.mark.parametrize("source", [5, None, 1.5])
 def test_sources_that_are_none(source: object) -> None:
     with pytest.raises(UsageError) as caught:
         io.read_run(source)
     assert str(caught.value) == (
         f"cannot read a run from {type(source).__name__}\n\n"
-        "hint: give a path, an open binary file, {query: {document: score}} or a data frame"
+        "hint: give a path, an open binary file, {query: {document: score}}, {query: [document, ...]} or a data frame"
     )
 
 

@@ -223,7 +223,7 @@ def test_not_a_bit_depends_on_company() -> None:
 WRONG = {
     "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 needs a corpus, because it uses document text\n\nhint: corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}"),
     "not a corpus": ({"corpus": 7}, "DELTARB@20", QRELS, "cannot read a corpus from int\n\nhint: give a Corpus, a path, an open binary file or {document: text}"),
-    "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic\n\nhint: `DELTARB(mu=10, whole=True)@20` takes each query as one subtopic"),
+    "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic\n\nhint: `DELTARB(mu=10, whole=True)@20` treats each query as one subtopic"),
     "another corpus": ({"corpus": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus (for example `D1`)\n\nhint: check that both belong to the same collection; a corpus must be built with the judged documents"),
     "nil": ({"nil": "NIL"}, "ABSNB", QRELS, "nil cannot be combined with ABSNB, which needs document text\n\nhint: omit one of the two"),
     "best": ({"ties": "best"}, "ABSNB", QRELS, "ABSNB does not support ties=best: gains depend on the documents above, and the best order is unknown\n\nhint: ties=expected gives the mean over all orders"),

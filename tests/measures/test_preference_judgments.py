@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.errors import UsageError
 from cranfield.evaluation.notes import sentences
 from golden_cases import CASES, check
 
@@ -302,6 +301,5 @@ def test_groups_of_an_evaluator() -> None:
     )
     several = evaluator({"one": run, "two": {"q": {"b": 1.0}}}).to_dict()["runs"]
     assert several["two"]["AP[groups]"]["queries"] == {"q": 0.5, "r": 0.0}
-    with pytest.raises(UsageError, match="by group"):
-        evaluator.evaluation(run)
+    assert evaluator.evaluation(run).scores.means.tolist() == [[0.375, 0.375]]
     assert str(cf.parse("AP[groups, condensed]")) == "AP[condensed, groups]"

@@ -6,6 +6,8 @@ import contextlib
 import io
 import os
 import random
+import subprocess
+import sys
 import tempfile
 from typing import Any
 
@@ -480,3 +482,22 @@ def test_scans(seed: int) -> None:
         with blocks(rng.choice([1, 16, 64, 1 << 20]), 2):
             result = native(openers(rng, data))
         same_scan(result, plain(lambda: io.BytesIO(data)), kind)  # noqa: B023
+
+
+@pytest.mark.parametrize("reader", [_core, _plain], ids=["native", "plain"])
+def test_only_blanks_separate_columns(reader: Any) -> None:
+    text = b"q\x01 0 d\x1b\x1f\x7f 1\nq\x01\t0\x0bd2\x0c1\r\n"
+    found = reader.scan_qrels(lambda: io.BytesIO(text))
+    assert found["query"][1].tobytes() == b"q\x01"
+    assert found["document"][1].tobytes() == b"d\x1b\x1f\x7fd2"
+
+
+@pytest.mark.parametrize("size", [1, 1 << 62, (1 << 64) - 1, 1 << 70])
+def test_any_block_size_is_safe(size: int) -> None:
+    code = (
+        "import io, numpy, cranfield.native._core as core\n"
+        "text = b'q1 0 d1 1\\n' * 5000\n"
+        "assert len(core.scan_qrels(lambda: io.BytesIO(text))['line']) == 5000\n"
+    )
+    environment = os.environ | {"CRANFIELD_BLOCK": str(size)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)

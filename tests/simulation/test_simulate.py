@@ -223,12 +223,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("ten years of work")
-    with pytest.raises(cf.InputError, match="the folder holds files of other origin"):
+    with pytest.raises(cf.InputError, match="the folder holds files that are not part of a simulation"):
         save(small(), other, force=True)
     assert (other / "thesis.tex").read_text() == "ten years of work"
     for place in ("thesis.tex", "runs/mine.run"):
         (folder / place).write_text("ten years of work")
-        with pytest.raises(cf.InputError, match=f"holds files of other origin, such as `{place}`"):
+        with pytest.raises(cf.InputError, match=f"holds files that are not part of a simulation, such as `{place}`"):
             save(small(), folder, force=True)
         (folder / place).unlink()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lab", "other"]
@@ -272,3 +272,20 @@ def test_an_interrupt_right_after_the_folder_was_made_leaves_none(tmp_path: Path
     with pytest.raises(KeyboardInterrupt):
         save(made, tmp_path / "lab")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_share_of_queries_has_no_relevant_document() -> None:
+    made = small(queries=10, documents=800, nil=0.3, truncate=0.5)
+    relevant = {query for (query, _), grade in grades(made.complete).items() if grade > 0}
+    assert len(relevant) == 7
+    assert made.truth["settings"]["nil"] == 0.3
+    assert sorted(sum(counts.values()) == 0 for counts in made.truth["relevant"].values()) == [False] * 7 + [True] * 3
+    assert set(made.judgments.queries) == {query for query, _ in grades(made.judgments)}
+    detections = [cf.audit(made.judgments, run, "RR").nil_detection(0, 0) for run in made.runs]
+    assert {d.nil for d in detections} == {3}
+    assert "nil" not in small().truth["settings"]
+    assert len({len(set(made.texts)), 800}) == 1
+
+
+def test_without_nil_nothing_changes() -> None:
+    assert grades(small(nil=0.0).complete) == grades(small().complete)

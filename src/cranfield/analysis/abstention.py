@@ -59,9 +59,9 @@ def nauc(
 
     ``confidence``, ``scores``: one number for each query, by query or in the same order. For each rate 0, 0.1, ... 0.9
     this share of the queries is left out, those with the least confidence first, and the scores of the others are
-    averaged. The area under these means is compared with that of leaving out queries at random, which is 0, and of
-    leaving out those with the lowest scores, which is 1. NaN (undefined) if all scores are equal. Queries with equal
-    confidence are left out in the order given.
+    averaged. The area under these means is scaled: leaving out queries at random gives 0, and leaving out those with
+    the lowest scores gives 1. NaN (undefined) if all scores are equal. Queries with equal confidence are left out in
+    the order given.
 
     >>> nauc([0.9, 0.1, 0.5, 0.7], [1, 0, 0.5, 0.8])
     1.0

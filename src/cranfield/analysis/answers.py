@@ -23,7 +23,7 @@ Match = Literal["string", "id"]
 def nugget_recall(
     nuggets: Any, *, over: Over = "all", strict: bool = False, undefined: Literal["zero", "skip"] = "zero"
 ) -> QueryValues:
-    """Nugget recall of TREC RAG: the share of the facts that should be in an answer, and are.
+    """Nugget recall of TREC RAG: the share of required facts that an answer contains.
 
     ``nuggets``: ``{query: [{"importance": "vital", "assignment": "support"}, ...]}``, or a file of JSON lines with
     ``qid`` and ``nuggets``, as the AutoNuggetizer writes them. A nugget that is supported counts 1, one with
@@ -87,7 +87,7 @@ def context_precision(
 ) -> float:
     """Context precision of ragas without a language model, for one query; NaN if undefined.
 
-    ``retrieved``: the contexts, best first; ``reference``: those that should be there. With ``match='string'`` a
+    ``retrieved``: the contexts, best first; ``reference``: those that should be retrieved. With ``match='string'`` a
     context is relevant if its similarity to some reference is at least the threshold, where similarity is one minus
     the edit distance divided by the longer length. The value is the mean precision at relevant contexts: SN_AP of the
     list, with 1e-10 added to the divisor as in ragas, so that it is never exactly 1. With ``match='id'`` both are ids,

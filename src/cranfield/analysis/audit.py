@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from cranfield.analysis.nil_detection import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.columns import Aggregate, Column, make_plan
@@ -21,8 +22,9 @@ from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, Scores, number
 from cranfield.measures.weights import count
+from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
-from cranfield.ranking.tie_rules import Ties
+from cranfield.ranking.tie_rules import TieRule, Ties
 from cranfield.statistics.rounding import SAME, levels
 
 Cause = Literal["ties", "unjudged", "condensed", "terminal", "queries"]
@@ -71,16 +73,19 @@ class Audit:
     """Scores, and the values that they could have had; arrays are (run, measure) unless noted.
 
     ``score``, ``n``: the mean over queries, and the number of queries.
-    ``worst``, ``expected``, ``best``: the mean with ties in the worst order, averaged over all orders, in the best.
+    ``worst``, ``expected``, ``best``: the mean with ties in the worst order, over all orders, and in the best order.
     ``worst``, ``best``, ``lowest`` and ``highest`` are NaN for measures of subtopics and of document text.
     ``lowest``, ``highest``: the lowest and highest mean that judging the unjudged documents could give, over the same
-    queries; bounds where ``hold``, otherwise the range over the judgments that were tried.
+    queries; proven bounds if ``hold``, otherwise the range over the judgments that were tried.
     ``unjudged``: the share of unjudged documents among those that the measure uses.
     ``condensed``: the mean without them. ``terminal``: the mean with the end of each list as an answer; NaN if the
     measure has no such form.
     ``low``, ``high``: the confidence interval of the mean.
-    ``nil``, ``silent``: judged queries without a relevant document, and those of them answered by an empty list.
-    ``empty``, ``length`` (run,): the number of empty lists, and the mean length of a list.
+    ``nil``, ``silent``, ``silences``: judged queries without a relevant document, those of them answered by an empty
+    list, and all judged queries answered by an empty list; `nil_detection` has them as a classification. A list that
+    begins with NIL is empty.
+    ``judged_queries`` (run,): the number of judged queries that count. ``empty``, ``length`` (run,): the number of
+    empty lists, and the mean length of a list.
     ``swaps``: every pair of runs that some cause could reverse.
     """
 
@@ -102,6 +107,8 @@ class Audit:
     high: Floats
     nil: Integers
     silent: Integers
+    silences: Integers
+    judged_queries: Integers
     empty: Integers
     length: Floats
     swaps: tuple[Swap, ...] = ()
@@ -131,8 +138,14 @@ class Audit:
         equal = [np.bincount(r[r >= 0]) for r in ranks]
         return np.array([comb(int(n.sum()), 2) - int((n * (n - 1) // 2).sum()) for n in equal], np.int64)
 
+    def nil_detection(self, run: int, measure: int) -> NilDetection:
+        """How well a run recognises the queries without a document that is relevant for a measure."""
+        at = run, measure
+        nil, silences, detected = int(self.nil[at]), int(self.silences[at]), int(self.silent[at])
+        return NilDetection(int(self.judged_queries[run]), nil, silences, detected)
+
     def reach(self, cause: Cause) -> tuple[Floats, Floats]:
-        """The lowest and highest value of each score that a cause allows."""
+        """The lowest and highest value that each score could have because of this cause."""
         if cause == "ties":
             orders = self.score, self.worst, self.expected, self.best
             return reduce(np.fmin, orders), reduce(np.fmax, orders)
@@ -173,7 +186,12 @@ class Audit:
                 "hold": bool(self.hold[r, m]),
                 **of(share=self.unjudged, condensed=self.condensed),
             },
-            "lists": {**of(terminal=self.terminal), "nil": int(self.nil[r, m]), "silent": int(self.silent[r, m])},
+            "lists": {
+                **of(terminal=self.terminal),
+                "nil": int(self.nil[r, m]),
+                "silent": int(self.silent[r, m]),
+                "nil_detection": self.nil_detection(r, m).to_dict(),
+            },
             "queries": of(low=self.low, high=self.high),
         }
 
@@ -248,6 +266,9 @@ class Auditor:
 
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
         """The audit of all runs."""
+        if any(column.measure.views.groups for column in self.scores.columns):
+            message = "an audit needs judgments without groups"
+            raise UsageError(message)
         scores, seed = self.scores, self.evaluation.policy.seed
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)
@@ -272,7 +293,7 @@ class Auditor:
         return replace(audit, swaps=tuple(_swaps(scores, {cause: audit.reach(cause) for cause in CAUSES})))
 
     def variants(self, column: Column) -> dict[str, Column]:
-        """The column with another tie rule or view, by the name of that."""
+        """Variants of the column with another tie rule or view, by the name of the rule or view."""
         views, full_length = column.measure.views, self.evaluation.policy.full_length
         rules: tuple[Ties, ...] = ("expected",) if column.depends_on_above else ORDERS
         variants = {rule: column.tied(rule) for rule in rules} | {"condensed": column.varied(condensed=True)}
@@ -288,6 +309,7 @@ class Auditor:
         length = self.in_query_order(run, np.concatenate([alignment.length, alignment.other_length]))[counted]
         return {
             **{name: [part[name] for part in parts] for name in parts[0]},
+            "judged_queries": int(counted[: len(run.length)].sum()),
             "empty": int((length <= 0).sum()),
             "length": float(np.maximum(length, 0).mean()) if len(length) else np.nan,
         }
@@ -340,19 +362,21 @@ class Auditor:
         judged, retrieved = (
             float(self.in_query_order(run, count)[counted].sum()) for count in (judged_documents, used_documents)
         )
-        without_relevant = counted[: len(run.length)] & unanswerable[: len(run.length)]
+        considered = np.flatnonzero(counted[: len(run.length)])
+        detection = nil_detection(unanswerable[considered], silent[considered])
         return {
             **dict.fromkeys((*ORDERS, "lowest", "highest", "terminal"), np.nan),
             **means,
             "hold": hold,
             "unjudged": max(1 - judged / retrieved, 0) if retrieved else np.nan,
-            "nil": int(without_relevant.sum()),
-            "silent": int((without_relevant & silent[: len(run.length)]).sum()),
+            "nil": detection.nil,
+            "silent": detection.detected,
+            "silences": detection.silent,
         }
 
     def _lists(self, run: RunScores, column: Column) -> tuple[Floats, Floats, Booleans, Booleans]:
         """By query: judged and all documents that the measure uses; no relevant document exists; the list is empty."""
-        measure, k = column.measure, column.rank_cutoff
+        measure, k, rule = column.measure, column.rank_cutoff, column.measure.views.rule
         size = len(run.length) + len(run.unjudged_queries)
         judged, used = np.zeros((2, size))
         unanswerable, silent = np.zeros((2, size), bool)
@@ -361,8 +385,14 @@ class Auditor:
             judged[queries] = summed(ranking.judged * ranking.mean_over(count, k))
             used[queries] = ranking.length if k is None else np.minimum(ranking.length, k)
             unanswerable[queries] = (ranking.R == 0) | (rankings.nil_grade > 0)
-            silent[queries] = rankings.length == rankings.count(rankings.nil)
+            silent[queries] = (rankings.length == 0) | (rankings.count(_first_is_nil(rankings, rule)) > 0)
         return judged, used, unanswerable, silent
+
+
+def _first_is_nil(rankings: Rankings, rule: TieRule) -> Booleans:
+    """The rows that mean "no answer" and are certainly the first of their ranking."""
+    tied = getattr(rankings, rule.position) if rule.position is not None else rankings.size - 1
+    return rankings.nil & (rankings.start + tied == 0)
 
 
 def _bounds_of(column: Column) -> tuple[Column, Column]:

@@ -19,17 +19,20 @@ from cranfield.analysis.significance import (
     check_settings,
     test_pairs,
 )
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats, Integers, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, number
+from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
+from cranfield.statistics.prediction import Inference
 from cranfield.wording import few, plural
 
 # What could reverse a difference without any new query.
@@ -106,6 +109,7 @@ class Comparison:
     samples: int
     seed: int
     notes: tuple[str, ...] = ()
+    predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
 
     def with_swaps(self, swaps: Sequence[Swap]) -> Comparison:
         """The same comparison, each pair with what could reverse it; ``swaps`` are of the same runs and measures."""
@@ -118,7 +122,7 @@ class Comparison:
         return replace(self, doubts=doubts)
 
     def contest(self, measure: int, pair: int) -> PairComparison:
-        """One measure of one pair."""
+        """The comparison of one pair of runs by one measure, given by their indices."""
         at = measure, pair
         a, b = self.pairs[pair].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
@@ -147,7 +151,7 @@ class Comparison:
 
     @property
     def contests(self) -> list[PairComparison]:
-        """Every measure of every pair."""
+        """The comparisons of all pairs of runs by all measures."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,6 +166,7 @@ class Comparison:
             },
             "pairs": [contest.to_dict() for contest in self.contests],
             "notes": list(self.notes),
+            **({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {}),
         }
 
 
@@ -180,6 +185,8 @@ def compare(
     level: float = 0.95,
     samples: int = 100_000,
     seed: int = 0,
+    predicted: Any = None,
+    inference: Inference = "loo",
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
@@ -190,8 +197,9 @@ def compare(
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
     cannot try every possibility. Each pair says whether ties or unjudged documents could reverse the difference,
-    unless only scores are given; then pass an ``audit`` of the same runs and measures. Queries are resampled in the
-    order of their ids, so the order of lines in files does not matter.
+    unless only scores are given; then pass an ``audit`` of the same runs and measures. ``predicted``, ``inference``: as
+    in `evaluate`; the comparison then has the differences from human and predicted judgments together. Queries are
+    resampled in the order of their ids, so the order of lines in files does not matter.
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
@@ -225,8 +233,33 @@ def compare(
         inputs = {name: options.pop(name, None) for name in ("intents", "corpus", "costs")}
         names = options.pop("names", None)
         plan = make_plan(measures, Policy.of(**options, seed=seed))
-        evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(run, names=names)
+        runs = read_runs(run, names)
+        evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(runs)
+        if predicted is not None:
+            comparison = compare_evaluation(evaluation, settings, baseline, progress=progress)
+            return with_predictions(comparison, evaluation, predicted, runs, inference)
+    if predicted is not None:
+        message = "predicted judgments need runs, not scores"
+        raise UsageError(message, hint="call compare(qrels, runs, measures, predicted=...)")
     return compare_evaluation(evaluation, settings, baseline, progress=progress)
+
+
+def with_predictions(
+    comparison: Comparison, evaluation: Evaluation, predicted: Any, runs: Sequence[Run], inference: Inference = "loo"
+) -> Comparison:
+    """The comparison, with the difference of each pair from human and predicted judgments together."""
+    from cranfield.evaluation.predicted import judged_per_query, predicted_differences
+
+    scores = Evaluator.of(read_qrels(predicted), evaluation.plan)(list(runs), names=evaluation.runs)
+    differences = predicted_differences(
+        evaluation.scores,
+        scores,
+        [(a, b) for a, b in comparison.pairs.tolist()],
+        inference=inference,
+        alpha=1 - comparison.level,
+        judged_per_query=judged_per_query(evaluation.judgments),
+    )
+    return replace(comparison, predicted=differences)
 
 
 def compare_evaluation(

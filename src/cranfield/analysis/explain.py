@@ -37,13 +37,13 @@ class Word:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What one document contributes.
+    """The contribution of one document.
 
     ``judged``: its grade by subtopic (under "" for a plain judgment), None if it is unjudged; ``known``: whether the
     corpus has it. ``earned``: what it adds to the score. ``subtopic``: the one whose coverage it raises most, or
-    lowers least; ``before``, ``after``: that coverage, 1 - KLD / KLD of the collection; a gain counts it from 0 up.
-    ``words``: all its words, largest contributions first. A word's contribution is its gain in model likelihood minus
-    its share of the length penalty. Contributions add up to after - before.
+    lowers least; ``before``, ``after``: the coverage of this subtopic, 1 - KLD / KLD of the collection. A negative
+    coverage counts as a gain of 0. ``words``: all its words, largest contributions first. A word's contribution is its
+    gain in model likelihood minus its share of the length penalty. Contributions add up to after - before.
     """
 
     rank: int

@@ -31,7 +31,7 @@ def urisk(scores: Any, baseline: str, *, alpha: float = 1.0, measure: str | None
 
 
 def georisk(scores: Any, *, alpha: float = 1.0, measure: str | None = None) -> dict[str, float]:
-    """GeoRisk of every run among all of them: high if its mean is high, and if no query is far below its share.
+    """GeoRisk of every run among all of them: high if its mean is high and no query scores far below expectation.
 
     ``scores``: the result of `evaluate`, or ``{run: {query: score}}``, with all the runs to compare; ``measure``
     chooses among several. Queries count that have a score in every run.

@@ -21,14 +21,14 @@ Groups = Mapping[str, str] | Callable[[str], str]
 
 
 def p_mrr(original: Any, changed: Any, documents: Any, *, ties: Ties | None = None) -> QueryValues:
-    """p-MRR of FollowIR: how far documents sink that are no longer relevant after a change of the instruction.
+    """p-MRR of FollowIR: how far documents sink that a changed instruction makes non-relevant.
 
     ``original``, ``changed``: the runs for the original queries and for the changed ones, under the same query ids.
-    ``documents``: the documents of each query whose relevance changed, ``{query: [document, ...]}`` or judgments.
-    With rank r before and s after the change, a document counts s/r - 1 if r ≥ s, else 1 - r/s; one that is not
-    retrieved is taken to be right below the ranking. The values are means over the documents of a query, in [-1, 1];
-    above 0, documents sank, as they should. A query that is not in both runs is left out.
-    ``ties='expected'`` is the mean over all orders of tied documents.
+    ``documents``: the documents of each query whose relevance changed, ``{query: [document, ...]}`` or judgments. With
+    rank r before and s after the change, a document counts s/r - 1 if r ≥ s, else 1 - r/s; a document that is not
+    retrieved counts as ranked right below the end. The values are means over the documents of a query, in [-1, 1];
+    above 0, documents sank, as they should. A query that is not in both runs is left out. ``ties='expected'`` is the
+    mean over all orders of tied documents.
 
     >>> p_mrr({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}, {"q": ["a"]}).mean
     0.6666666666666667
@@ -105,7 +105,7 @@ def _lowest(values: list[float]) -> float:
 def paired_accuracy(
     scores: Any, pairs: Groups | Any = None, *, run: str | None = None, measure: str | None = None
 ) -> QueryValues:
-    """Paired accuracy of NevIR: the share of pairs of queries that are both right, with a score of 1.
+    """Paired accuracy of NevIR: the share of query pairs in which both queries are right, that is, score 1.
 
     ``scores``: scores of the measure R@1, as the result of `evaluate` or as ``{query: score}``. ``pairs``: which two
     queries belong together, ``{query: pair}``, a file with lines ``query pair``, or a function; by default queries

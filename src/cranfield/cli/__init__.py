@@ -1,1 +1,1 @@
-"""The command line: one file for each verb, which parses, calls one library function, hands on the result."""
+"""The command line: one module for each command, which parses arguments, calls the library and writes the result."""

@@ -11,7 +11,7 @@ from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.output import colour, emit, note, say, width
 from cranfield.cli.progress import progress
 from cranfield.report.audit import FORMATS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval
 
 
-@click.command(cls=Verb, short_help="Show how ties, unjudged documents and cutoffs affect scores.")
+@click.command(cls=Verb, short_help="Show how ties, unjudged documents and short lists affect scores.")
 @options.inputs
 @options.measuring(" ".join(DEFAULT_MEASURES))
 @options.views
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     help="95% confidence intervals of the means: Student's t or bootstrap (bca).",
 )
 @click.option("--all-pairs", is_flag=True, help="Name every pair of runs that could swap, not only a few.")
-@options.figures("Draw the audit into this folder, as PDF, SVG and PNG.")
+@options.figures("Folder for a figure of the audit, as PDF, SVG and PNG.")
 @options.renamed("--figure", "--figures DIR")
 @options.digits
 @options.formats(FORMATS, "json has full precision and all pairs.")
@@ -76,6 +76,6 @@ def command(
         from cranfield.report.figures import canvas
 
         files = canvas.save(partial(drawing.draw, audit), figures, "audit")
-        click.echo(f"{len(files)} files written to {figures}", err=True)
+        say(f"{len(files)} files written to {figures}")
     if format != "json":
         note([*notes, *sentences(audit.notes)])

@@ -11,12 +11,16 @@ import numpy as np
 
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
-from cranfield.cli.output import emit
-from cranfield.data import Judgments
-from cranfield.errors import InputError
-from cranfield.io import check_run, read_qrels, read_run
+from cranfield.cli.output import colour, emit, say, width
+from cranfield.data import Judgments, Run
+from cranfield.errors import InputError, listing_faults
+from cranfield.evaluation.evaluator import check_argument_order
+from cranfield.evaluation.notes import scores_against_ranks
+from cranfield.evaluation.run_scores import check_query_overlap
+from cranfield.io import check_run, read_qrels, read_runs
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.wording import plural
+from cranfield.report.pages import FORMATS, write
+from cranfield.wording import plural, printable
 
 SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
@@ -24,23 +28,61 @@ TOP = 10  # depth for the share of unjudged documents
 
 @click.command(cls=Verb, short_help="Report all errors in the input files.")
 @options.inputs
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N errors of each file.")
+@click.option("--stats", is_flag=True, help="Print statistics of judgments and runs; warnings go to standard error.")
+@click.option(
+    "--rel",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GRADE",
+    default=1.0,
+    show_default=True,
+    help="With --stats: lowest relevant grade.",
+)
+@options.formats(FORMATS, "For --stats.")
+@options.output
 @click.pass_context
-def command(ctx: click.Context, qrels: str, runs: tuple[str, ...]) -> None:
+def command(
+    ctx: click.Context,
+    /,
+    qrels: str,
+    runs: tuple[str, ...],
+    limit: int | None,
+    stats: bool,
+    rel: float,
+    format: str,
+    output: str | None,
+) -> None:
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
-    Warnings are about queries that only one file has, tied scores, unjudged documents, and queries without relevant
-    documents. The exit code is 1 if there are errors; warnings do not change it.
+    Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
+    and queries without relevant documents. The exit code is that of `cranfield eval`: 1 if there are errors; warnings
+    do not change it.
+
+    --stats prints how many documents per query are judged, relevant (R) and not relevant (N), and how many have each
+    grade. For each run it prints the lengths of lists, ties and unjudged documents.
 
     \b
     cranfield check qrels.txt bm25.run dense.run
+    cranfield check qrels.txt bm25.run --stats
     """
-    reports = check_files(qrels, runs)
-    emit("".join(f"{line}\n" for report in reports for line in report.lines()))
+    with listing_faults(limit):
+        reports = check_files(qrels, runs)
+    text = "".join(f"{line}\n" for report in reports for line in report.lines())
+    if stats:
+        click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
+    else:
+        emit(text, output)
     errors = sum(report.errors for report in reports)
     warnings = sum(len(report.warnings) for report in reports)
-    click.echo(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}", err=True)
+    say(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
     if errors:
         ctx.exit(1)
+    if stats:
+        from cranfield.analysis.collection_statistics import collection_statistics
+        from cranfield.report.statistics import tables
+
+        found = collection_statistics(qrels, runs, rel=rel)
+        emit(write(tables(found), found.to_dict(), format, width=width(), colour=colour(output)), output)
 
 
 @dataclass(frozen=True)
@@ -60,9 +102,9 @@ class FileReport:
         if self.error:
             yield from self.error.message.splitlines()
             if self.error.hint:
-                yield f"{self.path}: hint: {self.error.hint}"
+                yield printable(f"{self.path}: hint: {self.error.hint}")
         for warning in self.warnings:
-            yield f"{self.path}: warning: {warning}"
+            yield printable(f"{self.path}: warning: {warning}")
 
 
 def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:
@@ -74,17 +116,34 @@ def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:
         first = FileReport(qrels, warnings=tuple(judgment_warnings(judgments)))
     except InputError as error:
         first = FileReport(qrels, error)
-    return [first, *(_check_run_file(run, aligner) for run in runs)]
+    reports = [first]
+    opened: list[Run] = []
+    for path in runs:
+        reports += _check_run_file(path, aligner, opened)
+    if aligner is not None and not any(report.error for report in reports):
+        check_argument_order(aligner.judgments, opened)
+    return reports
 
 
-def _check_run_file(path: str, aligner: Aligner | None) -> FileReport:
+def _check_run_file(path: str, aligner: Aligner | None, opened: list[Run]) -> Iterator[FileReport]:
+    """A report on a file, or on each of its runs, which are added to ``opened``."""
     try:
-        run = read_run(path)
-        if aligner is None:
-            return FileReport(path, check_run(run))
-        return FileReport(path, warnings=tuple(run_warnings(aligner.align(run, by_id=False))))
+        runs = read_runs(path)
     except InputError as error:
-        return FileReport(path, error)
+        yield FileReport(path, error)
+        return
+    opened += runs
+    for run in runs:
+        name = path if len(runs) == 1 else run.source_name
+        try:
+            if aligner is None:
+                yield FileReport(name, check_run(run))
+                continue
+            alignment = aligner.align(run, by_id=False)
+            check_query_overlap(run, alignment)
+            yield FileReport(name, warnings=tuple(run_warnings(alignment)))
+        except InputError as error:
+            yield FileReport(name, error)
 
 
 def judgment_warnings(judgments: Judgments) -> Iterator[str]:
@@ -109,6 +168,8 @@ def run_warnings(alignment: Alignment) -> Iterator[str]:
         yield f"{len(missing):,} of {len(length):,} judged queries are not in the run: {names}"
     if other := list(alignment.other):
         yield f"{plural(len(other), 'query')} without judgments: {first_of(other)}"
+    if queries_against := alignment.ranks_contradict:
+        yield scores_against_ranks(queries_against)
     tied = rows["size"] > 1
     if tied.any():
         affected = plural(len(np.unique(rows["query"][tied])), "query")

@@ -19,7 +19,16 @@ SECTIONS = {
     "Significance": ("test", "tests", "correction", "family", "alpha", "samples", "no_audit"),
     "Regression check": ("guarded", "by", "junit"),
     "Rankings": ("ties", "depth", "condensed", "terminal", "nil", "full_length"),
-    "Judgments and queries": ("queries", "undefined", "negative", "intents", "corpus", "costs"),
+    "Judgments and queries": (
+        "queries",
+        "undefined",
+        "negative",
+        "intents",
+        "corpus",
+        "costs",
+        "predicted",
+        "inference",
+    ),
     "Spark": ("engine", "master", "scores"),
     "Output": ("all_pairs", "digits", "format", "output", "figures"),
 }
@@ -60,7 +69,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.NAMES:
             return None
-        command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name}").command
+        command: click.Command = import_module(f"{self.PACKAGE}.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(

@@ -13,7 +13,7 @@ from cranfield.analysis.significance import FAMILIES, TESTS
 from cranfield.cli import options, results, spark
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, replace, width
+from cranfield.cli.output import colour, emit, note, replace, say, width
 from cranfield.cli.progress import progress
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
@@ -21,11 +21,13 @@ from cranfield.statistics.corrections import CORRECTIONS
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
+    from cranfield.statistics.prediction import Inference
+    from cranfield.statistics.standardisation import Standardisation
 
 # The parameters that `testing` adds to a command.
 TESTING = ("test", "tests", "correction", "family", "alpha", "samples")
 NOT_AUDITED = (
-    "with --engine spark, nothing checks whether ties or unjudged documents could reverse a difference; "
+    "with --engine spark, there is no check whether ties or unjudged documents could reverse a difference; "
     "use `cranfield audit` for that"
 )
 WORSE = 3  # the exit code if --fail-if-worse finds a regression
@@ -104,7 +106,9 @@ guarding = options.several(
         show_default=True,
         help="Ignore differences up to this size.",
     ),
-    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."),
+    click.option(
+        "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
+    ),
 )
 
 
@@ -119,12 +123,14 @@ guarding = options.several(
     is_flag=True,
     help="Skip the check whether ties or unjudged documents could reverse a difference.",
 )
+@options.standardise
 @guarding
 @options.figures("Draw a figure for each measure into this folder, as PDF, SVG and PNG.")
 @options.views
 @options.corpus
 @options.policies
 @options.intents
+@options.predicted
 @options.costs
 @options.engine
 @options.scores
@@ -139,6 +145,7 @@ def command(
     baseline: str | None,
     all_pairs: bool,
     no_audit: bool,
+    standardise: Standardisation | None,
     guarded: list[str],
     by: float,
     junit: str | None,
@@ -149,6 +156,8 @@ def command(
     engine: str,
     master: str | None,
     scores: str | None,
+    predicted: str | None,
+    inference: Inference,
     **given: Any,
 ) -> None:
     """Test which differences between RUNs are significant, for every pair or against a baseline.
@@ -171,6 +180,9 @@ def command(
     if not guarded and (junit or by):
         message = f"{'--junit' if junit else '--by'} needs --fail-if-worse"
         raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
+    if standardise is not None and (guarded or engine == "spark"):
+        message = f"--standardise does not work with {'--fail-if-worse' if guarded else '--engine spark'}"
+        raise UsageError(message)
     spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
@@ -181,11 +193,18 @@ def command(
             qrels, runs, measures, guarded, baseline, settings, master, scores, warning, given
         )
     else:
-        comparison, labels, notes = _compare(qrels, runs, measures, guarded, baseline, settings, not no_audit, given)
+        comparison, labels, notes = _compare(
+            qrels, runs, measures, guarded, baseline, settings, not no_audit, predicted, inference, standardise, given
+        )
     if format == "csv":
         text = report.csv(comparison)
     else:
         pages = report.pages(comparison, digits, all_pairs=all_pairs)
+        if comparison.predicted:
+            from cranfield.report import predicted as lines
+
+            pages += lines.pages(comparison.predicted, digits)
+            notes = [*notes, *lines.notes(comparison.predicted)]
         text = write(pages, comparison.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
     if format != "json":
@@ -193,13 +212,13 @@ def command(
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
-        click.echo(f"{len(drawing.figures(comparison, figures))} files written to {figures}", err=True)
+        say(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
     checks = check_regressions(comparison, labels, by)
     if junit:
         replace(junit, junit_xml(checks).encode())
     regressions = [check.sentence for check in checks if check.worse]
     for sentence in regressions:
-        click.echo(sentence.encode("utf-8", "surrogateescape"), err=True)
+        say(sentence)
     if regressions:
         click.get_current_context().exit(WORSE)
 
@@ -212,11 +231,14 @@ def _compare(
     baseline: str | None,
     settings: ComparisonSettings,
     reversals: bool,
+    predicted: str | None,
+    inference: Inference,
+    standardise: Standardisation | None,
     given: dict[str, Any],
 ) -> tuple[Comparison, list[str], list[str]]:
     """The comparison, the labels of the guarded measures, and notes."""
     from cranfield.analysis.audit import reversible
-    from cranfield.analysis.compare import compare_evaluation
+    from cranfield.analysis.compare import compare_evaluation, compare_scores
     from cranfield.evaluation.notes import input_notes
 
     evaluation, notes = read_evaluation(qrels, runs, measures, guarded=guarded, **given)
@@ -224,11 +246,21 @@ def _compare(
     labels = [label_of[column.measure] for column in options.guarded_columns(guarded, evaluation.policy)]
     name_of = dict(zip(reversed(runs), reversed(evaluation.runs), strict=True))  # the first, if a file is given twice
     baseline = _baseline_name(baseline, name_of, evaluation.runs[0] if guarded else None)
+    if standardise is not None:
+        standardised = evaluation.scores.standardised(standardise)
+        with progress("Comparing measures") as step:
+            comparison = compare_scores(standardised, settings, baseline, step)
+        return comparison, labels, [*notes, *input_notes(standardised.notes)]
     if reversals:
         with progress("Auditing runs") as step:
             reversible(evaluation, step)
     with progress("Comparing measures") as step:
         comparison = compare_evaluation(evaluation, settings, baseline, reversals=reversals, progress=step)
+    if predicted is not None:
+        from cranfield.analysis.compare import with_predictions
+        from cranfield.evaluation.evaluator import read_runs
+
+        comparison = with_predictions(comparison, evaluation, predicted, read_runs(list(runs)), inference)
     return comparison, labels, [*notes, *input_notes(evaluation.scores.notes)]
 
 

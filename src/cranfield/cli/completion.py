@@ -1,4 +1,4 @@
-"""``cranfield completion``: completion by the Tab key."""
+"""``cranfield completion``: scripts for shell completion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from cranfield.cli.output import emit
 
 
-@click.command(short_help="Print a script for completion by the Tab key.")
+@click.command(short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

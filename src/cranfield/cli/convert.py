@@ -11,7 +11,8 @@ from cranfield.errors import UsageError
 
 @click.command(cls=Verb, short_help="Convert runs and judgments between formats.")
 @click.argument("source", metavar="IN", type=options.FILE)
-@click.argument("target", metavar="OUT", type=click.Path())
+@click.argument("target", metavar="OUT", type=options.OutputFile())
+@options.refusing_inputs
 @click.option(
     "--kind", type=click.Choice(("run", "qrels")), help="What IN holds.  [default: detected from its content]"
 )

@@ -52,12 +52,15 @@ from cranfield.report.pages import FORMATS
     type=click.Choice(("word", "space")),
     default="word",
     show_default=True,
-    help="What a word is: a run of letters and digits (word), or anything between spaces (space).",
+    help="What a word is: a sequence of letters and digits (word), or anything between spaces (space).",
 )
 @click.option("--id", metavar="FIELD", help="Field with the document id.  [default: detected from the names]")
 @click.option("--text", metavar="FIELD", multiple=True, help="Field with text; may be repeated.  [default: detected]")
 @options.engine
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the corpus to this Parquet file.")
+@click.option(
+    "-o", "--output", type=options.OutputFile(), metavar="FILE", help="Write the corpus to this Parquet file."
+)
+@options.refusing_inputs
 @options.formats(FORMATS, "")
 def command(
     sources: tuple[str, ...],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cranfield.cli.output import colour, emit, width
+from cranfield.cli.output import colour, emit, say, width
 from cranfield.io.atomic_write import atomic_write
 
 
@@ -15,7 +15,8 @@ from cranfield.io.atomic_write import atomic_write
 @click.option(
     "--into", type=click.Path(file_okay=False), metavar="DIR", help="Copy the files of the example into this folder."
 )
-def command(into: str | None) -> None:
+@click.option("--force", is_flag=True, help="Replace files in DIR that have other content.")
+def command(into: str | None, force: bool) -> None:
     """Show scores, ties, unjudged documents and significance on a small example.
 
     With --into, the files of the example are copied to DIR, where you can run the commands of the tour.
@@ -23,14 +24,30 @@ def command(into: str | None) -> None:
     from cranfield import example
     from cranfield.example.tour import tour
 
+    if into is not None and not force:
+        check_folder(Path(into))
     for stop in tour():
         emit(stop.text(width=width(), colour=colour()))
     if into is None:
-        click.echo("To get the files: cranfield demo --into DIR", err=True)
+        say("To get the files: cranfield demo --into DIR")
         return
     folder = Path(into)
     folder.mkdir(parents=True, exist_ok=True)
     for name in example.NAMES:
         with atomic_write(folder / name) as temporary:
             shutil.copyfile(example.path(name), temporary)
-    click.echo(f"{len(example.NAMES)} files written to {into}", err=True)
+    say(f"{len(example.NAMES)} files written to {into}")
+
+
+def check_folder(folder: Path) -> None:
+    """Raise if a file of the example would replace another one."""
+    from cranfield import example
+    from cranfield.errors import InputError
+
+    existing = [name for name in example.NAMES if (folder / name).exists()]
+    changed = [name for name in existing if (folder / name).read_bytes() != example.path(name).read_bytes()]
+    if changed:
+        raise InputError(
+            [f"{folder / name}: the file exists and has other content" for name in changed],
+            hint="choose another folder, or replace the files with --force",
+        )

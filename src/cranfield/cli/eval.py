@@ -10,9 +10,12 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
+from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
+    from cranfield.statistics.prediction import Inference
+    from cranfield.statistics.standardisation import Standardisation
 
 INTERVALS = {
     "bca": "95% confidence intervals of the means: BCa bootstrap over queries, 9,999 resamples, seed {seed}",
@@ -28,6 +31,7 @@ INTERVALS = {
 @options.policies
 @options.intents
 @options.costs
+@options.predicted
 @click.option("-q", "--per-query", is_flag=True, help="Show the scores of every query, then the means.")
 @click.option(
     "--residual", is_flag=True, help="Show how much higher scores would be if all unjudged documents were relevant."
@@ -36,12 +40,16 @@ INTERVALS = {
     "--bounds", is_flag=True, help="Show the lowest and highest scores that judging the unjudged documents could give."
 )
 @click.option(
+    "--standard-errors", is_flag=True, help="Show the sampling errors of estimates from a sample of judgments."
+)
+@click.option(
     "--interval",
     type=click.Choice(("bca", "t", "none")),
     default="none",
     show_default=True,
     help="95% confidence intervals of the means: bootstrap (bca) or Student's t.",
 )
+@options.standardise
 @options.engine
 @options.scores
 @options.writing
@@ -53,7 +61,11 @@ def command(
     per_query: bool,
     residual: bool,
     bounds: bool,
+    standard_errors: bool,
+    predicted: str | None,
+    inference: Inference,
     interval: Literal["bca", "t", "none"],
+    standardise: Standardisation | None,
     digits: int,
     format: str,
     output: str | None,
@@ -82,6 +94,9 @@ def command(
     spark.check_options(
         engine, per_query=per_query, interval=limits is not None, master=master, scores=scores, costs=costs
     )
+    if engine == "spark" and standardise is not None:
+        message = "--standardise does not work with --engine spark"
+        raise UsageError(message)
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
@@ -90,9 +105,18 @@ def command(
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
+            settings |= {"standard_errors": standard_errors, "predicted": predicted, "inference": inference}
             table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
+        if standardise is not None:
+            table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
-    emit(report.write(table, format, **layout, width=width(), colour=colour(output)), output)
+    text = report.write(table, format, **layout, width=width(), colour=colour(output))
+    if means := getattr(table, "predicted", ()):
+        from cranfield.report import predicted as lines
+
+        text += lines.text(means, format, digits, width=width(), colour=colour(output))
+        notes = [*notes, *lines.notes(means)]
+    emit(text, output)
     note(notes)
     if format != "json":
         note(sentences(table.notes))

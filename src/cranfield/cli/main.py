@@ -16,6 +16,7 @@ import click
 
 from cranfield import __version__, native
 from cranfield.cli.commands import LazyGroup
+from cranfield.cli.output import say
 from cranfield.errors import CranfieldError
 
 INTERRUPTED = 130
@@ -32,12 +33,16 @@ class Verbs(LazyGroup):
         "queries",
         "report",
         "audit",
+        "judge",
+        "judges",
+        "sample",
         "measures",
         "show",
         "cite",
         "check",
         "study",
         "properties",
+        "depth-for",
         "corpus",
         "explain",
         "convert",
@@ -76,6 +81,8 @@ class Verbs(LazyGroup):
             sys.exit(INTERRUPTED)
         except CranfieldError as error:
             fail(error.message, error.hint, error.exit_code)
+        except MemoryError:
+            fail("there is not enough memory", "", 1)
         except OSError as error:
             path = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             fail(f"{path}{(error.strerror or str(error)).lower()}", "", 1)
@@ -85,8 +92,7 @@ class Verbs(LazyGroup):
 def fail(message: str, hint: str, code: int) -> None:
     """Print the error and, after a blank line, the hint; then exit."""
     hint = f"\n\nhint: {hint}" if hint else ""
-    # Ids and file names may hold bytes that are not UTF-8.
-    click.echo(f"error: {message}{hint}".encode("utf-8", "surrogateescape"), err=True)
+    say(f"error: {message}{hint}")
     sys.exit(code)
 
 
@@ -103,7 +109,7 @@ def cli(ctx: click.Context) -> None:
 
     Every measure handles ties, unjudged documents and short lists. Start with `cranfield demo`.
     """
-    native.warn_if_slow(lambda text: click.echo(f"note: {text}", err=True))
+    native.warn_if_slow(lambda text: say(f"note: {text}"))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from cranfield.errors import UsageError
 from cranfield.evaluation.policy import UNDEFINED
 from cranfield.ranking.tie_rules import TIES
 from cranfield.report import FORMATS
+from cranfield.statistics.standardisation import STANDARDISATIONS
 
 if TYPE_CHECKING:
     from cranfield.data import Judgments
@@ -95,6 +100,30 @@ def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
     return make_columns(measures, policy.views) if measures else []
 
 
+class OutputFile(click.Path):
+    """A file to write; see `refusing_inputs`."""
+
+
+def refusing_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which does not start if a file to write is also one of its inputs."""
+
+    @wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Any:
+        ctx = click.get_current_context()
+        files: dict[bool, list[str]] = {True: [], False: []}
+        for param in ctx.command.params:
+            value = ctx.params.get(param.name or "")
+            if isinstance(param.type, click.Path) and param.type.file_okay and value:
+                files[isinstance(param.type, OutputFile)] += [value] if isinstance(value, str) else value
+        for output, source in product(files[True], files[False]):
+            if Path(output).is_file() and Path(source).is_file() and Path(output).samefile(source):
+                message = f"{output}: this file is an input of the command and would be replaced"
+                raise UsageError(message, hint="write the output to another file")
+        return function(*args, **kwargs)
+
+    return command
+
+
 class MeasureName(click.types.StringParamType):
     """A measure as text, completed from the catalogue; the library parses it."""
 
@@ -139,11 +168,35 @@ intents = click.option(
     help="Weights of subtopics, in lines `query subtopic weight [inf|nav]`.  [default: equal weights, inf]",
 )
 
+queries_file = click.option(
+    "--queries-file",
+    type=FILE,
+    metavar="FILE",
+    help="Show the texts of queries from this file: JSON Lines, lines of an id, a tab and a text, or TREC topics.",
+)
+
 costs = click.option(
     "--costs",
     type=FILE,
     metavar="FILE",
     help="Costs of documents, for measures that use them, in lines `query document cost`.",
+)
+
+predicted = several(
+    click.option(
+        "--predicted",
+        type=FILE,
+        metavar="FILE",
+        help="Predicted judgments, such as those of an LLM, of these and of other queries: shows means by humans, by "
+        "predictions and by both together.",
+    ),
+    click.option(
+        "--inference",
+        type=click.Choice(("loo", "fixed")),
+        default="loo",
+        show_default=True,
+        help="With --predicted: intervals for queries like these (loo), or for exactly these queries (fixed).",
+    ),
 )
 
 corpus = click.option(
@@ -157,7 +210,7 @@ full_length = click.option(
     "--full-length",
     type=click.IntRange(min=1),
     metavar="N",
-    help="With --terminal: a list of N documents was cut off, so its end is not an answer.",
+    help="Length limit of the systems: the end of a list of N documents does not count as an answer.",
 )
 
 ordering = several(
@@ -170,7 +223,9 @@ ordering = several(
 views = several(
     ordering,
     click.option(
-        "--terminal", is_flag=True, help="Count the end of a list as the answer that nothing more is relevant."
+        "--terminal",
+        is_flag=True,
+        help='Score the end of each list as an answer: "no more relevant documents".',
     ),
     nil,
     full_length,
@@ -190,7 +245,8 @@ policies = several(
         type=click.Choice(("judged", "both", "run")),
         default="judged",
         show_default=True,
-        help="Average over all judged queries (missing ones score 0), over those in both files, or over the run's.",
+        help="Queries to average over: all judged queries (a missing one is scored as an empty ranking), judged "
+        "queries that the run answers, or all queries of the run.",
     ),
     undefined,
     click.option(
@@ -200,6 +256,12 @@ policies = several(
         show_default=True,
         help="Treat negative grades as unjudged or as not relevant.",
     ),
+)
+
+standardise = click.option(
+    "--standardise",
+    type=click.Choice(STANDARDISATIONS),
+    help="Standardise scores for each query over the runs: z-scores, or a normal or empirical distribution function.",
 )
 
 engine = several(
@@ -219,8 +281,11 @@ seed = click.option(
     "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Random seed."
 )
 
-output = click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file instead of standard output."
+output = several(
+    click.option(
+        "-o", "--output", type=OutputFile(), metavar="FILE", help="Write to this file instead of standard output."
+    ),
+    refusing_inputs,
 )
 
 digits = click.option(

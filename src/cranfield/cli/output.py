@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import click
 
 from cranfield.io.atomic_write import atomic_write
+from cranfield.wording import printable
 
 
 def emit(text: str, output: str | None = None) -> None:
@@ -31,7 +32,8 @@ def _print(data: bytes) -> None:
         while rest:
             rest = rest[stream.write(rest) :]
         stream.flush()
-    except OSError:
+    except OSError as error:
+        error.filename = "standard output"
         # Python flushes once more at exit, when the error has already been reported: give it somewhere to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
@@ -46,7 +48,12 @@ def replace(path: str, data: bytes) -> None:
 def note(lines: Iterable[str]) -> None:
     """Print notes to standard error."""
     for line in lines:
-        click.echo(f"note: {line}".encode("utf-8", "surrogateescape"), err=True)
+        say(f"note: {printable(line)}")
+
+
+def say(text: str) -> None:
+    """Print a message to standard error; bytes of ids and file names that are not UTF-8 stay as they are."""
+    click.echo(printable(text, lines=True).encode("utf-8", "surrogateescape"), err=True)
 
 
 def colour(output: str | None = None) -> bool:

@@ -12,7 +12,7 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.compare import TESTING, testing
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import emit
+from cranfield.cli.output import emit, say
 from cranfield.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False),
+    type=options.OutputFile(dir_okay=False),
     default="report.html",
     show_default=True,
     help="Write the report to this file.",
 )
+@options.refusing_inputs
 @click.option("--title", metavar="TEXT", default="Evaluation", show_default=True, help="Title of the report.")
 @click.option(
     "--page",
@@ -49,6 +50,7 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
     metavar="SOURCE",
     help="Include document text from this collection (any input of `cranfield corpus`); may be repeated.",
 )
+@options.queries_file
 @options.figures("Also draw means and curves into this folder, as PDF, SVG and PNG.")
 @testing
 @options.views
@@ -68,6 +70,7 @@ def command(
     title: str,
     page: int,
     texts: tuple[str, ...],
+    queries_file: str | None,
     figures: str | None,
     **given: Any,
 ) -> None:
@@ -88,10 +91,16 @@ def command(
     results.drawable(figures)
     comparing = {name: given.pop(name) for name in TESTING}
     evaluation, notes = read_evaluation(qrels, runs, measures, default=MEASURES, page=page, **given)
+    query_texts = {}
+    if queries_file is not None:
+        from cranfield.io.query_texts import read_query_texts
+
+        query_texts = read_query_texts(queries_file, evaluation.queries)
     with progress("Building the report") as step:
         data = contents(
             evaluation,
             texts=texts,
+            query_texts=query_texts,
             comparing=comparing,
             commands=commands(ctx, [qrels, *runs], evaluation.columns),
             progress=step,
@@ -99,11 +108,11 @@ def command(
     data["notes"] = [*notes, *data["notes"]]
     text = html(data, title)
     emit(text, output)
-    click.echo(f"{output} written ({len(text) / 1e6:.1f} MB)", err=True)
+    say(f"{output} written ({len(text) / 1e6:.1f} MB)")
     if figures is not None:
         from cranfield.report.figures import overview
 
-        click.echo(f"{len(overview.figures(data, figures))} files written to {figures}", err=True)
+        say(f"{len(overview.figures(data, figures))} files written to {figures}")
 
 
 def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]) -> list[str]:

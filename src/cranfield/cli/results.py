@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from cranfield.cli import options
-from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.output import colour, emit, note, say, width
 from cranfield.report.pages import FORMATS, Page, write
 
 formats = options.formats(FORMATS, "json holds the complete result.")
@@ -48,4 +46,4 @@ def deliver(
 def save_figures(draw: Callable[[str], list[Path]] | None, figures: str | None) -> None:
     """Draw the figures into their folder, if a folder is given, and report how many files were written."""
     if figures is not None and draw is not None:
-        click.echo(f"{len(draw(figures))} files in {figures}", err=True)
+        say(f"{len(draw(figures))} files in {figures}")

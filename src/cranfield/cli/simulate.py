@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cranfield.cli import options
+from cranfield.cli.output import say
 from cranfield.cli.progress import progress
 
 COUNT = click.IntRange(min=1)
@@ -15,6 +16,10 @@ SHARE = click.FloatRange(0, 1)
 
 def _count(name: str, default: int, help: str) -> options.Decorator:
     return click.option(f"--{name}", type=COUNT, metavar="N", default=default, show_default=True, help=help)
+
+
+def _amount(name: str, range: click.FloatRange, default: float, help: str) -> options.Decorator:
+    return click.option(f"--{name}", type=range, metavar="X", default=default, show_default=True, help=help)
 
 
 @click.command(short_help="Simulate a test collection with known ground truth.")
@@ -27,14 +32,11 @@ def _count(name: str, default: int, help: str) -> options.Decorator:
 @_count("grades", 3, "Highest grade; 1 for binary judgments.")
 @_count("depth", 200, "Documents per ranking.")
 @_count("pool-depth", 20, "Pool depth: the first N documents of every system are judged.")
-@click.option("--ties", type=SHARE, default=0.0, show_default=True, help="Share of systems with many tied scores.")
-@click.option("--truncate", type=SHARE, default=0.0, show_default=True, help="Share of systems with short rankings.")
-@click.option(
-    "--noise", type=click.FloatRange(0, 1000), default=1.0, show_default=True, help="Amount of noise in scores."
-)
-@click.option(
-    "--spread", type=SHARE, default=1.0, show_default=True, help="Range of system quality; 0 for equal systems."
-)
+@_amount("ties", SHARE, 0.0, "Share of systems with many tied scores.")
+@_amount("truncate", SHARE, 0.0, "Share of systems with short rankings.")
+@_amount("nil", SHARE, 0.0, "Share of queries without relevant documents; short rankings may then be empty.")
+@_amount("noise", click.FloatRange(0, 1000), 1.0, "Amount of noise in scores.")
+@_amount("spread", SHARE, 1.0, "Range of system quality; 0 for equal systems.")
 @_count("words", 120, "Approximate number of words per document.")
 @_count("vocabulary", 8000, "Number of distinct words.")
 @options.seed
@@ -59,8 +61,7 @@ def command(folder: str, force: bool, **settings: Any) -> None:
     with progress("Writing runs") as step:
         save(simulation, folder, force=force, progress=step)
     judged, relevant = len(simulation.judgments.grade), int((simulation.judgments.grade > 0).sum())
-    click.echo(
+    say(
         f"{folder}: {settings['queries']:,} queries, {settings['documents']:,} documents, "
-        f"{settings['systems']:,} systems, {judged:,} judgments ({relevant:,} relevant)",
-        err=True,
+        f"{settings['systems']:,} systems, {judged:,} judgments ({relevant:,} relevant)"
     )

@@ -45,6 +45,7 @@ def command(ctx: click.Context) -> None:
 
     \b
     cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
+    cranfield study ties qrels.txt *.run -m "AP nDCG@10" --top 20
     cranfield study stopping qrels.txt bm25.run -m "nDCG(ideal='bounded')[terminal]"
     cranfield study reduction qrels.txt *.run -m "AP AP[condensed] bpref" --figures figures
     """

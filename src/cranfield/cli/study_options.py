@@ -25,7 +25,10 @@ inputs = options.several(
         "--top", type=click.IntRange(min=1), metavar="N", help="Use only the N runs with the highest mean of --by."
     ),
     click.option(
-        "--by", type=options.MeasureName(), metavar="MEASURE", help="Measure that --top orders runs by.  [default: AP]"
+        "--by",
+        type=options.MeasureName(),
+        metavar="MEASURE",
+        help="With --top: the measure that orders runs.  [default: AP]",
     ),
 )
 
@@ -41,8 +44,8 @@ def paper(measures: tuple[str, ...], top: int, by: str) -> options.Decorator:
         is_flag=True,
         expose_value=False,
         callback=use_preset,
-        help=f"The measures of the paper, on the {top} runs with the highest {by}, unless -m or --top say otherwise: "
-        f"{' '.join(measures)}",
+        help=f"Use the measures of the paper and the {top} runs with the highest {by}, unless -m or --top is given. "
+        f"The measures are {' '.join(measures)}",
     )
 
 
@@ -58,26 +61,38 @@ coefficient = click.option(
 
 threshold = click.option(
     "--threshold",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=options.CHANCE,
+    metavar="X",
     default=HIGH,
     show_default=True,
     help="Agreement that counts as high.",
 )
 
 samples = click.option(
-    "--samples", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of resamples per test."
+    "--samples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1000,
+    show_default=True,
+    help="Number of resamples per test.",
 )
 
 repeats = click.option(
     "--repeats",
     type=click.IntRange(min=1),
+    metavar="N",
     default=30,
     show_default=True,
     help="Number of random subsets of each size.",
 )
 
 relevant = click.option(
-    "--rel", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Lowest relevant grade."
+    "--rel",
+    type=click.FloatRange(0, min_open=True),
+    metavar="GRADE",
+    default=1.0,
+    show_default=True,
+    help="Lowest relevant grade.",
 )
 
 variants = click.option(
@@ -95,8 +110,8 @@ also = click.option(
     multiple=True,
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Another collection, such as another year: a folder with judgments (of the same name, qrels.diversity.txt or "
-    "qrels.txt), a folder `runs`, and docs.jsonl, if it has its own documents. May be repeated.",
+    help="Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
+    "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be repeated.",
 )
 
 

@@ -117,7 +117,7 @@ class TrecEvalCommand(click.Command):
 @click.option("-h", "--help", "help_wanted", is_flag=True, help="Print this help; with -m, also explain the measures.")
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given: Any) -> None:
-    """Score RUN against QRELS with the arguments and, byte for byte, the output of trec_eval.
+    """Score RUN against QRELS as trec_eval does: the same arguments, and the same output byte for byte.
 
     To use the old name: alias trec_eval='cranfield trec_eval'. Exit codes: 1 for wrong usage, 2 for unreadable files,
     4 if a measure cannot be computed, 7 if RUN and QRELS have no query in common.

@@ -1,1 +1,1 @@
-"""The interfaces of other tools on top of this package: they translate names and formats, and compute nothing."""
+"""The interfaces of other tools on top of this package: names, formats, and trec_eval's numbers to the last digit."""

@@ -29,7 +29,7 @@ from cranfield.ranking.tie_rules import Ties
 
 
 def equivalent(measure: Any) -> str:
-    """The measure here that has ir_measures' own value: where the two define it differently, theirs."""
+    """Our name for the measure as ir_measures defines it, also where our definition is different."""
     text = str(measure)
     if measure.NAME == "ERR":  # grades go up to 4 there
         return text.replace("ERR", "ERR(max=4)")

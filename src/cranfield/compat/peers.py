@@ -1,7 +1,7 @@
 """The measures of other tools, and the measure here that has the same value: the source of a page of the manual.
 
-A name is written as the tool writes it, with a cutoff or parameters where it needs them. What is no measure, such as
-the name of a run, is printed by a command.
+A name is written as the tool writes it, with a cutoff or parameters where it needs them. Names that are not measures,
+such as that of a run, have a command that prints them.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ from cranfield.io import read_qrels, read_run
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.views import Gains, Views, condense_and_terminate, ordered
+from cranfield.wording import printable
 
 VERSIONS: dict[Generation, str] = {9: "9.0.8", 10: "10.0"}
 USAGE, UNREADABLE, UNCOMPUTABLE, NO_QUERY = 1, 2, 4, 7  # exit codes
@@ -78,12 +79,12 @@ class Options:
     def check(self) -> None:
         """Raise for values that are invalid or not supported."""
         for name, format, known in (
-            ("judgments", self.rel_info_format, [*FORMATS]),
-            ("runs", self.results_format, ["trec_results"]),
+            ("judgment", self.rel_info_format, [*FORMATS]),
+            ("run", self.results_format, ["trec_results"]),
         ):
             if format not in known:
                 hint = f"use {' or '.join(f'`{one}`' for one in known)}"
-                message = f"unknown format `{format}` of {name}"
+                message = f"unknown {name} format `{format}`"
                 raise TrecEvalError(message, UNREADABLE, hint=hint)
         if self.level < 1:
             message = f"the lowest relevant grade (-l) must be at least 1, not {self.level}"
@@ -180,7 +181,7 @@ def _read_judgments(source: Any, format: str) -> list[Judgments]:
         name, lines = read_preferences(source, "prefs" if format == "prefs" else "qrels_prefs")
         layers = [preference_judgments(name, lines)] if lines else []
     if not layers:
-        raise InputError([f"{name}: there is no judgment in it"])
+        raise InputError([f"{name}: no judgments"])
     return layers
 
 
@@ -236,7 +237,7 @@ class _RunEnd:
 class _SixColumns:
     """The text of a run without what follows the sixth column of a line."""
 
-    PATTERN = re.compile(rb"(?m)^((?:[\x01-\x09\x0b-\x20]*[^\x00-\x20]+){6})[\x01-\x09\x0b-\x20][^\x00\n]*")
+    PATTERN = re.compile(rb"(?m)^((?:[\t\v\f\r ]*[^\x00\t-\r ]+){6})[\t\v\f\r ][^\x00\n]*")
 
     def __init__(self, opener: Opener) -> None:
         source = opener()
@@ -382,7 +383,7 @@ class _Report:
         step = 3 * len(shown)
         for part in np.array_split(queries, len(queries) * len(shown) // LINES + 1):
             pieces = [""] * (step * len(part))
-            names = [f"\t{self._name(q)}\t" for q in part.tolist()]
+            names = [f"\t{printable(self._name(q))}\t" for q in part.tolist()]
             for column, i in enumerate(shown):
                 line = self.printed[i]
                 pieces[3 * column :: step] = [self._label(line)] * len(part)
@@ -398,7 +399,7 @@ class _Report:
         out = []
         for line, values in zip(self.printed, table, strict=True):
             if line.name == "runid":
-                out.append(f"{self._label(line)}\tall\t{self.tag}\n")
+                out.append(f"{self._label(line)}\tall\t{printable(self.tag)}\n")
             elif line.name == "num_q":
                 number = f"{len(counted)}" if self.zscores is None else f"{len(counted):6.4f}"
                 out.append(f"{self._label(line)}\tall\t{number}\n")

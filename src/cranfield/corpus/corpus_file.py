@@ -16,6 +16,7 @@ from cranfield.corpus.settings import Settings
 from cranfield.errors import InputError, UsageError, available, optional
 from cranfield.io.atomic_write import write_pieces
 from cranfield.io.collection import document_files
+from cranfield.io.formats.json import load_json
 from cranfield.io.tables import arrow_binary, strings_of
 
 VERSION = 1
@@ -108,7 +109,7 @@ def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str
         origins = tuple(Origin(source.pop(PATH_KEY), **source) for source in metadata["sources"])
         columns = _columns(path) | {name: int(metadata[name]) for name in COUNTS}
         _check_consistency(columns)
-    except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, UsageError) as error:
         reason = error.message if isinstance(error, UsageError) else error
         raise InputError([f"{path}: the corpus is damaged ({reason})"], hint=REBUILD_HINT.format(path)) from error
     if settings is not None and settings != saved:
@@ -126,7 +127,7 @@ def _metadata(path: str) -> dict[str, Any] | None:
     parquet = optional("pyarrow.parquet", "reading a saved corpus", "arrow")
     try:
         text = (parquet.read_schema(path).metadata or {}).get(KEY)
-        metadata = None if text is None else json.loads(text)
+        metadata = None if text is None else load_json(text.decode("utf-8"))
     except FileNotFoundError as error:
         raise InputError([f"{path}: there is no such file"]) from error
     except (pyarrow.ArrowException, OSError, ValueError) as error:

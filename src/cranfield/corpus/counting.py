@@ -20,7 +20,7 @@ import numpy as np
 from cranfield import native
 from cranfield.corpus.settings import Settings, character_classes
 from cranfield.data import Integers, Strings
-from cranfield.errors import InputError
+from cranfield.errors import InputError, max_faults
 from cranfield.io.collection import document_readers
 from cranfield.io.documents import Block, DocumentFaults, DocumentReader, Documents, FieldChoice, location_of
 from cranfield.io.faults import quotable
@@ -250,9 +250,9 @@ def count_sources(
     if read_error is not None:
         if not faults:
             raise read_error
-        raise InputError([*faults, *read_error.faults][: InputError.SHOWN], total=total + read_error.total)
+        raise InputError([*faults, *read_error.faults][: max_faults()], total=total + read_error.total)
     if faults:
-        raise InputError(faults[: InputError.SHOWN], total=total)
+        raise InputError(faults[: max_faults()], total=total)
     return blocks
 
 

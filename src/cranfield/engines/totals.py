@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,9 @@ class Total:
         """The aggregate of ``counted`` queries; the policy decides the value of undefined ones."""
         substitute = {"zero": 0.0, "one": 1.0}.get(undefined)
         count, parts = self.count, self.parts
+        if aggregate == "credit":
+            credit = math.fsum(parts) / counted if counted else 0.0
+            return averaged(math.fsum([*parts, *repeat(credit, counted - count)]), counted, aggregate)
         if substitute is not None:
             term = math.log(max(substitute, SMALLEST)) if aggregate == "geometric" else substitute
             count, parts = counted, (*parts, term * (counted - self.count))
@@ -105,7 +109,8 @@ class Summary:
 
     def sizes(self, plan: Plan) -> list[int]:
         """The number of queries in each mean."""
-        return [total[0].count if plan.policy.undefined == "skip" else self.counted for total in self.totals]
+        skip = [plan.policy.undefined == "skip" and column.aggregate != "credit" for column in plan.columns]
+        return [total[0].count if left_out else self.counted for left_out, total in zip(skip, self.totals, strict=True)]
 
     def figures(self, plan: Plan) -> Figures:
         """The numbers for notes."""

@@ -58,6 +58,9 @@ def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     if measure.definition.preferences:
         message = f"{measure} has no bounds: documents without a preference do not count"
         raise MeasureError(message)
+    if measure.definition.sampled or measure.views.sampled:
+        message = f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample"
+        raise MeasureError(message)
     if measure.definition.content:
         message = f"{measure} has no bounds: it uses the text of unjudged documents"
         raise MeasureError(message)
@@ -96,7 +99,7 @@ def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
 def _extremes_suffice(measure: Measure, rankings: Rankings) -> bool:
     """Whether the extremes are among the assignments in which the topmost or bottommost documents are relevant."""
     if measure.gains.of(np.zeros(1), rankings.judged.top)[0] > 0:
-        return False  # a judged nonrelevant document has a higher gain than an unjudged one
+        return False  # a judged non-relevant document has a higher gain than an unjudged one
     retrieved_only = measure.definition.retrieved_only
     return measure.definition.rewards_promotion and (retrieved_only or _two_valued(measure, rankings))
 
@@ -192,7 +195,7 @@ def _parts(cells: Integers) -> Iterator[Integers]:
 class Assignments:
     """Builds batches in which some of the unjudged documents are relevant, and the others are not.
 
-    ``full`` has an empty column at its end. ``nonrelevant``: whether nonrelevant documents need a column.
+    ``full`` has an empty column at its end. ``nonrelevant``: whether non-relevant documents need a column.
     """
 
     full: Batch

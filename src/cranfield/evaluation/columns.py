@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 from cranfield.errors import MeasureError, UsageError
 from cranfield.evaluation.policy import Policy
 from cranfield.measures import Measure, parse
+from cranfield.measures.catalogue import Aggregate as Aggregate
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
 
-Part = Literal["value", "residual", "lowest", "highest"]
-Aggregate = Literal["mean", "geometric", "sum"]
+Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
 NO_VIEWS = Views()
 
 
@@ -33,7 +33,7 @@ class AlignmentKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the scores: a measure, its residual, or its lowest or highest value."""
+    """One column of the scores: a measure, its residual, its lowest or highest value, or its standardised value."""
 
     measure: Measure
     part: Part = "value"
@@ -62,7 +62,9 @@ class Column:
     @property
     def aggregate(self) -> Aggregate:
         """How the values of queries are aggregated."""
-        return "mean" if self.part == "residual" else self.measure.definition.aggregate
+        if self.part == "standard error":
+            return "error"
+        return "mean" if self.part in ("residual", "standardised") else self.measure.definition.aggregate
 
     @property
     def rank_cutoff(self) -> int | None:
@@ -73,7 +75,8 @@ class Column:
     def depends_on_above(self) -> bool:
         """Whether the gain of a document depends on those above it, so that the best order of a tie is unknown."""
         definition = self.measure.definition
-        return definition.content or definition.subtopics or definition.preferences or self.alignment.costs
+        by_document = definition.content or definition.subtopics or definition.preferences or definition.sampled
+        return by_document or self.alignment.costs or self.measure.views.sampled
 
     def with_costs(self) -> Column:
         """The column of the alignment with costs, if the measure reads them."""
@@ -111,13 +114,21 @@ class Plan:
         return [column for column in self.columns if column.measure.definition.content]
 
 
-def make_plan(measures: Any, policy: Policy, *, residuals: bool = False, bounds: bool = False) -> Plan:
+def make_plan(
+    measures: Any, policy: Policy, *, residuals: bool = False, bounds: bool = False, standard_errors: bool = False
+) -> Plan:
     """A plan for these measures and this policy."""
-    return Plan(tuple(make_columns(measures, policy.views, residuals=residuals, bounds=bounds)), policy)
+    chosen = make_columns(measures, policy.views, residuals=residuals, bounds=bounds, standard_errors=standard_errors)
+    return Plan(tuple(chosen), policy)
 
 
 def make_columns(
-    measures: Any, defaults: Views = NO_VIEWS, *, residuals: bool = False, bounds: bool = False
+    measures: Any,
+    defaults: Views = NO_VIEWS,
+    *,
+    residuals: bool = False,
+    bounds: bool = False,
+    standard_errors: bool = False,
 ) -> list[Column]:
     """A column for each different measure, with default views added and the label that the user wrote.
 
@@ -148,6 +159,8 @@ def make_columns(
         if bounds:
             add(measure, f"{label} lowest", "lowest")
             add(measure, f"{label} highest", "highest")
+        if standard_errors and (measure.definition.sampled or views.sampled):
+            add(measure, f"{label} standard error", "standard error")
     return list(columns.values())
 
 

@@ -214,7 +214,7 @@ class Completions:
         judged = running(b.judged & ~b.relevant)
         last = judged.shape[1]
         cap = limit.astype(np.int64)
-        # Among relevant unjudged documents only judged nonrelevant ones are misplaced; elsewhere the other unjudged
+        # Among relevant unjudged documents only judged non-relevant ones are misplaced; elsewhere the other unjudged
         # documents are misplaced, too.
         among = np.where(topmost, 0, self._columns), np.where(topmost, self._columns, last)
         beyond = np.where(topmost, self._columns, 0), np.where(topmost, last, self._columns)

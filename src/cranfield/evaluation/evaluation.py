@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.data import Booleans, Integers, Judgments, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import Column, Plan, make_columns
+from cranfield.evaluation.group_scores import GroupScores, check_columns, group_notes
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
@@ -93,6 +94,8 @@ class Evaluation:
             counted = counted_queries(run.length, len(run.unjudged_queries), self.policy)
             for column in self.columns:
                 _ = run[column]
+            if isinstance(run, GroupScores):
+                return list(group_notes(run, self.columns))
             return list(run_notes(run, self.plan, counted))
 
         notes = [note for of_run in self.for_each_run(notes_of) for note in of_run]
@@ -103,6 +106,8 @@ class Evaluation:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""
         policy = replace(self.policy, **views)
         columns = tuple(make_columns(measures, policy.views))
+        if any(isinstance(run, GroupScores) for run in self.run_scores):
+            check_columns(columns, self.judgments.name)
         if any(key.costs for run in self.run_scores for key in run.alignments):
             columns = tuple(column.with_costs() for column in columns)
         self.for_each_run(lambda run: [run[column] for column in columns])

@@ -6,26 +6,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, islice, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Floats, Integers, Judgments, Run, Table
+from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
-from cranfield.evaluation.group_scores import GroupScores, check_columns, layer_rows, without_groups
-from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.group_scores import (
+    GroupScores,
+    check_columns,
+    group_notes,
+    layer_rows,
+    without_groups,
+)
+from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import run_notes, score_notes, subtopic_notes
+from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
+from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.rescoring import Rescorer
+    from cranfield.io.lists import Duplicates
+    from cranfield.statistics.prediction import Inference
 
 Measures = str | Measure | Sequence[str | Measure]
 
@@ -47,19 +59,27 @@ def evaluate(
     seed: int = 0,
     residuals: bool = False,
     bounds: bool = False,
+    standard_errors: bool = False,
     intents: Any = None,
     types: Mapping[str, Mapping[str, str]] | None = None,
     corpus: Any = None,
     prefs: Any = None,
     groups: Any = None,
     costs: Any = None,
+    strata: Any = None,
+    inclusion: Any = None,
+    method: Any = None,
+    predicted: Any = None,
+    inference: Inference = "loo",
     names: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
     progress: Progress | None = None,
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
-    ``qrels``: a path, ``{query: {document: grade}}``, a DataFrame, or `Judgments`.
-    ``run``: a path, ``{query: {document: score}}``, a DataFrame, a `Run`, a list of these, or ``{name: any of these}``.
+    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, or `Judgments`.
+    ``run``: a path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of
+    these, or ``{name: any of these}``. Two lists of lists are matched by position.
     ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal``: views for all measures that do not name their
     own.
     ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty
@@ -71,7 +91,7 @@ def evaluate(
     ``seed``: the random seed, which some measures need for queries with many tied documents.
     ``residuals``: add the residual of measures that have one: how much higher the score could be if all unjudged
     documents were relevant. ``bounds``: add the lowest and highest score over the possible grades of unjudged
-    documents.
+    documents. ``standard_errors``: add the sampling error of measures that are estimates from a sample of judgments.
     ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
     by default, all subtopics with a relevant document have equal weights.
     ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}``; the default is informational. A file of
@@ -82,9 +102,17 @@ def evaluate(
     file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
     ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
     lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
+    ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
+    `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
+    method, each as ``{query: {document: value}}``. Five-column files have them already.
+    ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. The scores then have
+    ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
+    are for queries like these (``loo``) or for exactly these queries (``fixed``).
     ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
     ``{document: text}``.
-    ``names``: the names of the runs. ``progress(done, total)``: called as work proceeds.
+    ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
+    ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score. ``progress(done, total)``: called as work
+    proceeds.
 
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
@@ -106,14 +134,20 @@ def evaluate(
         seed=seed,
         residuals=residuals,
         bounds=bounds,
+        standard_errors=standard_errors,
         intents=intents,
         types=types,
         corpus=corpus,
         prefs=prefs,
         groups=groups,
         costs=costs,
+        strata=strata,
+        inclusion=inclusion,
+        method=method,
     )
-    return evaluator(run, names=names, progress=progress)
+    if predicted is None:
+        return evaluator(run, names=names, duplicates=duplicates, progress=progress)
+    return evaluator.with_predicted(run, predicted, inference=inference, names=names, progress=progress)
 
 
 class Evaluator:
@@ -146,15 +180,26 @@ class Evaluator:
         seed: int = 0,
         residuals: bool = False,
         bounds: bool = False,
+        standard_errors: bool = False,
         intents: Any = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
         corpus: Any = None,
         prefs: Any = None,
         groups: Any = None,
         costs: Any = None,
+        strata: Any = None,
+        inclusion: Any = None,
+        method: Any = None,
     ) -> None:
+        if any(given is not None for given in (strata, inclusion, method)):
+            from cranfield.io.samples import with_sample
+
+            if qrels is None:
+                message = "strata, inclusion and method need qrels"
+                raise UsageError(message)
+            qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
         policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds)
+        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds, standard_errors=standard_errors)
         self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
 
     @classmethod
@@ -196,7 +241,7 @@ class Evaluator:
             self._layers = layers
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: no judgments"])
-        self._notes = subtopic_notes(judgments, plan.columns)
+        self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
@@ -241,27 +286,71 @@ class Evaluator:
             self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, costs=self._costs, **options
         )
 
-    def __call__(self, run: Any, *, names: Sequence[str] | None = None, progress: Progress | None = None) -> Scores:
+    def __call__(
+        self,
+        run: Any,
+        *,
+        names: Sequence[str] | None = None,
+        duplicates: Duplicates = "error",
+        progress: Progress | None = None,
+    ) -> Scores:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
         notes = list(self._notes)
         scored = []
-        for scores in self._scores(self._runs(run, names), progress):
+        for scores in self._scores(self._runs(run, names, duplicates), progress):
             self._check(scores)
+            notes += remark_notes(scores.run)
             values = np.array([scores[column].value for column in self.columns])
             counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
             if isinstance(scores, GroupScores):
-                notes += self._group_notes(scores)
+                notes += group_notes(scores, self.columns)
             else:
                 notes += run_notes(scores, self.plan, counted)
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
         return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
 
-    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores | GroupScores]:
-        if not self._layers:
+    def with_predicted(
+        self,
+        run: Any,
+        predicted: Any,
+        *,
+        inference: Inference = "loo",
+        names: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Scores:
+        """The scores, with means from human and predicted judgments together."""
+        from cranfield.evaluation import predicted as prediction
+
+        if self._layers or self._nil is not None or self._costs is not None:
+            message = "predicted cannot be combined with groups, nil or costs"
+            raise UsageError(message)
+        judgments = io.read_qrels(predicted)
+        runs = self._runs(run, names)
+        scores = self(runs, progress=progress)
+        sampled = self.judgments.sample
+        if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
+            means = prediction.predicted_in_sample(self.judgments, judgments, runs, self.plan)
+        else:
+            other = Evaluator.of(judgments, self.plan, corpus=self.corpus)
+            means = prediction.predicted_means(
+                scores,
+                other(runs),
+                inference=inference,
+                judged_per_query=prediction.judged_per_query(self.judgments),
+            )
+        return replace(scores, predicted=means)
+
+    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
+        if self._layers:
+            yield from self._group_scores(runs, self._layer_readers, progress)
+        else:
             yield from self._reader.scores(runs, progress)
-            return
-        rows, readers = layer_rows(self._layers), self._layer_readers
+
+    def _group_scores(
+        self, runs: list[Run], readers: Sequence[RunReader], progress: Progress | None
+    ) -> Iterator[GroupScores]:
+        rows = layer_rows(self._layers)
         for number, run in enumerate(runs, 1):
             of_layers = [next(reader.scores([run])) for reader in readers]
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
@@ -270,18 +359,13 @@ class Evaluator:
 
     @cached_property
     def _layer_readers(self) -> list[RunReader]:
+        return self._make_layer_readers()
+
+    def _make_layer_readers(self, **options: Any) -> list[RunReader]:
         """A reader for each layer of groups; the highest grade is that of all groups."""
         top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
         columns = [without_groups(column) for column in self.columns]
-        return [RunReader(layer, columns, self.policy, top_grade=top) for layer in self._layers]
-
-    def _group_notes(self, scores: GroupScores) -> Iterator[Note]:
-        for column in self.columns:
-            undefined = scores.undefined_groups(column)
-            if column.part == "value" and undefined.any():
-                queries = QueryNames.of([self._queries[q] for q in np.flatnonzero(undefined).tolist()])
-                values = {"groups": int(undefined.sum()), "queries": queries}
-                yield Note("undefined_groups", scores.run.name, column.label, values)
+        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def evaluation(
         self,
@@ -295,19 +379,24 @@ class Evaluator:
 
         ``page``: the number of top documents to keep of each ranking, so that rankings can be shown.
         """
+        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
         if self._layers:
-            message = "an evaluation cannot be kept for judgments by group"
-            raise UsageError(message, hint="call the evaluator itself")
+            readers = self._make_layer_readers(page=page, rules=rules)
+            kept = list(self._group_scores(self._runs(run, names), readers, progress))
+            for of_run in kept:
+                self._check(of_run)
+            return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        # Rankings can be shown in the order of the policy and in that of trec_eval.
-        reader = self._make_reader(columns, page=page, rules=[tie_rule(self.policy.ties), tie_rule(None)])
+        reader = self._make_reader(columns, page=page, rules=rules)
         runs = []
+        notes = list(self._notes)
         for scores in reader.scores(self._runs(run, names), progress):
             self._check(scores)
+            notes += remark_notes(scores.run)
             runs.append(scores)
-        return Evaluation(self.plan, self.judgments, runs, self._queries, self._notes, page)
+        return Evaluation(self.plan, self.judgments, runs, self._queries, notes, page)
 
     @property
     def reader(self) -> RunReader:
@@ -326,16 +415,25 @@ class Evaluator:
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
-        scores, undefined = self._single(run), self.policy.undefined
+        return self.means_of(self._single(run))
+
+    def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
+        """`means` of a run that is already aligned."""
+        undefined = self.policy.undefined
         counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
-            column.label: summary_of(handle_undefined(scores[column].value[counted], undefined), column.aggregate)
+            column.label: summary_of(
+                handle_undefined(scores[column].value[counted], undefined, column.aggregate), column.aggregate
+            )
             for column in self.columns
         }
 
     def per_query(self, run: Any) -> dict[str, dict[str, float]]:
         """The score of each counted query and measure of one run; NaN if undefined."""
-        scores = self._single(run)
+        return self.per_query_of(self._single(run))
+
+    def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
+        """`per_query` of a run that is already aligned."""
         values = [scores[column].value for column in self.columns]
         labels = [column.label for column in self.columns]
         names: Sequence[str] = self._queries
@@ -350,30 +448,51 @@ class Evaluator:
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""
-        scores = self._single(run)
+        return self.values_of(self._single(run))
+
+    def values_of(self, scores: RunScores | GroupScores) -> Floats:
+        """`values` of a run that is already aligned."""
         return np.array([scores[column].value[: len(self._queries)] for column in self.columns])
 
-    def _single(self, run: Any) -> RunScores | GroupScores:
+    def rescorer(self, run: Any) -> Rescorer:
+        """The documents of a run, to be scored again and again, for example by the features of a learner.
+
+        Ids are matched with the judgments here, once. The scores of the run itself are not used.
+        """
+        from cranfield.evaluation.rescoring import Rescorer
+
+        if self._layers:
+            message = "documents cannot be re-scored for judgments by group"
+            raise UsageError(message, hint="call the evaluator itself")
+        return Rescorer(self, self._reader, io.read_run(run))
+
+    def _single(self, run: Any) -> RunScores:
         read = io.read_run(run)
         self._check_order([read])
+        self._check_positions([read])
         scores = next(self._scores([read]))
         self._check(scores)
         return scores
 
-    def _runs(self, run: Any, names: Sequence[str] | None) -> list[Run]:
-        runs = read_runs(run, names)
+    def _runs(self, run: Any, names: Sequence[str] | None, duplicates: Duplicates = "error") -> list[Run]:
+        runs = read_runs(run, names, duplicates)
         self._check_order(runs)
+        self._check_positions(runs)
         return runs
 
-    def _check_order(self, runs: Sequence[Run]) -> None:
-        if self._looks_like_run and all(looks_like_grades(run) for run in runs):
-            message = "the judgments look like a run, and the run looks like judgments"
-            raise UsageError(
-                message,
-                hint="judgments come first: evaluate(qrels, run, measures)",
-            )
+    def _check_positions(self, runs: Sequence[Run]) -> None:
+        """Raise if judgments and rankings are lists that cannot belong together."""
+        for run in runs if self.judgments.by_position else ():
+            if run.by_position and isinstance(run.source, Mapping) and len(run.source) != len(self._queries):
+                lengths = f"{len(self._queries)} queries, and {run.name} has {len(run.source)}"
+                message = f"lists are matched by position, but the judgments have {lengths}"
+                raise InputError([message], hint="give one list per query in both, or use {query: ...}")
 
-    def _check(self, scores: RunScores | GroupScores) -> None:
+    def _check_order(self, runs: Sequence[Run]) -> None:
+        if self._looks_like_run:
+            check_argument_order(self.judgments, runs)
+
+    def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
 
@@ -396,6 +515,13 @@ def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
     return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
 
 
+def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
+    """Raise if the judgments look like a run, and all runs like judgments."""
+    if looks_like_scores(judgments) and all(looks_like_grades(run) for run in runs):
+        message = "the judgments look like a run, and the run looks like judgments"
+        raise UsageError(message, hint="judgments come first: evaluate(qrels, run, measures)")
+
+
 def looks_like_scores(judgments: Judgments) -> bool:
     """Whether the grades look like scores: fractions, nearly all different."""
     grade = judgments.grade
@@ -409,13 +535,18 @@ def looks_like_scores(judgments: Judgments) -> bool:
 
 def looks_like_grades(run: Run) -> bool:
     """Whether the scores of a run in memory look like grades: few different small integers."""
-    if isinstance(run.source, Table):
-        scores = run.source.score[:MAX_SCORES].tolist()
+    source = run.source
+    if isinstance(source, TableStream):
+        source = next(source.pieces())
+    if isinstance(source, Table):
+        scores = source.score[:MAX_SCORES].tolist()
     elif isinstance(run.source, Mapping):
-        scores = list(islice(chain.from_iterable(ranking.values() for ranking in run.source.values()), MAX_SCORES))
+        rankings = [ranking for ranking in run.source.values() if isinstance(ranking, Mapping)]
+        scores = list(islice(chain.from_iterable(ranking.values() for ranking in rankings), MAX_SCORES))
     else:
         return False
-    grades = {score for score in scores if isinstance(score, (int, float, np.number)) and score == int(score)}
+    numbers = [score for score in scores if isinstance(score, (int, float, np.number)) and np.isfinite(score)]
+    grades = {score for score in numbers if score == int(score)}
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
 
 
@@ -424,32 +555,26 @@ MIN_GRADES, MIN_SHARE = 4, 0.9
 MAX_SCORES = 1000  # the number of scores of a run that are checked
 
 
-def read_runs(run: Any, names: Sequence[str] | None = None) -> list[Run]:
+def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicates = "error") -> list[Run]:
     """The runs, not yet read, with unique names."""
     given: list[Any]
-    if _is_mapping_of_runs(run):
+    if is_mapping_of_runs(run):
         names, given = list(run) if names is None else names, list(run.values())
     else:
-        given = list(run) if isinstance(run, (list, tuple)) else [run]
+        given = list(run) if is_list_of_runs(run) else [run]
     if not given:
         message = "no runs given"
         raise UsageError(message)
     if names is not None and len(names) != len(given):
         message = f"expected {len(given)} names, one for each run, not {len(names)}"
         raise UsageError(message)
-    runs = [io.read_run(item, name=None if names is None else names[i]) for i, item in enumerate(given)]
+    runs = [
+        read
+        for i, item in enumerate(given)
+        for read in io.read_runs(item, name=None if names is None else names[i], duplicates=duplicates)
+    ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
-
-
-def _is_mapping_of_runs(run: Any) -> bool:
-    """Whether this is ``{name: run}`` and not ``{query: {document: score}}``."""
-    if not isinstance(run, Mapping) or not run:
-        return False
-    first = next((value for value in run.values() if not isinstance(value, Mapping) or value), None)
-    if isinstance(first, Mapping):
-        return isinstance(next(iter(first.values())), Mapping)
-    return first is not None and not isinstance(first, (int, float, list, tuple, set))
 
 
 def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:

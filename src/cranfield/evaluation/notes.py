@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cranfield.wording import few, plural
+from cranfield.wording import few, plural, printable
 
 Kind = Literal[
+    "standardised",
     "queries_counted",
+    "reading",
     "undefined",
     "undefined_groups",
     "subtopic_grades",
@@ -19,8 +21,10 @@ Kind = Literal[
     "unjudged_weights",
     "unjudged_subtopics",
     "unweighted_subtopics",
+    "scores_against_ranks",
     "unanswered_queries",
     "unjudged_queries",
+    "repeated_nil",
     "unjudged_documents",
     "tie_range",
     "tie_small",
@@ -33,6 +37,8 @@ Kind = Literal[
 ]
 # Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = (
+    "reading",
+    "standardised",
     "corpus_unused",
     "costs_unused",
     "unweighted_queries",
@@ -69,7 +75,7 @@ class Note:
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        return "; ".join(SENTENCES[self.kind]([self]))
+        return printable("; ".join(SENTENCES[self.kind]([self])))
 
 
 def sentences(notes: Iterable[Note]) -> list[str]:
@@ -77,7 +83,7 @@ def sentences(notes: Iterable[Note]) -> list[str]:
     groups: dict[tuple[Kind, str | None], list[Note]] = {}
     for note in dict.fromkeys(notes):
         groups.setdefault((note.kind, note.run), []).append(note)
-    return [sentence for (kind, _), group in groups.items() for sentence in SENTENCES[kind](group)]
+    return [printable(sentence) for (kind, _), group in groups.items() for sentence in SENTENCES[kind](group)]
 
 
 def input_notes(notes: Iterable[Note]) -> list[str]:
@@ -94,7 +100,13 @@ COUNTED = {
     "both": "means are over the judged queries that each run answers",
     "run": "means are over all queries in each run",
 }
-UNDEFINED = {"skip": "left out of the mean", "zero": "counted as 0", "one": "counted as 1", "error": "not allowed"}
+UNDEFINED = {
+    "skip": "left out of the mean",
+    "zero": "counted as 0",
+    "one": "counted as 1",
+    "error": "not allowed",
+    "credit": "unanswered, and credited with the share of correct answers",
+}
 
 
 def _undefined(group: Sequence[Note]) -> list[str]:
@@ -105,6 +117,15 @@ def _undefined(group: Sequence[Note]) -> list[str]:
         f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} undefined for {queries}; {UNDEFINED[policy]}"
         for (queries, policy), names in measures.items()
     ]
+
+
+def scores_against_ranks(queries: int) -> str:
+    """What to say of a run whose scores contradict its ranks."""
+    where = "in its query" if queries == 1 else f"in all {queries:,} queries"
+    return (
+        f"documents with higher scores have lower ranks {where}; high scores come first here. "
+        "If low scores are better, negate them, or use ties=rank"
+    )
 
 
 def _unanswered(note: Note) -> str:
@@ -183,8 +204,21 @@ def _unjudged_subtopics(note: Note) -> str:
     return f"{note.values['name']} has weights for {number} without judgments ({few(subtopics)}); not used"
 
 
+STANDARDISED = {
+    "z": "z-scores",
+    "normal": "the normal distribution function of z-scores",
+    "empirical": "the empirical distribution function",
+}
+
 SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
+    "standardised": _each(
+        lambda note: (
+            f"scores are standardised over {plural(note.values['runs'], 'run')} for each query: "
+            f"{STANDARDISED[note.values['method']]}"
+        )
+    ),
     "queries_counted": _each(lambda note: COUNTED[note.values["counted"]].format(n=note.values["queries"])),
+    "reading": _each(lambda note: f"{note.run}: {note.values['remark']}"),
     "undefined": _undefined,
     "undefined_groups": _each(
         lambda note: (
@@ -206,8 +240,15 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     ),
     "unjudged_subtopics": _each(_unjudged_subtopics),
     "unweighted_subtopics": _each(_unweighted_subtopics),
+    "scores_against_ranks": _each(lambda note: f"{note.run}: {scores_against_ranks(note.values['queries'])}"),
     "unanswered_queries": _each(_unanswered),
     "unjudged_queries": _each(lambda note: f"{note.run} has {note.values['queries']} without judgments; left out"),
+    "repeated_nil": _each(
+        lambda note: (
+            f"{note.run}: `{note.values['nil']}` appears more than once for {note.values['queries']}; "
+            "only the first one counts"
+        )
+    ),
     "unjudged_documents": _unjudged_documents,
     "tie_range": _tie_range,
     "tie_small": lambda group: [

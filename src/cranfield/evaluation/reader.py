@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from cranfield.data import Integers, Judgments, Run
+from cranfield.errors import InputError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
@@ -77,7 +79,23 @@ class RunReader:
         return cost_aligner(self.judgments, self.costs, self.policy.negative, self.top_grade)
 
     def read(self, run: Run) -> AlignedRun:
-        """Read and align a run."""
+        """Read and align a run. Of several NILs of a query, the first one counts."""
+        try:
+            return self._read(run)
+        except InputError as error:
+            if self.policy.nil is None:
+                raise
+            from cranfield.ranking.nil import first_nil_only
+
+            run, queries = first_nil_only(run, self.policy.nil)
+            if not queries:
+                raise
+            try:
+                return replace(self._read(run), repeated_nil=queries)
+            except InputError:
+                raise error from None  # there are other faults
+
+    def _read(self, run: Run) -> AlignedRun:
         return self.aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
@@ -139,7 +157,7 @@ class RunReader:
 
             whole = {key: align_collection(run, key, self.judged_anywhere) for key in run.alignments}
             alignments |= {AlignmentKey(False, key, collection=True): alignment for key, alignment in whole.items()}
-        return RunScores(run.run, alignments, run.tops, self.policy.seed)
+        return RunScores(run.run, alignments, run.tops, self.policy.seed, run.repeated_nil)
 
     @cached_property
     def judged_anywhere(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.policy import Policy
@@ -38,8 +38,14 @@ def score_notes(scores: Scores, policy: Policy) -> Iterator[Note]:
 
 def undefined_note(column: Column, queries: QueryNames, policy: Policy) -> Note:
     """A note on the queries for which a measure is undefined."""
-    values = {"queries": QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES])), "policy": policy.undefined}
+    treatment = "credit" if column.aggregate == "credit" else policy.undefined
+    values = {"queries": QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES])), "policy": treatment}
     return Note("undefined", measure=column.label, values=values)
+
+
+def remark_notes(source: Run | Judgments) -> list[Note]:
+    """Notes on what reading a run or judgments had to assume."""
+    return [Note("reading", source.name, values={"remark": remark}) for remark in source.remarks]
 
 
 def subtopic_notes(judgments: Judgments, columns: Sequence[Column]) -> list[Note]:
@@ -75,10 +81,15 @@ class Figures:
     sampled: Sequence[tuple[int, float]]
     not_bounds: Sequence[str]
     tie_unknown: Sequence[str] = ()
+    scores_against_ranks: int = 0  # queries in which ranks contradict scores, if they do in all
 
 
 def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
     """The notes on one run; ``counted``: which of its queries count, judged queries first."""
+    if run.repeated_nil:
+        yield Note(
+            "repeated_nil", run.run.name, values={"nil": plan.policy.nil, "queries": QueryNames.of(run.repeated_nil)}
+        )
     yield from figure_notes(run.run.name, _figures(run, plan, counted), plan)
     yield from _corpus_notes(run, plan, counted)
 
@@ -86,6 +97,8 @@ def run_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Note]:
 def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
     """The figures of a run as notes."""
     counted = plan.policy.queries
+    if figures.scores_against_ranks:
+        yield Note("scores_against_ranks", run, values={"queries": figures.scores_against_ranks})
     if figures.missing.count:
         yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
     if figures.other.count and counted != "run":
@@ -119,7 +132,8 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
     sampled = []
     for column in plan.columns:
         error = run[column].error[counted]
-        size = len(handle_undefined(run[column].value[counted], plan.policy.undefined)) if error.any() else 1
+        kept = handle_undefined(run[column].value[counted], plan.policy.undefined, column.aggregate)
+        size = len(kept) if error.any() else 1
         sampled.append((int((error > 0).sum()), float(np.sqrt((error**2).sum()) / max(size, 1))))
     return Figures(
         QueryNames(len(missing), tuple(names[int(q)] for q in missing[:MAX_QUERIES])),
@@ -129,6 +143,7 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
         sampled,
         [str(c.measure) for c in plan.columns if c.part == "lowest" and not run[c].hold[: len(run.length)].all()],
         [column.label for column in plan.columns if unknown_tie_effect(run, column).any()],
+        run.alignment.ranks_contradict if any(c.measure.views.key != "rank" for c in plan.columns) else 0,
     )
 
 
@@ -139,7 +154,8 @@ def _tie_means(run: RunScores, column: Column, policy: Policy, counted: Booleans
     values = (run[column].value, *run.tie_limits(column))
     if all(limit is values[0] for limit in values):
         return []
-    return [summary_of(handle_undefined(value[counted], policy.undefined), column.aggregate) for value in values]
+    kind = column.aggregate
+    return [summary_of(handle_undefined(value[counted], policy.undefined, kind), kind) for value in values]
 
 
 def limited_by_ties(run: RunScores, column: Column) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from cranfield.errors import InputError, MeasureError
 from cranfield.evaluation.columns import AlignmentKey, Column
 from cranfield.measures import Measure
 from cranfield.measures.ties.estimate import Estimate
-from cranfield.ranking.alignment import Alignment, TopDocuments
+from cranfield.ranking.alignment import Aligner, Alignment, TopDocuments
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.tie_rules import DEFAULT
@@ -39,7 +39,10 @@ class RunScores:
         alignments: Mapping[AlignmentKey, Alignment],
         tops: Mapping[Key, TopDocuments] | None = None,
         seed: int = 0,
+        repeated_nil: tuple[str, ...] = (),
     ) -> None:
+        """``repeated_nil``: the queries with more than one NIL."""
+        self.repeated_nil = repeated_nil
         self.run, self.alignments, self.tops, self.seed = run, dict(alignments), dict(tops or {}), seed
         self._values: dict[tuple[object, ...], ColumnValues] = {}
         self._tied: dict[AlignmentKey, list[tuple[Integers, int, Rankings]]] = {}
@@ -84,6 +87,10 @@ class RunScores:
             self._compute_bounds(column)
             return
         compute = column.measure.values if column.part == "value" else column.measure.residual
+        if column.part == "standard error":
+            from cranfield.evaluation.sampling_errors import sampling_errors
+
+            compute = partial(sampling_errors, column.measure)
         parts = [(queries, compute(part, seed=self.seed)) for queries, part in self.rankings(column.alignment)]
         # Most runs have a single part, whose values need not be copied.
         estimate = parts[0][1] if len(parts) == 1 else Estimate.joined(self._size, parts)
@@ -141,7 +148,7 @@ class RunScores:
             tied = []
             for rankings in self.alignments[key].rankings:
                 mixed = rankings.mixed_ties()
-                rows = np.unique(rankings.row[mixed])
+                rows = np.flatnonzero(np.bincount(rankings.row[mixed]))  # np.unique would load numpy.ma
                 if len(rows):
                     tied.append((rankings.query[rows], int(rankings.start[mixed].min()), rankings.rankings(rows)))
             self._tied[key] = tied
@@ -168,6 +175,8 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     if aligner.judged.costs is not None and measure.views.ties in ("best", "worst"):
         message = f"{measure}: the {measure.views.ties} order of tied documents is not known where documents have costs"
         raise MeasureError(message, hint="ties=expected is the mean over all orders")
+    if measure.views.sampled:
+        check_strata(aligner)
     if measure.views.groups:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by group"],
@@ -203,6 +212,26 @@ def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None
         raise InputError(
             [f"{source}: query `{names[int(q)]}` has {length[q]} documents; the full length is {full}" for q in longer],
             hint="set the full length to the length limit of the system, or cut rankings with a depth",
+        )
+
+
+def check_strata(aligner: Aligner) -> None:
+    """Raise if a stratum has no judged document, so that nothing is known of it."""
+    sample, judgments = aligner.judged.sample, aligner.judgments
+    if sample is None or not sample.stratified:
+        return
+    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    cell = query * (int(sample.stratum.max(initial=0)) + 1) + sample.stratum
+    unknown = ~np.isin(cell, cell[aligner.grade >= 0])
+    rows = [int(np.flatnonzero(cell == c)[0]) for c in np.unique(cell[unknown]).tolist()]
+    if rows:
+        raise InputError(
+            [
+                f"{judgments.name}: no document of stratum `{sample.strata[row]}` of query "
+                f"`{judgments.queries[int(query[row])]}` is judged"
+                for row in rows
+            ],
+            hint="judge at least one document of every stratum; xinfAP and infnDCG leave such strata out",
         )
 
 

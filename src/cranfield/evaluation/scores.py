@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.statistics.standardisation import Standardisation
+
 Interval = Literal["bca", "t"]
 Layout = Literal["long", "wide"]
 
@@ -113,6 +116,12 @@ class Scores(ScoreTable):
     counted: npt.NDArray[np.bool_]
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
+    predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; with predictions also ``"predicted"``."""
+        plain = super().to_dict()
+        return plain | ({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {})
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -127,15 +136,16 @@ class Scores(ScoreTable):
         """
         values = (self.values[run, measure] if instead is None else instead)[self.counted[run]]
         missing = np.isnan(values)
-        if self.undefined == "error" and missing.any():
+        kind = self.columns[measure].aggregate
+        if self.undefined == "error" and kind != "credit" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             what = f"{self.columns[measure].label} of {self.runs[run]}"
             message = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
             raise CranfieldError(
                 message,
-                hint="no relevant document is judged for them; use undefined = skip, zero or one",
+                hint="these queries have no relevant documents; use undefined=skip, zero or one",
             )
-        return handle_undefined(values, self.undefined)
+        return handle_undefined(values, self.undefined, kind)
 
     def matched(self, measure: int) -> tuple[Floats, Integers]:
         """One measure by (run, query), and the queries that count and have a value in every run.
@@ -143,7 +153,11 @@ class Scores(ScoreTable):
         Undefined values are handled by the policy.
         """
         values = self.values[:, measure]
-        if self.undefined in ("zero", "one"):
+        if self.columns[measure].aggregate == "credit":
+            values = values.copy()
+            for r, counted in enumerate(self.counted):
+                values[r, counted] = handle_undefined(values[r, counted], self.undefined, "credit")
+        elif self.undefined in ("zero", "one"):
             values = np.where(np.isnan(values), float(self.undefined == "one"), values)
         common = np.flatnonzero(self.counted.all(axis=0) & ~np.isnan(values).any(axis=0))
         return values[:, common], common
@@ -163,7 +177,8 @@ class Scores(ScoreTable):
         """The number of queries of each mean, (run, column)."""
         counted = self.counted[:, None]
         if self.undefined == "skip":
-            counted = counted & ~np.isnan(self.values)
+            credit = np.array([column.aggregate == "credit" for column in self.columns])
+            counted = counted & (~np.isnan(self.values) | credit[:, None])
         return np.broadcast_to(counted.sum(axis=2), (len(self.runs), len(self.columns)))
 
     def only(self, columns: Sequence[int]) -> Scores:
@@ -171,11 +186,41 @@ class Scores(ScoreTable):
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
+    def standardised(self, method: Standardisation = "normal", reference: Sequence[str] | None = None) -> Scores:
+        """The scores standardised for each query over the runs: see `statistics.standardisation.standardise`.
+
+        ``method``: z-scores, their normal distribution function, or the empirical one. ``reference``: the names of the
+        runs that are compared with; by default all. Columns of all measures are then aggregated by the mean.
+
+        >>> import cranfield as cf
+        >>> qrels = {"hard": {"a": 1, "b": 1}, "easy": {"a": 1}}
+        >>> runs = {"x": {"hard": {"a": 1.0}, "easy": {"a": 1.0}}, "y": {"hard": {"c": 1.0}, "easy": {"a": 1.0}}}
+        >>> cf.evaluate(qrels, runs, "AP").standardised("empirical").means.tolist()
+        [[0.625], [0.375]]
+        """
+        from cranfield.statistics.standardisation import standardise
+
+        for name in reference or ():
+            if name not in self.runs:
+                message = f"`{name}` is not one of the runs"
+                raise UsageError(message, hint=f"the runs are {few(self.runs, 10)}")
+        chosen = None if reference is None else np.array([run in reference for run in self.runs])
+        values = standardise(np.where(self.counted[:, None], self.values, np.nan), method, chosen)
+        columns = tuple(
+            Column(column.measure, "standardised", f"{column.label} standardised", column.alignment)
+            for column in self.columns
+        )
+        runs = len(self.runs) if chosen is None else int(chosen.sum())
+        note = Note("standardised", values={"method": method, "runs": runs})
+        return replace(self, columns=columns, values=values, notes=(note, *self.notes))
+
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
         """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t."""
         sample, kind = self.sample(run, measure), self.columns[measure].aggregate
+        if kind == "error":
+            return np.nan, np.nan
         if len(sample) < 2 or np.ptp(sample) == 0:
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)
@@ -258,11 +303,13 @@ class Scores(ScoreTable):
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
 
-def handle_undefined(values: Floats, undefined: Undefined) -> Floats:
-    """The values without undefined ones, or with 0 or 1 in their place."""
+def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "mean") -> Floats:
+    """The values without undefined ones, or with 0, 1 or their credit in their place."""
     missing = np.isnan(values)
     if not missing.any():
         return values
+    if kind == "credit":
+        return np.where(missing, math.fsum(values[~missing].tolist()) / len(values), values)
     if undefined in ("zero", "one"):
         return np.where(missing, float(undefined == "one"), values)
     return values[~missing]
@@ -270,7 +317,7 @@ def handle_undefined(values: Floats, undefined: Undefined) -> Floats:
 
 def summary_of(sample: Floats, kind: Aggregate) -> float:
     """`aggregate` of one sample, rounded once: the result does not depend on the order of values."""
-    added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample
+    added = np.log(np.maximum(sample, SMALLEST)) if kind == "geometric" else sample**2 if kind == "error" else sample
     try:
         total = math.fsum(added.tolist())
     except OverflowError:
@@ -279,11 +326,16 @@ def summary_of(sample: Floats, kind: Aggregate) -> float:
 
 
 def averaged(total: float, count: int, kind: Aggregate) -> float:
-    """The mean, geometric mean or sum from the sum of ``count`` values, or of their logarithms."""
+    """The mean, geometric mean or sum from the sum of ``count`` values, or of their logarithms.
+
+    ``error``: the standard error of a mean, from the sum of the squared standard errors of its values.
+    """
     if kind == "sum":
         return total
     if count == 0:
         return math.nan
+    if kind == "error":
+        return math.sqrt(max(total, 0.0)) / count
     return math.exp(total / count) if kind == "geometric" else total / count
 
 
@@ -295,6 +347,8 @@ def aggregate(sample: Floats, kind: Aggregate, axis: int = -1) -> Floats:
         return np.full(np.delete(sample.shape, axis), np.nan)
     if kind == "geometric":
         return np.exp(np.log(np.maximum(sample, SMALLEST)).mean(axis=axis))
+    if kind == "error":
+        return np.sqrt((sample**2).sum(axis=axis)) / sample.shape[axis]
     return sample.mean(axis=axis)
 
 

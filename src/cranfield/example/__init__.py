@@ -1,9 +1,9 @@
-"""A small collection that comes with the package: what visitors ask a lighthouse museum.
+"""A small collection that comes with the package: questions of visitors to a lighthouse museum.
 
-Eight queries, sixty-two short documents, judgments from 0 to 3, and four systems. The sentences, the
-museum and the judgments are made up. It has one of every trouble that real collections have: scores that
-tie (``dense``, ``llm``), lists that stop early (``llm``, ``quiet``), a query that a run does not
-have (``quiet``, q4), documents that nobody judged (everywhere), and a query that nothing answers (q8).
+Eight queries, sixty-two short documents, judgments from 0 to 3, and four systems, all invented. The collection has
+every problem of real collections: tied scores (``dense``, ``llm``), lists that end early (``llm``, ``quiet``), a query
+that a run does not answer (``quiet``, q4), unjudged documents (in all runs), and a query without relevant documents
+(q8).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAMES = (DOCUMENTS, "queries.jsonl", QRELS, DIVERSITY, *RUNS)
 
 
 def path(name: str) -> Path:
-    """Where a file of the example is.
+    """The path of a file of the example.
 
     >>> path("qrels.txt").name
     'qrels.txt'

@@ -44,7 +44,7 @@ def tour() -> Iterator[Stop]:
     """The stops in order; each is computed when it is reached."""
     yield Stop(
         "1. Scores",
-        "Visitors of a lighthouse museum asked eight questions, and four systems answered them. Each mean covers the "
+        "Visitors to a lighthouse museum asked eight questions, and four systems answered them. Each mean covers the "
         "queries for which the measure is defined; the last column gives their number.",
         'cranfield eval qrels.txt *.run -m "AP nDCG@10 RR P@5"',
         Layout().sheet(scored(["AP", "nDCG@10", "RR", "P@5"])),
@@ -52,7 +52,7 @@ def tour() -> Iterator[Stop]:
     tied = [f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")]
     yield Stop(
         "2. Ties",
-        "dense rounds its scores to two digits, and llm gives only marks from 0 to 4. Many documents therefore have "
+        "dense rounds its scores to two digits, and llm scores only in whole numbers. Many documents therefore have "
         "equal scores, and their order is arbitrary. trec_eval orders them by document id. `expected` is the mean over "
         "all orders; `best` and `worst` are the extremes.",
         f'cranfield eval qrels.txt *.run -m "{" ".join(tied)}"',
@@ -76,16 +76,16 @@ def tour() -> Iterator[Stop]:
 
     silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]
     yield Stop(
-        "5. Lists that end",
+        "5. Lists that end early",
         "quiet stops when it finds nothing more, and returns nothing for q8. Most measures do not reward this. With "
-        "`terminal`, the end of a list counts as the answer that nothing more is relevant.",
+        '`terminal`, the end of a list counts as an answer: "no more relevant documents".',
         f'cranfield eval qrels.txt *.run -m "{" ".join(silent)}"',
         Layout().sheet(scored(silent)),
     )
     yield Stop(
         "6. Significance",
         "The letters below a mean mark the runs that are significantly worse, by a paired randomisation test over "
-        "queries with Holm correction. Eight queries are few, so only large differences are significant.",
+        "queries with Holm correction. With only eight queries, only large differences are significant.",
         'cranfield compare qrels.txt bm25.run dense.run llm.run -m "AP nDCG@10"',
         leaderboard(compare(scored(["AP", "nDCG@10"], names=example.RUNS[:3])), 4),
     )

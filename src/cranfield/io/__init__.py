@@ -1,22 +1,25 @@
 """Reading and writing: one way in for runs, judgments and texts, whatever their format, and one way out.
 
-A source is a path (compressed or not), "-" for standard input, a binary file object, a nested dict, a data frame,
-``irds:DATASET``, or a folder with a known layout. The content of a file decides its format; see `detect`.
+A source is a path (compressed or not), "-" for standard input, a binary file object, a nested dict, lists, records, a
+data frame, ``irds:DATASET``, or a folder with a known layout. The content of a file decides its format; see `detect`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
 from cranfield.io.objects import qrels_from_object, run_from_object
-from cranfield.io.runs import check, join, load
+from cranfield.io.runs import check, join, load, load_unchecked
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.io.write import write_qrels, write_run
+
+if TYPE_CHECKING:
+    from cranfield.io.lists import Duplicates
 
 __all__ = [
     "check_qrels",
@@ -25,17 +28,29 @@ __all__ = [
     "load",
     "read_qrels",
     "read_run",
+    "read_runs",
     "write_qrels",
     "write_run",
 ]
 
 
-def read_run(source: Any, *, name: str | None = None, columns: Columns = None) -> Run:
-    """A run from a path, "-", a file object, ``{query: {document: score}}`` or a frame.
+def read_run(source: Any, *, name: str | None = None, columns: Columns = None, duplicates: Duplicates = "error") -> Run:
+    """A run from a path, "-", a file object, ``{query: {document: score}}``, lists, records or a frame.
 
     TREC text is not read here, but when it is joined to judgments. ``columns`` says which column of a table is the
-    ``query``, ``document``, ``score`` and ``rank``, if their names do not.
+    ``query``, ``document``, ``score`` and ``rank``, if their names do not. Lists are ``{query: [document, ...]}``,
+    ``{query: [(document, score), ...]}``, or a list of lists for queries 1, 2, 3, ...; see also `records`.
+    ``duplicates``: what happens if a document appears twice for a query: ``"error"``, or keep the ``"first"`` or the
+    one with the ``"best"`` score.
     """
+    if duplicates != "error":
+        from cranfield.io.lists import check_duplicates, without_repeats
+
+        check_duplicates(duplicates)
+        if isinstance(source, Run) or is_stream(source):
+            return without_repeats(read_run(source, name=name, columns=columns), duplicates, load_unchecked)
+        run = run_from_object(source, name or "run", columns, duplicates=duplicates)
+        return without_repeats(run, duplicates, load_unchecked)
     if isinstance(source, Run):
         return source if name is None else dataclasses.replace(source, name=name)
     if isinstance(source, str | os.PathLike):
@@ -52,10 +67,27 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns = None) -
     return read(stream, name or stream.name, columns)
 
 
+def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> list[Run]:
+    """All runs of a source, which is as in `read_run`: one, or one for each feature of a LETOR file."""
+    if duplicates != "error":
+        return [read_run(source, name=name, duplicates=duplicates)]
+    if isinstance(source, Run) or not is_stream(source):
+        return [read_run(source, name=name)]
+    if isinstance(source, str | os.PathLike) and detect_source(os.fsdecode(source)) is not None:
+        return [read_run(source, name=name)]
+    stream = open_stream(source, "run")
+    record = detect_file(stream, "run")
+    if record.read_runs is not None:
+        return record.read_runs(stream, name or stream.name, None)
+    assert record.read_run is not None
+    return [record.read_run(stream, name or stream.name, None)]
+
+
 def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None) -> Judgments:
     """Judgments, from the same sources as runs, and from ``irds:DATASET`` through ir_datasets.
 
-    A nested dict is ``{query: {document: grade}}``, or with subtopics ``{query: {document: {subtopic: grade}}}``.
+    A nested dict is ``{query: {document: grade}}``, or with subtopics ``{query: {document: {subtopic: grade}}}``. Sets
+    and lists of relevant documents, ``{query: {document, ...}}``, have grade 1; a list of them is for queries 1, 2, ...
     ``columns`` takes ``query``, ``document``, ``grade`` and ``iteration``.
     """
     if isinstance(source, Judgments):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside ``path`` that replaces it at the end, unless there is an error.
 
-    A symbolic link stays a link. A pipe or a device cannot be replaced; it is written directly.
+    A symbolic link stays a link, and an existing file keeps its permissions. A pipe or a device cannot be replaced; it
+    is written directly.
     """
     from pathlib import Path
 
@@ -28,11 +30,17 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     temporary = final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
     try:
+        mode = stat.S_IMODE(final.stat().st_mode) if final.exists() else None
+        if mode is not None:
+            # Others may not read the new content either, not even while it is written.
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(final)
     except OSError as error:
-        if error.filename == str(temporary):
-            error.filename, error.filename2 = str(path), None
+        if error.filename in (None, str(temporary)):  # a full disk has no name
+            error.filename, error.filename2 = os.fspath(path), None
         raise
     finally:
         temporary.unlink(missing_ok=True)

@@ -43,10 +43,7 @@ def _rows_of_mapping(source: Mapping[Any, Any], source_name: str) -> Iterator[Ro
 
 def _rows_of_text(stream: Stream) -> Iterator[Row]:
     faults = []
-    for number, line in enumerate(stream.read_text().split("\n"), 1):
-        columns = line.split()
-        if not columns or columns[0].startswith("#"):
-            continue
+    for number, columns, line in stream.columns():
         location = f"{stream.source_name}:{number}"
         if len(columns) == 3:
             yield location, columns[0], columns[1], columns[2]

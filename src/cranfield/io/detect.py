@@ -49,12 +49,14 @@ class FileFormat:
     priority: int
     recognises: Callable[[Stream, ContentKind, Columns], bool]
     read_run: Callable[[Stream, str, Columns], Run] | None = None
+    read_runs: Callable[[Stream, str, Columns], list[Run]] | None = None  # if a file has several runs
     read_qrels: Callable[[Stream, str, Columns], Judgments] | None = None
     read_documents: Callable[[Stream, FieldChoice], DocumentReader] | None = None
     writers: Mapping[str, Callable[[WritableTable], Iterator[bytes]]] = field(default_factory=dict)  # by extension
     extensions: tuple[str, ...] = ()  # not part of the name of a run
     document_extensions: tuple[str, ...] = ()  # of files in a folder that hold many documents each
     document_name: str = ""  # what a file with documents is called, if not ``name``
+    listed: bool = True  # whether messages name it among the supported formats
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def document_extensions() -> tuple[str, ...]:
 
 def supported_formats(kind: ContentKind) -> str:
     """A hint that lists the formats of runs and judgments, or of documents."""
-    records = [record for record in file_formats() if getattr(record, f"read_{kind}") is not None]
+    records = [record for record in file_formats() if record.listed and getattr(record, f"read_{kind}") is not None]
     names = [record.document_name or record.name if kind == "documents" else record.name for record in records]
     if kind == "documents":
         names += ["a folder of text files", "irds:DATASET"]

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from cranfield.data import Bytes, Integers, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, UsageError, max_faults, reading
 from cranfield.io.detect import BOM
-from cranfield.io.faults import MAX_FAULTS, quotable
+from cranfield.io.faults import quotable
 from cranfield.io.streams import Stream
 from cranfield.io.tables import strings_of
 
@@ -100,7 +100,7 @@ class DocumentFaults:
 
     def add(self, line: int, sentence: str) -> None:
         self.total += 1
-        if len(self.first) < MAX_FAULTS:
+        if len(self.first) < max_faults():
             self.first.append((line, sentence))
 
 
@@ -210,7 +210,10 @@ class TextBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         source = self.stream.opener()
-        with open(source, "rb", buffering=0) if isinstance(source, int) else source as file:
+        with (
+            reading(self.stream.source_name),
+            open(source, "rb", buffering=0) if isinstance(source, int) else source as file,
+        ):
             rest, line, error = b"", 1, None
             while error is None:
                 data, error = _read_block(file, self.block_bytes)

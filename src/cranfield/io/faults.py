@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from cranfield.errors import InputError
+from cranfield.errors import InputError, max_faults
 from cranfield.io.detect import supported_formats
 
 TableKind = Literal["run", "qrels"]
 Unit = Literal["line", "row", "entry"]  # of text, of a table, of nested dicts
 
-MAX_FAULTS = InputError.SHOWN
 MAX_TEXT = 60  # characters of an id or a line that a message quotes
 TREC_COLUMNS = {
     "run": "6 columns (query Q0 document rank score tag)",
@@ -38,6 +37,7 @@ class Location:
     kind: TableKind
     unit: Unit = "line"
     score_column: str = ""  # the column of scores or grades, if messages should name it
+    literals: bool = False  # wrong values are given as they are written in Python or JSON, with their own quotes
 
     def prefix(self, line: int, query: bytes, document: str) -> str:
         """The beginning of a sentence about this line, row or entry."""
@@ -80,7 +80,7 @@ def _rank(location: Location, fault: Fault) -> str:
 
 def _value(location: Location, fault: Fault) -> str:
     """The wrong value; outside of text files it is a ``repr`` and has its own quotes."""
-    return f'"{quotable(fault.text)}"' if location.unit == "line" else quotable(fault.text)
+    return quotable(fault.text) if location.literals or location.unit != "line" else f'"{quotable(fault.text)}"'
 
 
 def _nan(location: Location, _fault: Fault) -> str:
@@ -89,6 +89,22 @@ def _nan(location: Location, _fault: Fault) -> str:
 
 def _id(_location: Location, fault: Fault) -> str:
     return f"an id must be text, found {quotable(fault.text)}"
+
+
+def _empty(_location: Location, fault: Fault) -> str:
+    return f"the id in column `{quotable(fault.text)}` is empty"
+
+
+def _object(_location: Location, fault: Fault) -> str:
+    return f"expected an object, found {quotable(fault.text)}"
+
+
+def _syntax(_location: Location, fault: Fault) -> str:
+    return quotable(fault.text)
+
+
+def _collision(_location: Location, fault: Fault) -> str:
+    return f"different ids are the same text: {quotable(fault.text)}"
 
 
 def _duplicate(location: Location, fault: Fault) -> str:
@@ -130,13 +146,43 @@ _KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
     "rank": (_rank, "ties=rank orders documents by the rank column; correct the ranks, or order by score"),
     "nan": (_nan, "NaN cannot be ordered; remove the document, or give it a score"),
     "id": (_id, "convert ids to text first, for example with str()"),
-    "duplicate": (_duplicate, "a ranking has each document once; keep one of the rows, usually the best"),
+    "empty": (_empty, ""),
+    "object": (_object, ""),
+    "syntax": (_syntax, ""),
+    "collision": (_collision, "ids are compared as text; give all of them the same type"),
+    "duplicate": (_duplicate, "a document can occur only once in a ranking; keep one of the rows, usually the best"),
     "conflict": (_conflict, "keep one grade for each query, iteration and document"),
     "shape": (_shape, ""),
     "fields": (_fields, ""),
     "binary": (_binary, ""),  # the supported formats; see `_hint`
     "long": (_long, ""),
 }
+
+
+class FaultList:
+    """The faults with the lowest lines, as many as an error lists, and the number of all."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._faults: list[Fault] = []
+        self._most = max_faults()
+
+    def add(self, faults: Iterable[tuple[int, str, bytes, bytes, int]], total: int | None = None) -> None:
+        """Add faults; ``total`` counts all of them, if these are only the first."""
+        records = [Fault(*fault) for fault in faults]
+        self.total += len(records) if total is None else total
+        self._faults += records
+        if len(self._faults) > 4 * self._most:
+            self._faults = self.first
+
+    @property
+    def first(self) -> list[Fault]:
+        return sorted(self._faults, key=lambda fault: fault.line)[: self._most]
+
+    def raise_if_any(self, location: Location, document_at: Callable[[int], str] = lambda line: "") -> None:
+        """Raise all faults as one error, if there are any."""
+        if self.total:
+            raise input_error(self.first, self.total, location, document_at)
 
 
 def input_error(
@@ -161,6 +207,8 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
     kinds = {fault.kind for fault in faults}
     if len(kinds) != 1:
         return ""
+    if kinds == {"duplicate"} and not location.source_name:
+        return 'a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
     if kinds <= {"binary", "long"}:
         return supported_formats(location.kind)
     if kinds != {"columns"}:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
-from cranfield.errors import InputError
+from cranfield.errors import InputError, max_faults
 from cranfield.io.duplicates import first_rows
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
+from cranfield.io.faults import Fault, Location, input_error
 
 NO_SUBTOPIC = frozenset(("0", "Q0"))
 
@@ -105,7 +105,7 @@ def group_judgments(name: str, rows: Rows, location: Location, *, subtopics: boo
 
 
 def _conflict_error(rows: Rows, conflicts: Integers, earlier: Integers, location: Location) -> InputError:
-    ordered = conflicts[np.argsort(rows.line[conflicts], kind="stable")][:MAX_FAULTS]
+    ordered = conflicts[np.argsort(rows.line[conflicts], kind="stable")][: max_faults()]
     faults: list[Fault] = []
     for row in ordered.tolist():
         query = rows.queries[rows.query_of[row]].encode("utf-8", "surrogateescape")

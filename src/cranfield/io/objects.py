@@ -1,75 +1,80 @@
-"""Runs and judgments from Python objects: nested dicts, data frames and Arrow tables."""
+"""Runs and judgments from Python objects: nested dicts, lists, records, data frames and Arrow tables."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield import native
 from cranfield.data import Floats, Judgments, Run, Strings
-from cranfield.errors import InputError, UsageError
+from cranfield.errors import InputError, max_faults
 from cranfield.io.detect import Columns, reject_columns
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, TableKind, input_error, quotable
+from cranfield.io.faults import Fault, Location, input_error, quotable
 from cranfield.io.judgments import Rows, group_judgments
 
+if TYPE_CHECKING:
+    from cranfield.io.lists import Duplicates
 
-def run_from_object(source: Any, name: str, columns: Columns = None, source_name: str = "") -> Run:
-    """A run from ``{query: {document: score}}`` or a frame; ``source_name`` is the file it came from, if any."""
-    if isinstance(source, Mapping):
+
+def run_from_object(
+    source: Any, name: str, columns: Columns = None, source_name: str = "", duplicates: Duplicates = "error"
+) -> Run:
+    """A run from dicts, lists, records or a frame; ``source_name`` is the file it came from, if any."""
+    location = Location(source_name, "run", "entry")
+    shaped = _shape(source, location)
+    if isinstance(shaped, Mapping):
         reject_columns(columns)
-        return Run(name, _rankings(source, Location(source_name, "run", "entry")), source_name)
+        rankings = _rankings(shaped, location, duplicates)
+        return Run(name, rankings, source_name, by_position=type(shaped).__name__ == "ByPosition")
     from cranfield.io import tables
 
     location = Location(source_name, "run", "row")
-    return Run(name, tables.run_table(_frame(source, "run"), columns, location), source_name)
+    return Run(name, tables.run_table(shaped, columns, location), source_name)
 
 
 def qrels_from_object(source: Any, name: str, columns: Columns = None, source_name: str = "") -> Judgments:
-    """Judgments from ``{query: {document: grade}}``, the same with subtopics, or a frame."""
-    if isinstance(source, Mapping):
+    """Judgments from dicts, the same with subtopics, sets, lists, records or a frame."""
+    location = Location(source_name, "qrels", "entry")
+    shaped = _shape(source, location)
+    if isinstance(shaped, Mapping):
         reject_columns(columns)
-        return qrels_from_dict(source, name, Location(source_name, "qrels", "entry"))
+        judgments = qrels_from_dict(shaped, name, location)
+        positions = type(shaped).__name__ == "ByPosition"
+        return dataclasses.replace(judgments, by_position=True) if positions else judgments
     from cranfield.io import tables
 
-    return tables.qrels_table(_frame(source, "qrels"), columns, name, Location(source_name, "qrels", "row"))
+    return tables.qrels_table(shaped, columns, name, Location(source_name, "qrels", "row"))
 
 
-def _frame(source: Any, kind: TableKind) -> Any:
+def _shape(source: Any, location: Location) -> Any:
+    """A mapping by query, or a frame."""
+    if type(source) is dict and source and type(next(iter(source.values()))) is dict and "hits" not in source:
+        return source  # the usual case: without the modules for all others
     from cranfield.io import tables
 
     if isinstance(source, tables.ArrowFrame | tables.ListFrame):
         return source
-    if tables.is_frame(source):
+    if tables.is_frame(source) and not isinstance(source, Mapping):
         return tables.frame_of(source)
-    nested = "{query: {document: score}}" if kind == "run" else "{query: {document: grade}}"
-    message = f"cannot read {'a run' if kind == 'run' else 'judgments'} from {type(source).__name__}"
-    raise UsageError(message, hint=f"give a path, an open binary file, {nested} or a data frame")
+    from cranfield.io.lists import shape_of
+
+    return shape_of(source, location)
 
 
-def _rankings(source: Mapping[Any, Any], location: Location) -> dict[str, dict[str, float]]:
+def _rankings(source: Mapping[Any, Any], location: Location, duplicates: Duplicates) -> Mapping[str, Any]:
     """The dict itself if it has the right shape; ids and scores are checked when they are used."""
     if type(source) is dict and set(map(type, source.values())) <= {dict}:
         return source
-    _check_shape(source, location)
-    return {query: dict(ranking) for query, ranking in source.items()}
+    from cranfield.io.lists import rankings_of
+
+    return rankings_of(source, location, duplicates)
 
 
-def _check_shape(source: Mapping[Any, Any], location: Location) -> None:
-    """Raise if a query has something else than a mapping."""
-    faults = [
-        Fault(0, "shape", _bytes(query), type(value).__name__.encode(), 0)
-        for query, value in source.items()
-        if not isinstance(value, Mapping)
-    ]
-    if faults:
-        raise input_error(faults[:MAX_FAULTS], len(faults), location)
-
-
-def document_at(source: Mapping[str, Mapping[str, Any]], entry: int) -> str:
+def document_at(source: Mapping[str, Iterable[str]], entry: int) -> str:
     """The document of an entry, counted from 1 over all queries; "" for entry 0."""
     documents = (document for ranking in source.values() for document in ranking)
     return quotable(str(next(islice(documents, entry - 1, None), ""))) if entry else ""
@@ -78,15 +83,20 @@ def document_at(source: Mapping[str, Mapping[str, Any]], entry: int) -> str:
 def qrels_from_dict(source: Mapping[Any, Any], name: str, location: Location) -> Judgments:
     """Judgments from ``{query: {document: grade}}`` or ``{query: {document: {subtopic: grade}}}``."""
     columns = native.scan_nested(source)
+    repeated = 0
+    if columns is None:
+        from cranfield.io.lists import judged_of
+
+        source, repeated = judged_of(source, location)
+        columns = native.scan_nested(source)
     if columns is not None:
         queries, documents = Strings(*columns["query"]), Strings(*columns["document"])
-        return Judgments(name, queries, columns["begin"], documents, columns["grade"])
+        return Judgments(name, queries, columns["begin"], documents, columns["grade"], repeated=repeated)
     return _general_qrels(source, name, location)
 
 
 def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> Judgments:
     """The same for any type of number, for subtopics, and for faulty input."""
-    _check_shape(source, location)
     names = list(source)
     query_of = np.repeat(np.arange(len(source)), [len(judged) for judged in source.values()])
     documents = [document for judged in source.values() for document in judged]
@@ -126,7 +136,9 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
         rows = dataclasses.replace(rows, iteration_of=np.zeros(len(values), np.int64))
     if faults:
         faults.sort(key=lambda fault: fault.line)
-        raise input_error(faults[:MAX_FAULTS], len(faults), location, lambda entry: quotable(str(documents[entry - 1])))
+        raise input_error(
+            faults[: max_faults()], len(faults), location, lambda entry: quotable(str(documents[entry - 1]))
+        )
     return group_judgments(name, rows, location, subtopics=bool(subtopics))
 
 

@@ -6,7 +6,6 @@ one subgroup in each group. ``qrels_jg``: lines ``query group document grade``, 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import quotable
-from cranfield.io.formats.json import is_json
+from cranfield.io.formats.json import InvalidJson, is_json, load_json
 from cranfield.io.streams import Stream, is_stream, open_stream
 
 Format = Literal["prefs", "qrels_prefs", "qrels_jg"]
@@ -72,9 +71,10 @@ def _stream(source: Any, what: str, shape: str) -> Stream:
 
 def _mapping(stream: Stream) -> Mapping[Any, Any]:
     try:
-        content = json.loads(stream.read_text())
-    except ValueError as error:
-        raise InputError([f"{stream.source_name}: not JSON: {error}"]) from None
+        content = load_json(stream.read_text())
+    except InvalidJson as error:
+        where = f"{stream.source_name}:{error.line}" if error.line else stream.source_name
+        raise InputError([f"{where}: {error.reason}"]) from None
     if not isinstance(content, Mapping):
         raise InputError([f"{stream.source_name}: expected an object with a key for each query"])
     return content
@@ -101,10 +101,7 @@ def _rows_of_dicts(source: Mapping[Any, Any], name: str) -> Iterator[Row]:
 
 def _rows_of_text(stream: Stream, format: Format) -> Iterator[Row]:
     expected, faults = COLUMNS[format], []
-    for number, line in enumerate(stream.read_text().split("\n"), 1):
-        columns = line.split()
-        if not columns or columns[0].startswith("#"):
-            continue
+    for number, columns, line in stream.columns():
         if len(columns) == len(expected):
             row = dict(zip(expected, columns, strict=True))
             yield f"{stream.source_name}:{number}", (row["query"], row["group"], row.get("subgroup", ""), *columns[-2:])

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cranfield.data import Opener
-from cranfield.errors import InputError
+from cranfield.errors import InputError, UsageError, reading, reading_failed
 from cranfield.io import compression
 from cranfield.io.detect import BOM, file_extensions
 
 HEAD = 4096
+READ_AHEAD = 1 << 17
 SPOOL_IN_MEMORY = 1 << 20
+_BLANKS = re.compile("[\t\n\v\f\r ]+")
 MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 
@@ -32,15 +37,38 @@ class Stream:
     def read(self) -> bytes:
         """All bytes, for formats that cannot be read piece by piece."""
         source = self.opener()
-        if isinstance(source, int):
-            with open(source, "rb") as file:
-                return file.read()
-        with source:
-            return bytes(source.read())
+        with reading(self.source_name), open(source, "rb") if isinstance(source, int) else source as file:
+            return bytes(file.read())
+
+    @contextmanager
+    def text_lines(self, newline: str) -> Iterator[Iterator[str]]:
+        """Its lines as text, each with its end; ``newline``: what ends a line, "" for any kind of end.
+
+        There is no byte order mark, and bytes that are not UTF-8 are surrogates.
+        """
+        source = self.opener()
+        raw = open(source, "rb", buffering=0) if isinstance(source, int) else source  # noqa: SIM115 - closed below
+        buffered = io.BufferedReader(raw, READ_AHEAD)
+        with (
+            reading(self.source_name),
+            io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline=newline) as file,
+        ):
+            yield file
 
     def read_text(self) -> str:
         """All of it as text, without a byte order mark; bytes that are not UTF-8 become surrogates."""
         return self.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
+
+    def columns(self) -> Iterator[tuple[int, list[str], str]]:
+        """The number, the columns and the text of every line that is not blank and not a comment.
+
+        Columns are separated as in TREC text.
+        """
+        with self.text_lines(newline="\n") as lines:
+            for number, line in enumerate(lines, 1):
+                columns = _BLANKS.sub(" ", line).strip(" ").split(" ")
+                if columns[0] and not columns[0].startswith("#"):
+                    yield number, columns, line
 
     @property
     def first_line(self) -> bytes:
@@ -55,22 +83,23 @@ class _Store(Protocol):
 class _SeekableStore:
     """A file object of the caller, read from its current position and never closed."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, file: Any, source_name: str) -> None:
+        self._file, self._source_name = file, source_name
         self._origin = file.tell()
 
     def read_at(self, position: int, view: memoryview) -> int:
-        self._file.seek(self._origin + position)
-        return _read_into(self._file, view)
+        with _reading_object(self._file, self._source_name):
+            self._file.seek(self._origin + position)
+        return _read_into(self._file, view, self._source_name)
 
 
 class _SpooledStore:
     """A pipe or another stream that can be read once, copied while it is read so that it can be read again."""
 
-    def __init__(self, file: Any, *, owned: bool) -> None:
+    def __init__(self, file: Any, source_name: str, *, owned: bool) -> None:
         import tempfile
 
-        self._file = file
+        self._file, self._source_name = file, source_name
         self._owned = owned
         self._copy = tempfile.SpooledTemporaryFile(SPOOL_IN_MEMORY)  # noqa: SIM115 - closed by __del__
         self._length = 0
@@ -81,7 +110,7 @@ class _SpooledStore:
             data = self._copy.read(len(view))
             view[: len(data)] = data
             return len(data)
-        count = _read_into(self._file, view)
+        count = _read_into(self._file, view, self._source_name)
         self._copy.seek(self._length)
         self._copy.write(view[:count])
         self._length += count
@@ -110,13 +139,40 @@ class _StoreReader(io.RawIOBase):
         return count
 
 
-def _read_into(file: Any, view: memoryview) -> int:
-    """Read up to the length of the view; some file objects have no ``readinto``."""
-    if hasattr(file, "readinto"):
-        return file.readinto(view) or 0
-    data = file.read(len(view))
-    view[: len(data)] = data
-    return len(data)
+def _read_into(file: Any, view: memoryview, source_name: str) -> int:
+    """Read up to the length of the view; some file objects have no ``readinto``, and some do not keep its contract."""
+    with _reading_object(file, source_name):
+        if hasattr(file, "readinto"):
+            count = file.readinto(view)
+        else:
+            data = file.read(len(view))
+            if not isinstance(data, bytes | bytearray | memoryview | None):
+                message = f"{source_name}: the file object gives {type(data).__name__}, not bytes"
+                raise UsageError(message, hint="open the file in binary mode")
+            count = len(data or b"")
+            if count <= len(view):
+                view[:count] = data or b""
+    if count is None:
+        return 0
+    if not isinstance(count, int) or not 0 <= count <= len(view):
+        message = f"{source_name}: the file object says that it read {count!r} of {len(view)} bytes"
+        raise UsageError(message)
+    return count
+
+
+@contextmanager
+def _reading_object(file: Any, source_name: str) -> Iterator[None]:
+    """Errors of a file object of the caller, with its name."""
+    try:
+        with reading(source_name):
+            yield
+    except ValueError as error:
+        raise _unreadable(file, source_name, error) from error
+
+
+def _unreadable(file: Any, source_name: str, error: ValueError) -> UsageError:
+    closed = getattr(file, "closed", False)
+    return UsageError(f"{source_name}: the file object {'is closed' if closed else f'cannot be read: {error}'}")
 
 
 def is_stream(source: object) -> bool:
@@ -169,10 +225,15 @@ def _open_path(path: str) -> Stream:
         os.close(descriptor)
         raise InputError([f"{path}: this is a directory, not a file"])
     if not stat.S_ISREG(mode):
-        store = _SpooledStore(open(descriptor, "rb", buffering=0), owned=True)  # noqa: SIM115 - closed by the store
+        file = open(descriptor, "rb", buffering=0)  # noqa: SIM115 - closed by the store
+        store = _SpooledStore(file, path, owned=True)
         return _decompressed(path, short_name(path), _store_opener(store))
-    head = os.read(descriptor, HEAD)
-    os.lseek(descriptor, 0, os.SEEK_SET)
+    try:
+        head = os.read(descriptor, HEAD)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except OSError as error:
+        os.close(descriptor)
+        raise reading_failed(path, error) from error
     method = compression.detect_compression(head)
     if not method:
         return _not_empty(Stream(path, short_name(path), head, _KeptOpen(descriptor, open_file), path))
@@ -251,14 +312,15 @@ class Continued(io.RawIOBase):
 
 
 def _open_object(file: Any, source_name: str, name: str) -> Stream:
-    if isinstance(file, io.StringIO):
-        file = io.BytesIO(file.read().encode("utf-8", "surrogateescape"))
-    file = getattr(file, "buffer", file)
-    try:
-        seekable = bool(file.seekable())
-    except AttributeError:
-        seekable = False
-    store = _SeekableStore(file) if seekable else _SpooledStore(file, owned=False)
+    with _reading_object(file, source_name):
+        if isinstance(file, io.StringIO):
+            file = io.BytesIO(file.read().encode("utf-8", "surrogateescape"))
+        file = getattr(file, "buffer", file)
+        if hasattr(file, "readable") and not file.readable():
+            message = f"{source_name}: the file object is not open for reading"
+            raise UsageError(message)
+        seekable = hasattr(file, "seekable") and bool(file.seekable())
+        store = _SeekableStore(file, source_name) if seekable else _SpooledStore(file, source_name, owned=False)
     return _decompressed(source_name, name, _store_opener(store))
 
 

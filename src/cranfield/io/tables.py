@@ -7,17 +7,19 @@ polars series, or a list.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.data import Floats, Judgments, Strings, Table
-from cranfield.errors import InputError, UsageError, available, optional
+from cranfield.data import Floats, Integers, Judgments, Strings, Table
+from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.detect import Columns
 from cranfield.io.duplicates import codes_of
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error, quotable
+from cranfield.io.faults import Fault, Location, input_error, quotable
+from cranfield.io.ids import id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -27,8 +29,10 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "document": ("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "doc", "document"),
     "score": ("score", "sim"),
     "rank": ("rank",),
-    "grade": ("relevance", "rel", "grade", "label", "relevance_score", "score"),
+    "grade": ("relevance", "rel", "grade", "label", "rating", "relevance_score", "score"),
     "iteration": ("subtopic_id", "subtopic", "iteration"),
+    "stratum": ("stratum",),
+    "probability": ("probability", "inclusion_probability", "inclusion"),
     # For engines: tables with several runs, and the order of rows.
     "run": ("run", "run_id", "run_name", "system"),
     "row": ("row", "line", "position"),
@@ -39,7 +43,7 @@ _NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
 
 
 class Frame(Protocol):
-    """Columns by name."""
+    """Columns by name; names may be repeated, and `choose_columns` refuses them if it needs one of them."""
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -47,15 +51,21 @@ class Frame(Protocol):
 
 
 class ListFrame:
-    """Columns that are lists."""
+    """Columns that are lists; ``line``: the line of each row, if the rows are those of a text file."""
 
-    def __init__(self, columns: Mapping[str, list[Any]]) -> None:
+    def __init__(self, columns: Mapping[str, list[Any]], line: Integers | None = None) -> None:
         self.names = list(columns)
-        self.column = columns.__getitem__
+        self.column: Callable[[str], list[Any]] = columns.__getitem__
+        self.line = line
 
 
 class TextFrame(ListFrame):
-    """Columns of text, numbers included, as in CSV."""
+    """Records of text, numbers included, as in CSV."""
+
+    def __init__(self, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> None:
+        self.names = list(names)
+        self.column = lambda name: [record[self.names.index(name)] for record in records]
+        self.line = line
 
 
 class ArrowFrame:
@@ -68,31 +78,37 @@ class ArrowFrame:
 
 class _SeriesFrame:
     def __init__(self, frame: Any) -> None:
+        self.names = [str(label) for label in frame.columns]
         by_name = {str(label): label for label in frame.columns}
-        self.names = list(by_name)
         self.column = lambda name: frame[by_name[name]]
 
 
 class _Faults:
-    """At most one fault for each row."""
+    """At most one fault for each row; ``line``: the line of each row, if the table is a text file."""
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, line: Integers | None = None) -> None:
         self.location = location
+        self.line = line
         self.by_row: dict[int, tuple[str, str]] = {}
 
     def add(self, row: int, kind: str, text: str) -> None:
         self.by_row.setdefault(row, (kind, text))
 
-    def raise_if_any(self, query: Strings, document: Strings) -> None:
-        """Raise all faults, each with the query and document of its row."""
-        if not self.by_row:
-            return
+    def first(self, query: Strings) -> list[Fault]:
+        """The faults that an error lists, each with the query of its row."""
         faults: list[Fault] = []
-        for row in sorted(self.by_row)[:MAX_FAULTS]:
+        for row in sorted(self.by_row)[: max_faults()]:
             kind, text = self.by_row[row]
             name = query[row - 1].encode("utf-8", "surrogateescape")
-            faults.append(Fault(row, kind, name, text.encode("utf-8", "backslashreplace")[:80], 0))
-        raise input_error(faults, len(self.by_row), self.location, lambda row: document[row - 1])
+            line = row if self.line is None else int(self.line[row - 1])
+            faults.append(Fault(line, kind, name, text.encode("utf-8", "backslashreplace")[:80], 0))
+        return faults
+
+    def raise_if_any(self, query: Strings, document: Strings) -> None:
+        """Raise all faults, each with the query and document of its row."""
+        if self.by_row:
+            faults = self.first(query)
+            raise input_error(faults, len(self.by_row), self.location, lambda row: document[row - 1])
 
 
 def is_frame(source: object) -> bool:
@@ -139,7 +155,7 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
             message = f"unknown column role `{quotable(role)}`"
             raise UsageError(message, hint=f"columns= takes {', '.join(roles)}")
     normalised = {normalise_name(name): name for name in reversed(names)}
-    chosen = {}
+    chosen: dict[str, str] = {}
     for role in roles:
         if role in columns:
             if columns[role] not in names:
@@ -153,7 +169,30 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
             hint = f'name it {COLUMN_NAMES[role][0]}, or in Python pass columns={{"{role}": ...}}'
             message = f"no column for the {role}"
             raise _missing_column(message, names, source_name, hint)
+    for role, column in chosen.items():
+        _check_unique(column, role, names, source_name, exactly=role in columns)
     return chosen
+
+
+def _check_unique(column: str, role: str, names: Sequence[str], source_name: str, *, exactly: bool) -> None:
+    """Raise if several columns have this name, or (unless the caller chose it) one that differs in separators or case.
+
+    Nothing says which of them is meant, and libraries disagree on which one they read.
+    """
+
+    def spelling(name: str) -> str:
+        return name if exactly else normalise_name(name).replace("_", "")
+
+    alike = [name for name in names if spelling(name) == spelling(column)]
+    if len(alike) > 1:
+        shown = " and ".join(f"`{quotable(name)}`" for name in dict.fromkeys(alike))
+        sentence = f"several columns could be the {role}: {shown}"
+        if len(set(alike)) == 1:
+            sentence = f"{len(alike)} columns are named {shown}"
+        raise InputError(
+            [f"{source_name}: {sentence}" if source_name else sentence],
+            hint="remove or rename all but one" + ("" if exactly else f', or in Python pass columns={{"{role}": ...}}'),
+        )
 
 
 def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: str) -> InputError:
@@ -162,13 +201,43 @@ def _missing_column(problem: str, names: Sequence[str], source_name: str, hint: 
 
 
 RUN_COLUMNS = ("query", "document", "score", "rank")
-QRELS_COLUMNS = ("query", "document", "grade", "iteration")
+SAMPLE_ROLES = ("stratum", "probability")
+QRELS_COLUMNS = ("query", "document", "grade", "iteration", "stratum", "probability")
 
 
 def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
     """A run from a frame. Without a column of scores, the score is the negative rank."""
     named = choose_columns(frame.names, RUN_COLUMNS, columns, location.source_name)
     faults = _Faults(location)
+    table = _run_columns(frame, named, faults)
+    faults.raise_if_any(table.query, table.document)
+    return replace(table, numbered=location.unit == "row", score_column=location.score_column)
+
+
+def run_piece(frame: ListFrame, named: Mapping[str, str], location: Location) -> Table:
+    """The rows of a piece of a text file; faulty ones are left out, and the table has their faults."""
+    faults = _Faults(location, frame.line)
+    table = replace(_run_columns(frame, named, faults), line=frame.line)
+    if faults.by_row:
+        first = faults.first(table.query)
+        table = replace(_without_rows(table, faults.by_row), faults=tuple(first), faults_total=len(faults.by_row))
+    return replace(table, score_column=location.score_column)
+
+
+def _without_rows(table: Table, rows: Iterable[int]) -> Table:
+    keep = np.ones(len(table.score), bool)
+    keep[np.fromiter(rows, np.int64) - 1] = False
+    kept = np.flatnonzero(keep)
+    return Table(
+        table.query.take(kept),
+        table.document.take(kept),
+        table.score[kept],
+        None if table.rank is None else table.rank[kept],
+        line=None if table.line is None else table.line[kept],
+    )
+
+
+def _run_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> Table:
     query, document = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
     rank = None
     if "rank" in named:
@@ -178,8 +247,7 @@ def run_table(frame: Frame, columns: Columns, location: Location) -> Table:
         score = _numbers(frame, named["score"], "score", faults)
     elif rank is not None:
         score = -rank
-    faults.raise_if_any(query, document)
-    return Table(query, document, score, rank, location.unit == "row", location.score_column)
+    return Table(query, document, score, rank)
 
 
 def qrels_table(
@@ -188,20 +256,63 @@ def qrels_table(
     """Judgments from a frame; ``subtopics`` as in `group_judgments`."""
     named = choose_columns(frame.names, QRELS_COLUMNS, columns, location.source_name)
     faults = _Faults(location)
+    judged = _judged_columns(frame, named, faults)
+    faults.raise_if_any(judged.query, judged.document)
+    return group_rows(judged, np.arange(1, len(judged.grade) + 1, dtype=np.int64), name, location, subtopics=subtopics)
+
+
+class JudgedColumns(NamedTuple):
+    """Judgments as columns, one row each."""
+
+    query: Strings
+    document: Strings
+    iteration: Strings | None
+    grade: Floats
+    sample: Mapping[str, list[Any]]  # the stratum and the probability of each row, if there are such columns
+
+
+def qrels_piece(
+    frame: ListFrame, named: Mapping[str, str], location: Location
+) -> tuple[JudgedColumns, list[Fault], int]:
+    """The judgments of a piece of a text file, and the faults of all its rows."""
+    faults = _Faults(location, frame.line)
+    judged = _judged_columns(frame, named, faults)
+    return judged, faults.first(judged.query), len(faults.by_row)
+
+
+def group_rows(
+    judged: JudgedColumns, line: Integers, name: str, location: Location, *, subtopics: bool | None = None
+) -> Judgments:
+    """`group_judgments` of columns."""
+    queries, query_of = codes_of(judged.query)
+    if judged.iteration is None:
+        iterations, iteration_of = Strings.of(["0"]), np.zeros(len(line), np.int64)
+    else:
+        iterations, iteration_of = codes_of(judged.iteration)
+    rows = Rows(queries, query_of, iterations, iteration_of, judged.document, judged.grade, line)
+    judgments = group_judgments(name, rows, location, subtopics=subtopics)
+    if not judged.sample:
+        return judgments
+    from cranfield.io.samples import with_sample
+
+    keys = list(zip(judged.query, judged.document, strict=True))
+    given: dict[str, dict[str, dict[str, Any]] | None] = dict.fromkeys(SAMPLE_ROLES)
+    for role, values in judged.sample.items():
+        by_query: dict[str, dict[str, Any]] = {}
+        given[role] = by_query
+        for (q, d), value in zip(keys, values, strict=True):
+            by_query.setdefault(q, {})[d] = None if value == "" else value
+    return with_sample(judgments, given["stratum"], given["probability"])
+
+
+def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> JudgedColumns:
     query, documents = _ids(frame, named["query"], faults), _ids(frame, named["document"], faults)
     iteration = _ids(frame, named["iteration"], faults) if "iteration" in named else None
     grade = _numbers(frame, named["grade"], "grade", faults)
     for row in np.flatnonzero(~np.isfinite(grade)).tolist():
         faults.add(row + 1, "grade", repr(float(grade[row])))
-    faults.raise_if_any(query, documents)
-    queries, query_of = codes_of(query)
-    if iteration is None:
-        iterations, iteration_of = Strings.of(["0"]), np.zeros(len(grade), np.int64)
-    else:
-        iterations, iteration_of = codes_of(iteration)
-    line = np.arange(1, len(grade) + 1, dtype=np.int64)
-    rows = Rows(queries, query_of, iterations, iteration_of, documents, grade, line)
-    return group_judgments(name, rows, location, subtopics=subtopics)
+    sample = {role: _as_list(frame.column(named[role])) for role in SAMPLE_ROLES if role in named}
+    return JudgedColumns(query, documents, iteration, grade, sample)
 
 
 def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
@@ -224,13 +335,12 @@ def _as_list(column: Any) -> list[Any]:
 def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
     texts = []
     for row, value in enumerate(values, 1):
-        text = ""
-        if isinstance(value, str) and _is_encodable(value):
-            text = value
-        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-            text = str(int(value))
-        else:
+        text = id_text(value) or ""
+        if not is_id(value) or not _is_encodable(text):
+            text = ""
             faults.add(row, "id", f"{quotable(repr(value))} in column `{quotable(name)}`")
+        elif not text:
+            faults.add(row, "empty", name)
         texts.append(text)
     return Strings.of(texts)
 
@@ -279,7 +389,10 @@ def _arrow_ids(array: Any, target: Any, name: str, faults: _Faults) -> Strings:
     array = single_array(array.cast(target))
     for row in _null_rows(array):
         faults.add(row, "id", f"null in column `{quotable(name)}`")
-    return strings_of(array)
+    ids = strings_of(array)
+    for row in np.flatnonzero(np.diff(ids.offsets) == 0).tolist():
+        faults.add(row + 1, "empty", name)
+    return ids
 
 
 def strings_of(array: Any) -> Strings:
@@ -309,7 +422,7 @@ def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floa
     """The column as floats; other values are faults, or NaN if ``faults`` is None."""
     column = frame.column(name)
     if isinstance(frame, TextFrame):
-        column = [float(text) if _NUMBER.fullmatch(text) else text for text in column]
+        column = [float(text) if _NUMBER.fullmatch(text) else _Raw(text) for text in column]
     pyarrow = None if isinstance(column, list) else available("pyarrow")
     if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
         return _arrow_numbers(column, kind, faults, pyarrow)
@@ -337,6 +450,15 @@ def _arrow_numbers(column: Any, kind: str, faults: _Faults | None, pyarrow: Any)
             faults.add(row, kind, "null")
     numbers = array.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(numbers, np.float64)
+
+
+class _Raw(str):
+    """Text from a file that is not a number; messages quote it as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f'"{self}"'
 
 
 def _number(value: Any) -> float:

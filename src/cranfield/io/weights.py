@@ -91,10 +91,7 @@ def _rows_of_mapping(source: Mapping[Any, Any], source_name: str, value: str = "
 def _rows_of_text(stream: Stream) -> list[Row]:
     rows: list[Row] = []
     faults = []
-    for number, line in enumerate(stream.read_text().split("\n"), 1):
-        columns = line.split()
-        if not columns or columns[0].startswith("#"):
-            continue
+    for number, columns, line in stream.columns():
         location = f"{stream.source_name}:{number}"
         if len(columns) not in (3, 4):
             faults.append(
@@ -130,7 +127,9 @@ def _check(rows: list[Row]) -> list[Weight]:
             weights.append(Weight(location, query, subtopic, value, intent_type))
         first.setdefault((query, subtopic), location)
     if faults:
-        raise InputError(faults, hint="a weight is a number of at least 0: how many readers want the subtopic")
+        raise InputError(
+            faults, hint="a weight is a number of at least 0, such as the share of readers who want the subtopic"
+        )
     return weights
 
 

@@ -21,7 +21,7 @@ from cranfield.io.faults import quotable
 from cranfield.io.runs import load
 
 ROWS_PER_PIECE = 10_000
-_BLANK = re.compile(r"[\x00-\x20]+")
+_BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
 def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None = None) -> None:
@@ -101,6 +101,13 @@ def _nest(rows: Iterable[Row]) -> dict[str, Any]:
 def _write(table: WritableTable) -> None:
     extension = os.path.splitext(without_compression(table.path))[1].lower()
     write_pieces(table.path, writer(extension)(table), compression_of_name(table.path))
+
+
+def check_ids(table: WritableTable) -> None:
+    """Raise if an id is empty: in rows it would look like a missing one, and readers refuse it."""
+    for column in table.columns.values():
+        if isinstance(column, Strings) and not np.diff(column.offsets).all():
+            raise unwritable_id(table.path, "", "a row must have an id", ".json")
 
 
 def unwritable_id(path: str, text: str, reason: str, alternative: str = ".jsonl or .csv") -> InputError:

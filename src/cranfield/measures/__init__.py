@@ -1,6 +1,7 @@
 """The measures, one module per family. Importing this package adds all of them to the catalogue."""
 
 from cranfield.measures import (
+    answering,
     average_precision,
     content,
     diversity,
@@ -11,6 +12,7 @@ from cranfield.measures import (
     preference,
     preference_judgments,
     reciprocal_rank,
+    sampled,
     trec,
     user_model,
 )
@@ -22,6 +24,7 @@ FAMILIES = (
     precision,
     average_precision,
     reciprocal_rank,
+    answering,
     gain,
     user_model,
     foraging,
@@ -29,6 +32,7 @@ FAMILIES = (
     preference_judgments,
     diversity,
     content,
+    sampled,
     trec,
     ntcireval,
 )

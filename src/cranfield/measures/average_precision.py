@@ -111,7 +111,7 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     terminal=TERMINAL,
 )
 def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> Floats:
-    """The geometric mean of average precision over queries, which gives more weight to poor queries.
+    """The geometric mean of average precision over queries, which gives more weight to low scores.
 
     >>> import cranfield as cf
     >>> round(cf.parse("GMAP")([1, 0, 1], missed=[1]), 6)

@@ -25,6 +25,7 @@ from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, from_ranking
+from cranfield.ranking.samples import expanded
 from cranfield.ranking.views import Gains, Views, ordered
 
 # What the module of a family imports: the decorator, and types for the parameters of its functions.
@@ -42,9 +43,12 @@ __all__ = [
 ]
 
 Cutoff = Literal["none", "optional", "required", "recall"]
+# How the values of queries are aggregated. ``credit``: the mean, in which an undefined value counts as the share that
+# the sum of the defined values has of all queries (c@1).
+Aggregate = Literal["mean", "geometric", "sum", "credit", "error"]
 
 # Why a measure has no terminal form.
-UNDEFINED = "none has been defined"
+UNDEFINED = "it has not been defined"
 FIXED = "its divisor is fixed, so that an empty ranking always scores 0"
 UNORDERED = "it ignores the order of documents, and a terminal document has a rank"
 UNBOUNDED = "it has no ideal ranking, to which a terminal document could be added"
@@ -63,13 +67,13 @@ class Definition:
     formula: str
     gains: GainKind
     bounds: tuple[float, float]
-    aggregate: Literal["mean", "geometric", "sum"] = "mean"
+    aggregate: Aggregate = "mean"
     ties: TieStrategy = CLOSED_FORM  # how to compute the expectation over the orders of tied documents
     residual: Kernel | None = None
     terminal: str = ""  # why it has no terminal form; empty if it has one
     retrieved_only: bool = False  # depends only on the documents retrieved
     rewards_promotion: bool = True  # moving a better document up never lowers the score
-    uses_nonrelevant: bool = False  # depends on judged nonrelevant documents
+    uses_nonrelevant: bool = False  # depends on judged non-relevant documents
     subtopics: bool = False  # needs judgments by subtopic
     content: bool = False  # uses document text, and needs a corpus
     preferences: bool = False  # needs preferences between documents instead of grades
@@ -77,6 +81,8 @@ class Definition:
     costs: bool = False  # reads what documents cost, where that is given
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
     collection: bool = False  # a document judged for any query counts as judged
+    sampled: bool = False  # estimates a score from judgments of a sample of documents
+    linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
 
     # Lazy, because reading signatures is slow, and most measures are not used.
     @cached_property
@@ -134,7 +140,7 @@ def measure(
     formula: str,
     gains: GainKind = "binary",
     bounds: tuple[float, float] = (0, 1),
-    aggregate: Literal["mean", "geometric", "sum"] = "mean",
+    aggregate: Aggregate = "mean",
     ties: TieStrategy = CLOSED_FORM,
     residual: Kernel | None = None,
     terminal: str = UNDEFINED,
@@ -148,6 +154,8 @@ def measure(
     costs: bool = False,
     cutoff_is_cost: bool = False,
     collection: bool = False,
+    sampled: bool = False,
+    linear: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
@@ -181,6 +189,8 @@ def measure(
             costs,
             cutoff_is_cost,
             collection,
+            sampled,
+            linear,
         )
         return function
 
@@ -245,6 +255,14 @@ class Measure:
                 message,
                 hint="ties=expected is the mean over all orders",
             )
+        if self.views.sampled:
+            self._check_estimated()
+        if self.definition.sampled and self.views.ties in ("best", "worst"):
+            message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate"
+            raise MeasureError(
+                message,
+                hint="ties=expected is the mean over all orders",
+            )
         if self.definition.content and self.views.ties in ("best", "worst"):
             message = (
                 f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
@@ -261,6 +279,19 @@ class Measure:
                 message,
                 hint=f"measures with a terminal form: {symbols}",
             )
+
+    def _check_estimated(self) -> None:
+        """Raise if the score cannot be estimated from a sample by expanding gains."""
+        if not self.definition.linear:
+            symbols = ", ".join(d.symbol for d in CATALOGUE.values() if d.linear)
+            message = f"{self.symbol} has no estimate from a sample: it is not linear in the gains of documents"
+            raise MeasureError(
+                message,
+                hint=f"measures that are: {symbols}; estimates of their own are xinfAP, infnDCG and statAP",
+            )
+        if self.views.condensed or self.views.terminal or self.views.ties in ("best", "worst"):
+            message = f"{self.symbol}: sampled cannot be combined with condensed, terminal, ties=best or ties=worst"
+            raise MeasureError(message)
 
     @property
     def definition(self) -> Definition:
@@ -324,7 +355,10 @@ class Measure:
         definition = self.definition
         all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
         all_documents = all_documents or rankings.judged.costs is not None
-        return self.scored(self.ordered(rankings, all_documents=all_documents), seed=seed)
+        batch = self.ordered(rankings, all_documents=all_documents)
+        if self.views.sampled:
+            batch = expanded(rankings, batch)
+        return self.scored(rankings.with_pool(batch) if definition.sampled else batch, seed=seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The increase of each score if all unjudged documents and all ranks below the end had full gain."""
@@ -371,7 +405,7 @@ class Measure:
         0.611111
         """
         if self.definition.preferences:
-            message = f"{self} needs preferences: grades alone do not say which"
+            message = f"{self} needs preferences between documents, not grades"
             raise MeasureError(
                 message,
                 hint="use evaluate(None, run, ..., prefs=...)",

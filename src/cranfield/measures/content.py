@@ -27,7 +27,7 @@ inf = float("inf")
 class TextModel(NamedTuple):
     """The parameters that all of these measures share: cutoff, smoothing, and which documents make a model.
 
-    ``one_subtopic``: take each query as a single subtopic.
+    ``one_subtopic``: treat each query as a single subtopic.
     """
 
     k: int | None
@@ -117,7 +117,7 @@ def absolute_gain_without_rank_bias(
 ) -> Floats:
     """How well the documents so far cover their best-covered subtopic, summed over ranks.
 
-    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -144,7 +144,7 @@ def absolute_gain_with_rank_bias(
 ) -> Floats:
     """How well the documents so far cover their best-covered subtopic, for a reader with persistence θ.
 
-    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -166,7 +166,7 @@ def new_gain_without_rank_bias(
 ) -> Floats:
     """How much each document adds to the coverage of a subtopic, summed over ranks.
 
-    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -193,7 +193,7 @@ def new_gain_with_rank_bias(
 ) -> Floats:
     """How much each document adds to the coverage of a subtopic, for a reader with persistence θ.
 
-    ``mu`` is the Dirichlet smoothing parameter, in words. ``whole=True`` takes each query as one subtopic.
+    ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}

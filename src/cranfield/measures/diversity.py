@@ -117,7 +117,7 @@ def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: S
 def alpha_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
-    """Novelty-discounted gain (α-DCG) as a share of that of the ideal ranking.
+    """Novelty-discounted gain (α-DCG) divided by that of the ideal ranking.
 
     The greedy ideal is not always the best order, so scores above 1 are possible; ``ideal='exact'`` avoids that.
 
@@ -144,7 +144,7 @@ def intent_aware_expected_reciprocal_rank(
     norm: Literal["ndeval", "paper"] = "ndeval",
     max: Positive | None = None,
 ) -> Floats:
-    """The expected reciprocal rank at which a reader, who wants one subtopic, is satisfied.
+    """The expected reciprocal rank at which a reader who wants one subtopic is satisfied.
 
     ``norm='paper'`` is the mean of ERR over subtopics with R = (2^grade - 1) / 2^max, without alpha and without the
     divisor; only this form uses ``max``.
@@ -177,7 +177,7 @@ def intent_aware_expected_reciprocal_rank(
 def normalised_intent_aware_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:
-    """ERR-IA as a share of that of the ideal ranking.
+    """ERR-IA divided by that of the ideal ranking.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -225,7 +225,7 @@ def normalised_novelty_and_rank_biased_precision(
     beta: Probability = 0.5,
     ideal: Ideal = "greedy",
 ) -> Floats:
-    """NRBP as a share of that of the ideal ranking.
+    """NRBP divided by that of the ideal ranking.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}
@@ -324,7 +324,7 @@ def intent_aware_normalised_discounted_cumulated_gain(
 def diversified_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """Discounted gain, summed over subtopics, as a share of that of the ideal ranking.
+    """Discounted gain, summed over subtopics, divided by that of the ideal ranking.
 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1, "2": 1}, "b": {"2": 1}}}

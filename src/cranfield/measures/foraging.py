@@ -1,10 +1,11 @@
-"""Foraging: readers who weigh what documents give against what they cost, in seconds, characters or money.
+"""Foraging measures: readers weigh the gain of documents against their cost, in seconds, characters or money.
 
-These are the measures of cwl_eval that `user_model` lacks. Gains g are scaled into [0, 1] by the top grade. A document
-has the cost that ``costs=`` gives it, and ``cost`` where it has none. V_i is the chance that a reader sees rank i, and
-C_i = V_{i+1}/V_i the chance to go on. The score is the gain per document seen: Σ_i g_i V_i / Σ_i V_i over the ranks up
-to a horizon. y_i is the gain down to rank i, rank i included; t_i is the cost of all documents above rank i, and T_i
-that cost with the document at rank i. No measure is undefined: a ranking without a relevant document scores 0.
+These are the measures of cwl_eval that are not user models. Gains g are scaled into [0, 1] by the top grade. The
+cost of a document is given by ``costs=``, or by the parameter ``cost`` if it is not there. V_i is the probability that
+a reader sees rank i, and C_i = V_{i+1}/V_i the probability of going on after rank i. The score is the gain per document
+seen: Σ_i g_i V_i / Σ_i V_i over the ranks down to a horizon. y_i is the total gain of ranks 1 to i, T_i is their total
+cost, and t_i is the total cost of the ranks above i. No measure is undefined: a ranking without a relevant document
+scores 0.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def by_rank(b: Batch, horizon: int, cost: float, score: RankScores) -> Floats:
 
 
 def per_document(gains: Floats, seen: Floats) -> Floats:
-    """The gain per document seen, from the chance that each rank is seen."""
+    """The gain per document seen, from the probability that each rank is seen."""
     return summed(gains * seen) / summed(seen)
 
 
@@ -101,7 +102,7 @@ def after_first(values: Floats, first: float) -> Floats:
 
 
 def seen_by(continues: Floats) -> Floats:
-    """The chance that each rank is seen, from the chance to go on at each rank."""
+    """The probability that each rank is seen, from the probability of going on after each rank."""
     return after_first(running(continues, np.multiply), 1.0)
 
 
@@ -162,6 +163,7 @@ def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
     residual=lambda b, **arguments: time_biased_residual(b, **arguments),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def time_biased_gain(
     b: Batch,
@@ -171,10 +173,10 @@ def time_biased_gain(
     cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
-    """The gain per document of readers half of whom have left after each ``half`` seconds of reading.
+    """The gain per document for readers of whom half stop in every ``half`` seconds of reading.
 
-    Costs are seconds. ``per='document'`` is the value of cwl_eval; ``per='list'``, the gain of the whole list, is as
-    published, with the times that ``costs=`` gives.
+    Costs are seconds. ``per='document'`` gives the value of cwl_eval. ``per='list'`` gives the gain of the whole list;
+    with reading times in ``costs=`` it is the published measure.
 
     >>> import cranfield as cf
     >>> cf.parse("TBG(half=1, per='list')")([1, 0, 1])
@@ -210,12 +212,14 @@ def time_biased_residual(b: Batch, **arguments: Any) -> Floats:
     residual=lambda b, **arguments: u_residual(b, **arguments),
     retrieved_only=True,
     costs=True,
+    linear=True,
 )
 def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: SeveralRanks = 1000) -> Floats:
-    """The gain per document of readers who stop at a length of text, up to L characters, all lengths equally likely.
+    """The gain per document for readers who stop after a random amount of text, up to L characters.
 
-    Costs are characters. As in cwl_eval, a document counts by where it begins, and the rank of the horizon has no
-    weight. The paper takes where it ends, L = 132,000, and a constant divisor.
+    All amounts are equally likely. Costs are characters. As in cwl_eval, the weight of a document depends on the
+    position where it begins, and the last rank (``horizon``) has no weight. In the paper, the weight depends on the
+    position where the document ends, L is 132,000, and the divisor is constant.
 
     >>> import cranfield as cf
     >>> round(cf.parse("U(L=4)")([1, 0, 1]), 6)
@@ -240,12 +244,12 @@ def u_residual(b: Batch, **arguments: Any) -> Floats:
 
 
 def goal_not_met(gains: Floats, T: float, b1: float, R1: float) -> Floats:
-    """The chance to go on at each rank of a reader who wants a gain of T."""
+    """The probability of going on after each rank, for a reader who wants a gain of T."""
     return 1 - 1 / (1 + b1 * np.exp((T - running(gains)) * R1))
 
 
 def rate_met(gains: Floats, costs: Floats, A: float, b2: float, R2: float) -> Floats:
-    """The chance to go on at each rank of a reader who expects a gain of A for each unit of cost."""
+    """The probability of going on after each rank, for a reader who expects a gain of A per unit of cost."""
     return 1 / (1 + b2 * np.exp((A - running(gains) / running(costs)) * R2))
 
 
@@ -262,9 +266,9 @@ def rate_met(gains: Floats, costs: Floats, A: float, b2: float, R2: float) -> Fl
 def information_foraging_goal(
     b: Batch, *, T: Positive = 2.0, b1: Positive = 0.9, R1: NotNegative = 10.0, horizon: Rank = 1000
 ) -> Floats:
-    """The gain per document of a reader who tends to stop once a gain of T is met.
+    """The gain per document for a reader who tends to stop at a total gain of T.
 
-    R1 says how sharply the reader stops at T: with R1=0 the gain does not matter.
+    R1 sets how sharply the reader stops at T; with R1=0 the gain has no effect on stopping.
 
     >>> import cranfield as cf
     >>> round(cf.parse("IFT_C1(T=1.5, R1=100)")([1, 0, 1]), 6)
@@ -293,9 +297,9 @@ def information_foraging_rate(
     cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
-    """The gain per document of a reader who tends to stop once the gain per unit of cost falls below A.
+    """The gain per document for a reader who tends to stop once the gain per unit of cost falls below A.
 
-    R2 says how sharply the reader stops below A: with R2=0 the rate does not matter.
+    R2 sets how sharply the reader stops below A; with R2=0 the gain per unit of cost has no effect on stopping.
 
     >>> import cranfield as cf
     >>> round(cf.parse("IFT_C2(A=0.6, R2=100)")([1, 0, 1]), 6)
@@ -329,7 +333,7 @@ def information_foraging(
     cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
-    """The gain per document of a reader who stops once a gain of T is met, or its rate falls below A.
+    """The gain per document for a reader who stops at a total gain of T, or once gain per cost falls below A.
 
     >>> import cranfield as cf
     >>> round(cf.parse("IFT(T=1.5, R1=100, A=0.3, R2=100)")([1, 0, 1]), 6)
@@ -354,9 +358,10 @@ def discounted(rate: float, horizon: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, rate, horizon: unjudged_weight(b, discounted(rate, horizon), None),
     retrieved_only=True,
+    linear=True,
 )
 def net_present_value(b: GainSums, *, rate: Positive = 0.1, horizon: Rank = 1000) -> Floats:
-    """The gain per document where gain is discounted as money is, by an interest rate for each rank.
+    """The gain per document, with gain discounted by an interest rate at each rank.
 
     It is RBP with p = 1/(1 + rate), normalised over ``horizon`` ranks.
 
@@ -379,12 +384,13 @@ def set_weights(beta: float, last: int) -> Weights:
     gains="scaled",
     residual=lambda b, *, k, beta, horizon: unjudged_weight(b, set_weights(beta, min(k, horizon)), None),
     retrieved_only=True,
+    linear=True,
 )
 def search_economic_theory(b: GainSums, *, k: Rank, beta: UpToOne = 0.5, horizon: Rank = 1000) -> Floats:
-    """The gain per document where every further document is of less use, down to rank k.
+    """The gain per document down to rank k, if each further document is worth less than the one before.
 
-    Economic models of search take the use of i documents to be i^beta. As in cwl_eval, the weights are those of the
-    second to the (k+1)th document.
+    In economic models of search, i documents are worth i^beta. As in cwl_eval, the weights are those of the second to
+    the (k+1)th document.
 
     >>> import cranfield as cf
     >>> round(cf.parse("SET@3")([1, 0, 1]), 6)
@@ -419,10 +425,11 @@ def bejeweled_player_model_dynamic(
     cost: Cost = 1.0,
     horizon: Rank = 1000,
 ) -> Floats:
-    """The gain per document of a reader who adjusts the gain wanted and the cost accepted to what was found.
+    """The gain per document for a reader whose goal and budget change with the gains of the documents read.
 
     The reader starts with the goal T and the budget k, which is a cost. A document with more gain than ``med`` raises
-    the goal (by hb) and the budget (by hc), one with less lowers both. In cwl_eval hc has no effect: hc=0 is its value.
+    the goal (by hb) and the budget (by hc); one with less gain lowers both. In cwl_eval hc has no effect: hc=0 gives
+    its value.
 
     >>> import cranfield as cf
     >>> round(cf.parse("BPMD(T=2, hb=0)@10")([1, 0, 1]), 6)

@@ -40,6 +40,7 @@ def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
     bounds=(0, inf),
     terminal=UNBOUNDED,
     retrieved_only=True,
+    linear=True,
 )
 def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The sum of the gains of the first k documents.
@@ -60,6 +61,7 @@ def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     terminal=UNBOUNDED,
     retrieved_only=True,
     unused_when=NO_BASE,
+    linear=True,
 )
 def discounted_cumulated_gain(
     b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -84,7 +86,7 @@ def discounted_cumulated_gain(
 def normalised_discounted_cumulated_gain(
     b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """Discounted gain as a share of that of the ideal ranking.
+    """Discounted gain divided by that of the ideal ranking.
 
     Undefined if no document has a gain.
 
@@ -103,9 +105,10 @@ def normalised_discounted_cumulated_gain(
     terminal=TERMINAL,
     retrieved_only=True,
     unused_when=NO_BASE,
+    linear=True,
 )
 def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount = "log2", base: Base = 2.0) -> Floats:
-    """Discounted gain as a share of that of k documents with the highest grade.
+    """Discounted gain divided by that of k documents with the highest grade.
 
     >>> import cranfield as cf
     >>> cf.parse("SDCG@1")([1], missed=[2])
@@ -129,7 +132,7 @@ def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount
 def self_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0
 ) -> Floats:
-    """Discounted gain of the first k as a share of that of the same documents in the best order.
+    """Discounted gain of the first k divided by that of the same documents in the best order.
 
     Undefined if the first k have no gain; if only some orders of tied documents have gain, the others count 0.
 

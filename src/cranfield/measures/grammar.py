@@ -18,6 +18,9 @@ from cranfield.wording import nearest
 SHAPE = re.compile(
     r"(?P<name>[^\W\d]\w*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^\[\]()\s]+))?\s*(?:\[(?P<views>[^\[\]]*)\])?"
 )
+CUTOFF_FIRST = re.compile(
+    r"^([\w.]+)(@[\d.]+)(\(.*\))"
+)  # a cutoff before the parameters, as in xinfAP@20(version=2012)
 CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
 RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
 
@@ -37,7 +40,7 @@ def parse(text: Any) -> Measure:
     if not isinstance(text, str):
         message = f"a measure must be a name such as 'nDCG@10', not {text!r}"
         raise MeasureError(message)
-    measure = respell(text.strip())
+    measure = respell(CUTOFF_FIRST.sub(r"\1\3\2", text.strip(), count=1))
     parts = _shape(measure)
     if parts is None or parts["name"] not in CATALOGUE or (parts["name"] == "RPrec" and not parts["at"]):
         # RPrec without a cutoff is the Rprec of ir_measures.

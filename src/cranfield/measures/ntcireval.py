@@ -289,7 +289,7 @@ def stop_probability(b: Batch, gain: Floats, scheme: Scheme, top: float | None) 
 def normalised_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, gain: Scheme = "linear", max: Positive | None = None
 ) -> Floats:
-    """Expected reciprocal rank as a share of that of the ideal ranking.
+    """Expected reciprocal rank divided by that of the ideal ranking.
 
     Readers stop with probability gain / (top gain + 1); with ``gain='exp'`` it is that of ERR as published. Undefined
     if no document is relevant.
@@ -309,7 +309,7 @@ def normalised_expected_reciprocal_rank(
     gains="graded",
 )
 def normalised_rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.95) -> Floats:
-    """Rank-biased precision as a share of that of the ideal ranking.
+    """Rank-biased precision divided by that of the ideal ranking.
 
     Undefined if no document is relevant.
 
@@ -361,7 +361,7 @@ def normalised_expected_blended_ratio(
     gain: Scheme = "linear",
     max: Positive | None = None,
 ) -> Floats:
-    """Expected blended ratio as a share of that of the ideal ranking.
+    """Expected blended ratio divided by that of the ideal ranking.
 
     Undefined if no document is relevant.
 
@@ -442,7 +442,7 @@ def normalised_intentwise_rank_biased_utility(
     gain: Scheme = "linear",
     max: Positive | None = None,
 ) -> Floats:
-    """Intentwise rank-biased utility as a share of that of the ideal ranking.
+    """Intentwise rank-biased utility divided by that of the ideal ranking.
 
     Undefined if no document is relevant.
 

@@ -1,4 +1,4 @@
-"""User-defined measures: a Python file whose functions are added to the catalogue for a while."""
+"""User-defined measures: a Python file whose functions are added to the catalogue temporarily."""
 
 from __future__ import annotations
 

@@ -23,7 +23,9 @@ def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
     return b.gained(count, end)
 
 
-@measure("P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True)
+@measure(
+    "P", cite="cleverdon1966", formula="P@k = Σ_{i≤k} b_i / k", terminal=TERMINAL, retrieved_only=True, linear=True
+)
 def precision(b: GainSums, *, k: Rank) -> Floats:
     """The share of relevant documents among the first k.
 
@@ -205,6 +207,7 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
     formula="SetP = relevant retrieved / retrieved",
     terminal=UNORDERED,
     retrieved_only=True,
+    linear=True,
 )
 def set_precision(b: GainSums) -> Floats:
     """The share of all retrieved documents that are relevant; 0 for an empty ranking.
@@ -336,6 +339,7 @@ def number_relevant(b: GainSums) -> Floats:
     aggregate="sum",
     terminal=UNORDERED,
     retrieved_only=True,
+    linear=True,
 )
 def number_relevant_retrieved(b: GainSums) -> Floats:
     """The number of relevant documents retrieved, summed over queries.

@@ -29,7 +29,7 @@ def preference_score(b: Preferences, limit: Floats, pairs: Floats) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference(b: Preferences) -> Floats:
-    """How rarely documents judged nonrelevant are ranked above relevant ones.
+    """How rarely documents judged non-relevant are ranked above relevant ones.
 
     Undefined if no document is relevant.
 
@@ -44,7 +44,7 @@ def binary_preference(b: Preferences) -> Floats:
     "bpref_R", cite="sakai2007", formula="bpref_R = Σ_rel (1 - min(R, nonrel above) / R) / R", uses_nonrelevant=True
 )
 def binary_preference_by_relevant(b: Preferences) -> Floats:
-    """The bpref variant that divides by R, also if fewer than R documents are judged nonrelevant.
+    """The bpref variant that divides by R, even if fewer than R documents are judged non-relevant.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_R")([0, 1, None, 1])
@@ -55,7 +55,7 @@ def binary_preference_by_relevant(b: Preferences) -> Floats:
 
 @measure("bpref_N", cite="sakai2007", formula="bpref_N = Σ_rel (1 - nonrel above / N) / R", uses_nonrelevant=True)
 def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
-    """The bpref variant that counts all judged nonrelevant documents above and divides by their number N.
+    """The bpref variant that counts all judged non-relevant documents above and divides by their number N.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_N")([0, 1, None, 1], missed=[0, 0, 0])
@@ -71,7 +71,7 @@ def binary_preference_by_nonrelevant(b: Preferences) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
-    """The bpref of trec_eval up to version 7, which ignores nonrelevant documents that are not retrieved.
+    """The bpref of trec_eval up to version 7, which ignores non-relevant documents that are not retrieved.
 
     >>> import cranfield as cf
     >>> cf.parse("bpref_old")([0, 1, None, 1], missed=[0, 0, 0])
@@ -88,7 +88,7 @@ def binary_preference_before_trec_eval_8(b: Preferences) -> Floats:
     uses_nonrelevant=True,
 )
 def binary_preference_relative(b: Batch) -> Floats:
-    """The bpref variant that divides by the number of judged documents above; the first adds nothing.
+    """The bpref variant that divides by the number of judged documents above; rank 1 adds nothing.
 
     r' is the rank in the condensed list.
 
@@ -129,7 +129,7 @@ def graded_preference(b: Batch) -> Floats:
     uses_nonrelevant=True,
 )
 def graded_preference_relative(b: Batch) -> Floats:
-    """A graded bpref_relative; the first document adds nothing.
+    """A graded bpref_relative; rank 1 adds nothing.
 
     >>> import cranfield as cf
     >>> cf.parse("rpref_relative(max=3)")([None, 3, 0, 1], missed=[0])
@@ -164,9 +164,9 @@ def graded_preference_relative_to_rank(b: Batch) -> Floats:
     rewards_promotion=False,
 )
 def accuracy(b: Batch, *, k: Rank | None = None) -> Floats:
-    """The share of pairs of a relevant and a nonrelevant document of the first k in the right order.
+    """The share of pairs of a relevant and a non-relevant document, both in the first k, in the right order.
 
-    Unjudged documents count as nonrelevant. Undefined if there is no such pair.
+    Unjudged documents count as non-relevant. Undefined if there is no such pair.
 
     >>> import cranfield as cf
     >>> cf.parse("Accuracy")([1, 0, 1, None])

@@ -1,8 +1,8 @@
 """Measures of preference judgments: how many of the judges' preferences between two documents a ranking meets.
 
-A preference is met if the better document is retrieved, and the worse one stands below it or is not retrieved.
-Documents without any preference do not count. `preferences` has the judgments; ``count`` says which pairs count:
-``all`` of them, those with at least one document retrieved (``implied``), or those with both (``retrieved``).
+A preference is met if the better document is retrieved, and the worse one is ranked below it or not retrieved.
+Documents without any preference do not count. The parameter ``count`` says which pairs count: ``all`` of them, those
+with at least one document retrieved (``implied``), or those with both (``retrieved``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Count = Literal["all", "implied", "retrieved"]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The preferences of some rankings: of each its ranking and its row in the judgments.
+    """The preferences of some rankings: for each preference, its ranking and its row in the judgments.
 
     ``met``: 1 or 0; ½ for a pair inside a tie. ``found``: how many of the two documents are retrieved.
     """
@@ -62,7 +62,7 @@ def pairs(b: Batch) -> Pairs:
 
 
 def positions(b: Batch, row: Integers, document: Integers) -> Integers:
-    """The documents above each document's tie in its ranking; -1 if it is not retrieved."""
+    """The number of documents above each document's tie in its ranking; -1 if it is not retrieved."""
     cell_row, column = np.nonzero(b.judged)
     step = int(max(b.document.max(initial=0), document.max(initial=0))) + 1
     key = cell_row * step + b.document[cell_row, column]
@@ -86,9 +86,10 @@ def positions(b: Batch, row: Integers, document: Integers) -> Integers:
 def preferences_met(b: Batch, *, by: Literal["all", "group", "pair"] = "all", count: Count = "all") -> Floats:
     """The share of the judges' preferences between two documents that the ranking meets.
 
-    ``by='group'``: each group of preferences weighs the same, and one without counted pairs adds 0. ``by='pair'``: each
-    pair of documents weighs the same, however many groups have a preference between them. Undefined where no pair
-    counts; by group, where there is no preference or, unless all pairs count, none of its documents is retrieved.
+    ``by='group'``: all groups of preferences have the same weight, and a group without counted pairs adds 0.
+    ``by='pair'``: all pairs of documents have the same weight, however many groups have a preference between them.
+    Undefined if no pair counts. With ``by='group'``: undefined if there is no preference or, unless ``count='all'``, if
+    no document with a preference is retrieved.
 
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
@@ -128,7 +129,7 @@ def _sums(b: Batch, row: Integers, values: Floats) -> Floats:
     preferences=True,
 )
 def number_of_preferences(b: Batch) -> Floats:
-    """How many preferences between two documents the judges have; summed over queries.
+    """The number of preferences between two documents in the judgments, summed over queries.
 
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
@@ -151,7 +152,7 @@ def number_of_preferences(b: Batch) -> Floats:
     preferences=True,
 )
 def number_of_preferences_met(b: Batch, *, count: Count = "all") -> Floats:
-    """How many of the judges' preferences the ranking meets; summed over queries.
+    """The number of the judges' preferences that the ranking meets, summed over queries.
 
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
@@ -244,11 +245,11 @@ class ByHalves(OverDistinctOrders):
 def preferences_met_in_equal_numbers(
     b: Batch, *, count: Literal["all", "retrieved"] = "all", fixed: bool = False
 ) -> Floats:
-    """The share of preferences met, with as many documents of level 0 as of higher levels in each group.
+    """The share of preferences met, counting in each group as many documents of level 0 as of higher levels.
 
-    As in trec_eval, where a group with more documents of level 0 also counts pairs of these among themselves, so that
-    a perfect ranking can score less than 1; and where a group without counted pairs makes the query 0. ``fixed=True``
-    counts the preferences alone.
+    As in trec_eval, a group with more documents of level 0 than of higher levels also counts pairs of documents of
+    level 0, so that a perfect ranking can score less than 1; and a group without counted pairs makes the score of the
+    query 0. ``fixed=True`` counts the preferences only.
 
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 1], ["judge", "1", "b", 0], ["judge", "1", "c", 0]]}

@@ -1,11 +1,11 @@
-"""Reciprocal rank: 1 divided by the rank of the first relevant document."""
+"""Where the first relevant documents are: reciprocal rank, and how long a search for them takes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.measures.catalogue import TERMINAL, Rank, measure
+from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Rank, measure
 from cranfield.measures.weights import harmonic
 from cranfield.ranking.batch import CELLS, Batch
 from cranfield.ranking.row_math import summed
@@ -53,3 +53,30 @@ def _first_of_several(t: Floats, n: Floats, r: Floats, m: Floats) -> Floats:
     follow = np.maximum(n - x - r + 1, 0) / np.maximum(n - x, 1)
     probability = np.cumprod(np.concatenate([r / n, follow[:, :-1]], axis=1), axis=1)
     return summed(np.where(x <= m, probability / (t + x), 0))
+
+
+@measure(
+    "ESL",
+    cite="cooper1968",
+    formula="ESL = j + s i / (r+1);  j: others above the tie; r, i: relevant and others in it; s: relevant wanted",
+    bounds=(0, float("inf")),
+    terminal=UNBOUNDED,
+    retrieved_only=True,
+    rewards_promotion=False,
+)
+def expected_search_length(b: Batch, *, n: Rank = 1) -> Floats:
+    """The number of documents that are not relevant and have to be read before n relevant ones. Lower is better.
+
+    Undefined if fewer than n relevant documents are retrieved: the search does not end.
+
+    >>> import cranfield as cf
+    >>> cf.parse("ESL(n=2)")([1, 0, 0, 1])
+    2.0
+    >>> cf.parse("ESL[ties=expected]")([0, (1, 0, 0, 1, 0)])
+    2.0
+    """
+    above, within = b.above(b.relevant), b.within(b.relevant)
+    needed = n - above
+    last = b.relevant & (needed > 0) & (needed <= within)
+    length = b.start - above + needed * (b.size - within) / (within + 1)
+    return np.where(last.any(axis=1), np.max(np.where(last, length, 0), axis=1, initial=0), np.nan)

@@ -63,7 +63,7 @@ def precision_at_multiple(b: GainSums, *, times: Positive = 1.0) -> Floats:
 
 @measure("RelP", cite="buckley2005", formula="RelP@k = Σ_{i≤k} b_i / min(k, R)")
 def relative_precision(b: GainSums, *, k: Rank) -> Floats:
-    """Precision at k as a share of the highest possible: precision for k ≤ R, recall for k > R.
+    """Precision at k divided by the highest possible precision: precision for k ≤ R, recall for k > R.
 
     >>> import cranfield as cf
     >>> cf.parse("RelP@5")([1, 0, 1], missed=[1, 1])
@@ -74,7 +74,7 @@ def relative_precision(b: GainSums, *, k: Rank) -> Floats:
 
 @measure("SetRelP", cite="buckley2005", formula="SetRelP = relevant retrieved / min(retrieved, R)", terminal=UNORDERED)
 def relative_set_precision(b: GainSums) -> Floats:
-    """Precision of the whole ranking as a share of the highest possible for its length.
+    """Precision of the whole ranking divided by the highest possible precision for its length.
 
     >>> import cranfield as cf
     >>> cf.parse("SetRelP")([1, 0, 1, 0], missed=[1, 1])
@@ -94,10 +94,11 @@ def relative_set_precision(b: GainSums) -> Floats:
 def utility(
     b: GainSums, *, hit: Value = 1.0, noise: Value = -1.0, miss: Value = 0.0, rest: Value = 0.0, size: float = 0.0
 ) -> Floats:
-    """The total value of the retrieved set, with a value for each relevant and each nonrelevant document.
+    """The total value of the retrieved set, with a value for each relevant and each non-relevant document.
 
-    ``hit`` and ``noise`` are the values of a relevant and a nonrelevant document retrieved, ``miss`` and ``rest`` those
-    of documents not retrieved; ``size`` is the number of documents in the collection, and only ``rest`` uses it.
+    ``hit`` and ``noise`` are the values of each relevant and each non-relevant document retrieved, ``miss`` and
+    ``rest`` those of documents not retrieved; ``size`` is the number of documents in the collection, and only ``rest``
+    uses it.
 
     >>> import cranfield as cf
     >>> cf.parse("Utility(hit=2)")([1, 0, 1], missed=[1])
@@ -111,14 +112,14 @@ def utility(
 @measure(
     "NumNonRelRet",
     cite="buckley2005",
-    formula="NumNonRelRet = judged nonrelevant documents retrieved",
+    formula="NumNonRelRet = judged non-relevant documents retrieved",
     bounds=(0, inf),
     aggregate="sum",
     terminal=UNORDERED,
     uses_nonrelevant=True,
 )
 def number_judged_nonrelevant_retrieved(b: GainSums) -> Floats:
-    """The number of judged nonrelevant documents retrieved, summed over queries.
+    """The number of judged non-relevant documents retrieved, summed over queries.
 
     >>> import cranfield as cf
     >>> cf.parse("NumNonRelRet")([1, None, 0], missed=[0])
@@ -183,7 +184,7 @@ def yet_another_average_precision(b: Batch) -> Floats:
     uses_nonrelevant=True,
 )
 def geometric_mean_binary_preference(b: Preferences) -> Floats:
-    """The geometric mean of bpref over queries, which gives more weight to poor queries.
+    """The geometric mean of bpref over queries, which gives more weight to low scores.
 
     >>> import cranfield as cf
     >>> cf.parse("GMbpref")([1, None, 0, 1], missed=[0])
@@ -192,15 +193,15 @@ def geometric_mean_binary_preference(b: Preferences) -> Floats:
     return binary_preference(b)
 
 
-@measure("binG", cite="buckley2005", formula="binG = Σ_rel 1 / log2(2 + nonrelevant documents above) / R")
+@measure("binG", cite="buckley2005", formula="binG = Σ_rel 1 / log2(2 + non-relevant documents above) / R")
 def binary_gain(b: Batch) -> Floats:
-    """The mean over relevant documents of a logarithmic discount by the nonrelevant documents above.
+    """The mean over relevant documents of a logarithmic discount by the non-relevant documents above.
 
     >>> import cranfield as cf
     >>> round(cf.parse("binG")([1, 0, 1], missed=[1]), 6)
     0.543643
     """
-    # Of s nonrelevant documents in its tie, any number from 0 to s is above it with the same probability.
+    # Of s non-relevant documents in its tie, any number from 0 to s is above it with the same probability.
     above = (b.start - b.above(b.relevant)).astype(np.int64)
     inside = (b.size - b.within(b.relevant)).astype(np.int64)
     mean_discount = (LOG2(above + np.maximum(inside, 0) + 1) - LOG2(above)) / (np.maximum(inside, 0) + 1)

@@ -16,14 +16,22 @@ from cranfield.measures.cascade import survival
 from cranfield.measures.catalogue import FIXED, TERMINAL, Positive, Probability, Range, Rank, measure
 from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.ties.strategies import Kernel, OneOpenEnumerated, OverOrders
-from cranfield.measures.weights import count, geometric, harmonic, hurwitz, inverse_square, inverse_squares_from
+from cranfield.measures.weights import (
+    beta_geometric,
+    count,
+    geometric,
+    harmonic,
+    hurwitz,
+    inverse_square,
+    inverse_squares_from,
+)
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
 from cranfield.ranking.row_math import running, summed
 from cranfield.ranking.views import fill
 
 
 def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
-    """The weighted gain, with weights that sum to 1 over an endless ranking."""
+    """The weighted gain, with weights that sum to 1 over an infinite ranking."""
     below = (1 if k is None else cumulative(np.array(k))) - cumulative(b.length)
     return b.gained(cumulative, k) + b.tail * np.maximum(below, 0)
 
@@ -49,6 +57,7 @@ def _increase_if_filled(b: Batch, depth: int | None, score: Kernel, **parameters
     residual=lambda b, *, k, p: unjudged_weight(b, geometric(p), k),
     terminal=TERMINAL,
     retrieved_only=True,
+    linear=True,
 )
 def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability = 0.8) -> Floats:
     """The expected gain per document for a reader who continues with probability p.
@@ -61,6 +70,30 @@ def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability 
 
 
 @measure(
+    "RBPbeta",
+    cite="carterette2011 moffat2008",
+    formula="RBPbeta@k = Σ_{i≤k} g_i E[(1-p) p^{i-1}],  p ~ Beta(a, b);  E[p^n] = B(a+n, b) / B(a, b)",
+    gains="scaled",
+    residual=lambda x, *, k, a, b: unjudged_weight(x, beta_geometric(a, b), k),
+    terminal=TERMINAL,
+    retrieved_only=True,
+    linear=True,
+)
+def rank_biased_precision_of_a_population(
+    x: GainSums, *, k: Rank | None = None, a: Positive = 8.0, b: Positive = 2.0
+) -> Floats:
+    """The mean of RBP over readers whose persistence p has a beta distribution.
+
+    The mean of p is a/(a+b). With a = b = 1, every p is equally likely, and the score is that of `InvSq`.
+
+    >>> import cranfield as cf
+    >>> round(cf.parse("RBPbeta(a=1, b=1)")([1, 0, 1]), 6), round(cf.parse("InvSq")([1, 0, 1]), 6)
+    (0.583333, 0.583333)
+    """
+    return weighted(x, beta_geometric(a, b), k)
+
+
+@measure(
     "InvSq",
     cite="moffat2013",
     formula="InvSq@k = Σ_{i≤k} g_i / (i(i+1));  residual 1/(k+1) where all k are judged",
@@ -68,6 +101,7 @@ def rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: Probability 
     residual=lambda b, *, k: unjudged_weight(b, inverse_square, k),
     terminal=TERMINAL,
     retrieved_only=True,
+    linear=True,
 )
 def inverse_squares(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The expected gain per document for a reader whose patience grows with each document read.
@@ -113,6 +147,7 @@ def zeta_weights(target: float, horizon: int | None) -> Weights:
     residual=lambda b, *, T, horizon: unjudged_weight(b, zeta_weights(T, horizon), None),
     terminal=TERMINAL,
     retrieved_only=True,
+    linear=True,
 )
 def inverse_squares_target(
     b: GainSums,
@@ -122,7 +157,7 @@ def inverse_squares_target(
 ) -> Floats:
     """The expected gain per document for a reader who expects to need T relevant documents.
 
-    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an endless ranking.
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an infinite ranking.
 
     >>> import cranfield as cf
     >>> round(cf.parse("INSQ(T=1)")([1, 0, 1]), 6)
@@ -147,9 +182,9 @@ def information_satisfied(
     T: Target = 1.0,
     horizon: Rank | None = 1000,
 ) -> Floats:
-    """The expected gain per document for a reader who wants T relevant ones and stops sooner as they come.
+    """The expected gain per document for a reader who wants T relevant ones, and stops sooner the more are found.
 
-    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an endless ranking.
+    Weights are normalised over ``horizon`` ranks, as in cwl_eval; with ``horizon=None``, over an infinite ranking.
 
     >>> import cranfield as cf
     >>> round(cf.parse("INST(T=1)")([1, 0, 1]), 6)
@@ -318,7 +353,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     rewards_promotion=False,
 )
 def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
-    """The expected gain per document for a reader who stops with probability g, else continues with p.
+    """The expected gain per document for a reader who stops with probability g, else continues with probability p.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR10(max=2)")([1, 0, 1]), 6)
@@ -337,7 +372,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     rewards_promotion=False,
 )
 def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
-    """The expected gain per document for a reader who stops with probability g and expects to need T.
+    """The expected gain per document for a reader who stops with probability g and expects to need T documents.
 
     >>> import cranfield as cf
     >>> round(cf.parse("NERR11(max=2)")([1, 0, 1]), 6)

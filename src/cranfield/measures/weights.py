@@ -112,6 +112,22 @@ def geometric(p: float) -> Weights:
 
 
 @lru_cache(maxsize=64)
+def beta_geometric(a: float, b: float) -> Weights:
+    """Rank i has the mean of (1-p) p^(i-1) over p with a beta distribution."""
+    ends = np.array([a, a + b])
+    start = log_gamma(ends[:1]) - log_gamma(ends[1:])
+
+    def power(n: Floats) -> Floats:
+        """The mean of p^n."""
+        return np.where(n > 0, np.exp(log_gamma(a + n) - log_gamma(a + b + n) - start), 1.0)
+
+    return _with_table(
+        lambda n: 1 - power(n.astype(np.float64)),
+        lambda rank: power(rank.astype(np.float64) - 1) * b / (a + b + rank - 1.0),
+    )
+
+
+@lru_cache(maxsize=64)
 def powers(p: float) -> Weights:
     """Rank i has weight p^i."""
     return Weights(

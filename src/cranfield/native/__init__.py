@@ -6,11 +6,11 @@
     The judged ids, hashed once and used for any number of runs. ``queries`` and ``documents`` are
     pairs ``(offsets int64, data uint8)``; query q's documents are rows ``begin[q]:begin[q+1]``.
 
-``scan_qrels(opener) -> dict``
+``scan_qrels(opener, most=20) -> dict``
     ``query`` / ``iteration``: distinct ids in order of appearance as ``(offsets, data)``;
     ``query_of`` / ``iteration_of``: int64 code of each line; ``document``: ``(offsets, data)`` of each
     line; ``grade``: float64; ``line``: int64 line numbers.
-``scan_run(opener) -> dict``
+``scan_run(opener, most=20) -> dict``
     The same for runs: ``query``, ``query_of``, ``document``, ``rank`` (float64; NaN if it is not a
     number), ``score``, ``line``, and ``tag``: bytes, of the first line.
 
@@ -19,9 +19,11 @@
     q's documents are rows ``begin[q]:begin[q+1]``; ``grade``: float64. None where not everything is a dict, a str that
     UTF-8 can hold, or a finite int or float; the caller then looks for the error.
 
-``join_text(opener, index, keys, by_id, top) -> dict``
-``join_table(query, document, score, rank, index, keys, by_id, top) -> dict``
-``join_dict(mapping, index, keys, by_id, top) -> dict``
+``join_text(opener, index, keys, by_id, top, most=20) -> dict``
+``join_table(query, document, score, rank, index, keys, by_id, top, most=20) -> dict``
+``join_dict(mapping, index, keys, by_id, top, most=20) -> dict``
+    ``mapping``: ``{query: {document: score}}``, or ``{query: [document, ...]}`` with lists or tuples, best first.
+
     ``keys``: one or more different keys that rank documents: "score" (float64, high first), "score32" (the same
     rounded to 32 bits), "rank" (the rank column, low first; without one, the input order).
 
@@ -39,6 +41,13 @@
     ``length``: int64 for each query of the index, documents retrieved, -1 where the run does not have the query;
     ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
     ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
+    ``ranks_compared``: of how many sequences of consecutive rows of a query the first and the last differ in score and
+    rank; ``ranks_contradicted``: in how many of them the higher score has the higher rank. 0 without a rank column.
+
+``locate(document, begin, row, judged, score, rank, keys, by_id) -> list``
+    ``hits`` of documents whose ids are matched already: ``document``: ``(offsets, data)``, query by query; ``begin``:
+    query q's documents are rows ``begin[q]:begin[q+1]``; ``row``: int64, ascending: the judged documents; ``judged``:
+    their rows of the index; ``score``, ``rank``: of each document, without NaN; ``rank`` may be None.
 
 ``tabulate(row, document, start, keep, grade, rankings) -> tuple``
     Documents, one row each with the ranking it is in (ascending), laid out as tables with a row for each ranking, from
@@ -77,8 +86,8 @@
 ``Words.columns() -> ((offsets, data), int64)``
     The words and their counts.
 
-Every dict of the scans and joins has ``faults``: up to 20 tuples ``(line, kind, query, text, other)``, lowest line
-first, and ``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
+Every dict of the scans and joins has ``faults``: up to ``most`` tuples ``(line, kind, query, text, other)``, lowest
+line first, and ``faults_total``. ``line`` counts from 1 (rows, for tables and dicts: 0 = unknown); ``query`` and
 ``text`` are bytes, ``text`` the offending text cut to 80 bytes; ``other`` an int whose meaning is
 the kind's:
 
@@ -90,7 +99,7 @@ the kind's:
     binary     a NUL byte in the line   long      a line longer than 1 MiB; reading stops here, as it does at ``binary``
 
 A line is bad once: the first kind that applies, in the order binary, columns, id, score or grade,
-nan, rank. Separators are runs of bytes 0x01-0x20 other than newline; a leading UTF-8 BOM, lines of
+nan, rank. Separators are runs of space, tab, vertical tab, form feed and carriage return; a leading UTF-8 BOM, lines of
 separators alone and lines whose first column starts with ``#`` are skipped. Numbers: optional sign, decimal digits with
 optional point and exponent, or inf/infinity/nan in any case; grades must be finite. Beyond float64's
 range a number becomes infinite or zero, as in Python. If there is any fault, only faults are returned.
@@ -126,6 +135,7 @@ scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict
+locate = implementation.locate
 tabulate = implementation.tabulate
 row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums

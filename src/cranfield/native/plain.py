@@ -1,6 +1,6 @@
-"""The reader and the join in plain Python: what runs where there is no native core, and what checks it.
+"""The reader and the join in plain Python: the fallback without the native core, and the reference for its tests.
 
-The contract is in `core`. Nothing here is fast, and nothing is clever. Where the contract leaves a
+The contract is in `cranfield.native`. The code is simple rather than fast. Where the contract leaves a
 choice, this module makes it:
 
 - a file descriptor that an opener returns is closed here; an object is only read;
@@ -29,31 +29,31 @@ from cranfield.native.words import Words as Words
 Column = tuple[Integers, Bytes]
 Fault = tuple[int, str, bytes, bytes, int]
 
-KEPT = 20
 CUT = 80
 LONGEST = 1 << 20
 CHUNK = 1 << 16
 
-_SEPARATORS = re.compile(rb"[\x01-\x09\x0b-\x20]+")
+_SEPARATORS = re.compile(rb"[\t\v\f\r ]+")
 _NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
 
 
 class _Faults:
-    """The twenty faults with the lowest lines, and how many there were."""
+    """The faults with the lowest lines, at most ``most``, and how many there were."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.kept: list[Fault] = []
         self.total = 0
 
     def add(self, line: int, kind: str, query: bytes, text: bytes, other: int = 0) -> None:
         self.total += 1
         self.kept.append((line, kind, query, text[:CUT], other))
-        if len(self.kept) > 2 * KEPT:
+        if len(self.kept) > 2 * self.most:
             self._trim()
 
     def _trim(self) -> None:
         self.kept.sort(key=lambda fault: fault[0])
-        del self.kept[KEPT:]
+        del self.kept[self.most :]
 
     def result(self) -> dict[str, Any]:
         self._trim()
@@ -82,6 +82,32 @@ class _Group:
         scores = -np.array(self.scores, np.float64)
         with np.errstate(over="ignore"):
             return scores.astype(np.float32).astype(np.float64) if key == "score32" else scores
+
+
+class _RankCheck:
+    """Whether the rank column agrees with the scores, in the first and the last of consecutive rows of a query."""
+
+    def __init__(self) -> None:
+        self.compared = self.contradicted = 0
+        self._query: bytes | None = None
+        self._first = self._last = (0.0, 0.0)
+
+    def add(self, query: bytes, rank: float, score: float) -> None:
+        if query != self._query:
+            self.close()
+            self._query, self._first = query, (rank, score)
+        self._last = rank, score
+
+    def close(self) -> None:
+        (rank, score), (last_rank, last_score) = self._first, self._last
+        if (rank < last_rank or rank > last_rank) and score != last_score:
+            self.compared += 1
+            self.contradicted += (rank < last_rank) == (score < last_score)
+        self._first = self._last
+
+    def result(self) -> dict[str, int]:
+        self.close()
+        return {"ranks_compared": self.compared, "ranks_contradicted": self.contradicted}
 
 
 class Index:
@@ -157,9 +183,9 @@ def _rows(opener: Opener, width: int, faults: _Faults) -> Iterator[tuple[int, li
         yield number, columns
 
 
-def scan_qrels(opener: Opener) -> dict[str, Any]:
+def scan_qrels(opener: Opener, most: int = 20) -> dict[str, Any]:
     """Every line of a judgments file: query, iteration, document, grade."""
-    faults = _Faults()
+    faults = _Faults(most)
     queries: dict[bytes, int] = {}
     iterations: dict[bytes, int] = {}
     query_of, iteration_of, documents, grades, lines = [], [], [], [], []
@@ -187,9 +213,9 @@ def scan_qrels(opener: Opener) -> dict[str, Any]:
     }
 
 
-def scan_run(opener: Opener) -> dict[str, Any]:
+def scan_run(opener: Opener, most: int = 20) -> dict[str, Any]:
     """Every line of a run file: query, document, rank, score; and the tag of the first."""
-    faults = _Faults()
+    faults = _Faults(most)
     queries: dict[bytes, int] = {}
     query_of, documents, ranks, scores = [], [], [], []
     lines: list[int] = []
@@ -241,12 +267,15 @@ def scan_nested(mapping: Mapping[Any, Any]) -> dict[str, Any] | None:
     return {"query": query, "begin": begin, "document": document, "grade": grade} if np.isfinite(grade).all() else None
 
 
-def join_text(opener: Opener, index: Index, keys: Sequence[str], by_id: bool, top: int) -> dict[str, Any]:
+def join_text(
+    opener: Opener, index: Index, keys: Sequence[str], by_id: bool, top: int, most: int = 20
+) -> dict[str, Any]:
     """Where the judged documents, and the first ones, stand in a run file."""
-    faults = _Faults()
+    faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     tag = b""
     rows = 0
+    ranks = _RankCheck()
     for line, (query, _, document, rank_text, text, last) in _rows(opener, 6, faults):
         score = _number(text)
         rank = _number(rank_text)
@@ -260,8 +289,10 @@ def join_text(opener: Opener, index: Index, keys: Sequence[str], by_id: bool, to
             if rows == 0:
                 tag = last
             rows += 1
-            groups.setdefault(query, _Group()).add(document, score, np.nan if rank is None else rank, line)
-    return _join(groups, rows, tag, index, keys, by_id, top, faults)
+            rank = np.nan if rank is None else rank
+            groups.setdefault(query, _Group()).add(document, score, rank, line)
+            ranks.add(query, rank, score)
+    return _join(groups, rows, tag, index, keys, by_id, top, faults, ranks)
 
 
 def join_table(
@@ -273,11 +304,13 @@ def join_table(
     keys: Sequence[str],
     by_id: bool,
     top: int,
+    most: int = 20,
 ) -> dict[str, Any]:
     """The same in a run given as columns."""
-    faults = _Faults()
+    faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
+    checked = _RankCheck()
     columns = zip(_unpack(query), _unpack(document), score.tolist(), ranks.tolist(), strict=True)
     for row, (name, text, value, place) in enumerate(columns, 1):
         if np.isnan(value):
@@ -286,14 +319,21 @@ def join_table(
             faults.add(row, "rank", name, b"nan")
         else:
             groups.setdefault(name, _Group()).add(text, value, place, row)
-    return _join(groups, len(score), b"", index, keys, by_id, top, faults)
+            if rank is not None:
+                checked.add(name, place, value)
+    return _join(groups, len(score), b"", index, keys, by_id, top, faults, checked)
 
 
 def join_dict(
-    mapping: Mapping[str, Mapping[str, float]], index: Index, keys: Sequence[str], by_id: bool, top: int
+    mapping: Mapping[str, Mapping[str, float] | Sequence[str]],
+    index: Index,
+    keys: Sequence[str],
+    by_id: bool,
+    top: int,
+    most: int = 20,
 ) -> dict[str, Any]:
-    """The same in a run given as ``{query: {document: score}}``."""
-    faults = _Faults()
+    """The same in a run given as ``{query: {document: score}}`` or ``{query: [document, ...]}``."""
+    faults = _Faults(most)
     groups: dict[bytes, _Group] = {}
     row = 0
     for query, ranking in mapping.items():
@@ -303,7 +343,10 @@ def join_dict(
             row += len(ranking)
             continue
         group = groups.setdefault(name, _Group())
-        for document, score in ranking.items():
+        scored = (
+            ranking.items() if isinstance(ranking, Mapping) else zip(ranking, range(0, -len(ranking), -1), strict=True)
+        )
+        for document, score in scored:
             row += 1
             text = _id(document)
             value = _float(score)
@@ -315,7 +358,34 @@ def join_dict(
                 faults.add(row, "nan", name, b"nan")
             else:
                 group.add(text, value, row, row)
-    return _join(groups, row, b"", index, keys, by_id, top, faults)
+    return _join(groups, row, b"", index, keys, by_id, top, faults, _RankCheck())
+
+
+def locate(
+    document: Column,
+    begin: Integers,
+    row: Integers,
+    judged: Integers,
+    score: Floats,
+    rank: Floats | None,
+    keys: Sequence[str],
+    by_id: bool,
+) -> list[dict[str, Any]]:
+    """Where documents stand whose ids are matched already."""
+    ids = list(_unpack(document))
+    ranks = np.arange(len(score), dtype=np.float64) if rank is None else rank
+    judged_row = dict(zip(row.tolist(), judged.tolist(), strict=True))
+    index = Index.__new__(Index)
+    index.documents, groups = [], []
+    for first, last in pairwise(begin.tolist()):
+        index.documents.append({ids[i]: judged_row[i] for i in range(first, last) if i in judged_row})
+        groups.append(_Group())
+        for i in range(first, last):
+            groups[-1].add(ids[i], float(score[i]), float(ranks[i]), i)
+    return [
+        _columns([_Positions(group, key, q, index).hits(by_id) for q, group in enumerate(groups)], "document")
+        for key in keys
+    ]
 
 
 def _id(value: object) -> bytes | None:
@@ -349,6 +419,7 @@ def _join(
     by_id: bool,
     top: int,
     faults: _Faults,
+    ranks: _RankCheck,
 ) -> dict[str, Any]:
     for query, group in groups.items():
         first: dict[bytes, int] = {}
@@ -381,6 +452,7 @@ def _join(
         "other_length": np.array([len(group.documents) for group in other.values()], np.int64),
         "lines": rows,
         "tag": tag,
+        **ranks.result(),
         **faults.result(),
     }
 

@@ -1,4 +1,4 @@
-"""Words split and counted in plain Python: what runs where there is no native core, and what checks it."""
+"""Words split and counted in plain Python: the fallback without the native core, and the reference for its tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Column = tuple[Integers, Bytes]
 
 
 class Words:
-    """Counts of words; the contract is in `core`."""
+    """Counts of words; the contract is in `cranfield.native`."""
 
     def __init__(self, kinds: Bytes, lower: bool) -> None:
         begins, continues = (_class_of(np.flatnonzero(kinds == kind)) for kind in (1, 2))

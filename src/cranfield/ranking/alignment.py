@@ -50,7 +50,7 @@ class Aligner:
         if nil is not None:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
-        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences, costs)
+        self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences, costs, judgments.sample)
 
     @property
     def grade(self) -> Floats:
@@ -101,7 +101,8 @@ class Aligner:
         all documents, judged or not, that may have a rank up to this.
         """
         joined = io.join(run, self.index, keys, by_id, top)
-        unjudged, shared = Strings(*joined["other"]), {"length": joined["length"], "tag": joined["tag"]}
+        unjudged = Strings(*joined["other"])
+        shared = {name: joined[name] for name in ("length", "tag", "ranks_compared", "ranks_contradicted")}
         alignments = {
             key: Alignment(self, hits | shared, unjudged, joined["other_length"])
             for key, hits in zip(keys, joined["hits"], strict=True)
@@ -142,6 +143,7 @@ class AlignedRun:
     run: Run
     alignments: dict[Key, Alignment]
     tops: dict[Key, TopDocuments]
+    repeated_nil: tuple[str, ...] = ()  # queries with more than one NIL
 
     @property
     def first(self) -> Alignment:
@@ -170,6 +172,12 @@ class Alignment:
     def length(self) -> Integers:
         """The number of documents retrieved for each judged query; -1 if the run does not answer it."""
         return self.rows["length"]
+
+    @property
+    def ranks_contradict(self) -> int:
+        """The number of queries in which the rank column contradicts the scores, if it does in all; else 0."""
+        contradicted = int(self.rows.get("ranks_contradicted", 0))
+        return contradicted if contradicted == self.rows.get("ranks_compared") else 0
 
     @cached_property
     def rankings(self) -> list[Rankings]:

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Floats, Integers
+from cranfield.data import Booleans, Floats, Integers, Sample
 from cranfield.data import Preferences as PreferenceJudgments
 from cranfield.ranking.row_math import cells, reorder, running, scatter, summed, take_rows
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
     from cranfield.corpus.judged import Reading
+    from cranfield.ranking.rankings import Pool
 
 Key = Literal["score", "score32", "rank"]
 
@@ -89,12 +90,14 @@ class Batch:
     ``tail`` (q,): the gain of every rank below the last; 0 unless the ranking ends in a terminal document.
     ``ideal`` (q, g): the gains of all judged documents in descending order; ``ideal_sums``: cached sums of these, which
     all runs share.
-    ``R``, ``N`` (q,): the numbers of relevant and of judged nonrelevant documents, retrieved or not.
+    ``R``, ``N`` (q,): the numbers of relevant and of judged non-relevant documents, retrieved or not.
     ``mass`` (q,): the sum of the gains of all judged documents; R, if gains are 0 and 1. ``top``: the gain of the
     highest grade. ``gain_of_grade``: the mapping from grades to gains of the current measure, for grades by subtopic.
     ``subtopics``: the judgments by subtopic; ``reading``: the text of documents; ``judged_pairs``: the preferences
     between documents, if the judgments are preferences.
     ``costs``: the cost of each row of the judgments, NaN if it has none; None without costs.
+    ``pool``, ``pool_row`` (q,): all judged documents, retrieved or not, and the row of each query there; only for
+    measures of sampled judgments.
     """
 
     grade: Floats
@@ -118,6 +121,8 @@ class Batch:
     reading: Reading | None = None
     judged_pairs: PreferenceJudgments | None = None
     costs: Floats | None = None
+    pool: Pool | None = None
+    pool_row: Integers | None = None
 
     def changed(self, **fields: Any) -> Batch:
         """A copy with some fields replaced, and nothing cached."""
@@ -140,7 +145,13 @@ class Batch:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
+        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.pool
+        return all(other is None for other in others)
+
+    @property
+    def sample(self) -> Sample | None:
+        """How the judged documents were drawn, if they are a sample."""
+        return None if self.pool is None else self.pool.judged.sample
 
     @cached_property
     def judged(self) -> Booleans:
@@ -207,9 +218,9 @@ class Batch:
         return summed(self.gain * (1 - penalty(self.misplaced(limit), pairs[:, None])))
 
     def misplaced(self, limit: Floats) -> Floats:
-        """The mean over the orders of ties of min(number of nonrelevant documents above, limit), for each document.
+        """The mean over the orders of ties of min(number of non-relevant documents above, limit), for each document.
 
-        Of s nonrelevant documents in its tie, any number from 0 to s is above with the same probability.
+        Of s non-relevant documents in its tie, any number from 0 to s is above with the same probability.
         """
         nonrel = self.judged & ~self.relevant
         above, limit = self.above(nonrel), limit[:, None]
@@ -222,7 +233,7 @@ class Batch:
 
     @property
     def nonrelevant_retrieved(self) -> Floats:
-        """The number of judged nonrelevant documents retrieved."""
+        """The number of judged non-relevant documents retrieved."""
         return (self.judged & ~self.relevant).sum(axis=1).astype(np.float64)
 
     @cached_property
@@ -287,7 +298,8 @@ class Batch:
 
     def rows(self, chosen: npt.NDArray[Any]) -> Batch:
         """The batch of these queries; queries may repeat."""
-        by_query = "length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"
+        by_query = ["length", "ideal", "R", "N", "mass", "tail", "nil_grade", "query"]
+        by_query += [] if self.pool_row is None else ["pool_row"]
         return self.changed(**{name: take_rows(getattr(self, name), chosen) for name in (*COLUMNS, *by_query)})
 
     def compact(self, keep: Booleans) -> Batch:

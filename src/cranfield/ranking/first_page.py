@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.data import Integers
-from cranfield.ranking.alignment import TopDocuments
-from cranfield.ranking.tie_rules import TieRule
+from cranfield.data import Integers, Judgments, Run, Strings
+from cranfield.ranking.alignment import Aligner, TopDocuments
+from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
+
+EVERY = 1 << 30  # a rank below the end of every ranking
 
 
 class FirstPage(NamedTuple):
@@ -43,3 +45,22 @@ def first_pages(
         first_of_tie = np.flatnonzero(np.diff(start[rows], prepend=-1, append=-1))
         pages[queries[q]] = FirstPage(tuple(names[rows]), tuple(np.diff(first_of_tie).tolist()), int(length[q]))
     return pages
+
+
+def ranked_lists(
+    runs: Sequence[Run], judgments: Judgments | None = None, ties: Ties | None = None, depth: int = EVERY
+) -> list[dict[str, list[str]]]:
+    """For each run the documents of every query in order, down to a depth; judged or not."""
+    if judgments is None:
+        none = Strings.of([])
+        judgments = Judgments("", none, np.zeros(1, np.int64), none, np.zeros(0))
+    aligner, rule = Aligner(judgments), tie_rule(ties)
+    lists = []
+    for run in runs:
+        read = aligner.read(run, [rule.key], by_id=rule.page_position == "by_id", top=depth)
+        alignment = read.alignments[rule.key]
+        names = [*judgments.queries, *alignment.other]
+        lengths = np.concatenate([alignment.length, alignment.other_length])
+        pages = first_pages(read.tops[rule.key], names, lengths, depth, rule)
+        lists.append({query: list(page.documents) for query, page in pages.items()})
+    return lists

@@ -10,8 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Strings
-from cranfield.errors import InputError
+from cranfield.data import Integers, Judgments, Run, Strings, Table, TableStream
+from cranfield.errors import InputError, UsageError
+from cranfield.io.duplicates import codes_of
+from cranfield.io.rows import concatenate
 
 
 def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:
@@ -19,6 +21,9 @@ def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[
 
     ``top`` is the highest grade, if these are not all judgments.
     """
+    if judgments.sample is not None:
+        message = "nil cannot be combined with judgments of a sample"
+        raise UsageError(message)
     begin = judgments.begin
     documents = list(judgments.documents)
     judged_nil = [q for q in range(len(judgments.queries)) if nil in documents[begin[q] : begin[q + 1]]]
@@ -38,3 +43,36 @@ def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[
     rows = at + np.arange(len(counts))
     new_begin = begin + np.arange(len(begin))
     return replace(judgments, documents=ids, grade=grade, begin=new_begin, labels=None), rows
+
+
+def first_nil_only(run: Run, nil: str) -> tuple[Run, tuple[str, ...]]:
+    """The run with each NIL after the first of its query under another id, and the queries with several.
+
+    The first NIL is the one with the highest score. The others gain nothing, like other unjudged documents.
+    """
+    source = run.source
+    if callable(source):
+        from cranfield.native import plain
+
+        read = plain.scan_run(source)  # the native one refuses any repeated document
+        if read["faults_total"]:
+            return run, ()
+        rank = None if np.isnan(read["rank"]).any() else read["rank"]
+        source = Table(Strings(*read["query"]).take(read["query_of"]), Strings(*read["document"]), read["score"], rank)
+    if isinstance(source, TableStream):
+        source = concatenate(list(source.pieces()))
+    if not isinstance(source, Table):
+        return run, ()  # a dict has every document once
+    documents = list(source.document)
+    rows = np.array([row for row, document in enumerate(documents) if document == nil], np.int64)
+    names, query = codes_of(source.query.take(rows))
+    rows_by_query = np.lexsort((rows, -source.score[rows], query))
+    is_first = np.append(True, np.diff(query[rows_by_query]) > 0)[: len(rows)]
+    number = 1
+    for i, first in zip(rows_by_query.tolist(), is_first.tolist(), strict=True):
+        number = 1 if first else number + 1
+        if not first:
+            documents[rows[i]] = f"{nil} {number}"  # an id in TREC text has no blank
+    repeated = np.unique(query[rows_by_query[~is_first]])
+    table = replace(source, document=Strings.of(documents))
+    return replace(run, source=table), tuple(names[int(q)] for q in repeated)

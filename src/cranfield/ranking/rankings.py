@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import native
-from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences
+from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences, Sample
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import constant, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
@@ -44,7 +44,8 @@ class Judged:
 
     ``grade``: the grade of each row of the judgments. ``top``: the highest grade of the collection. ``nil``: the rows
     that mean "no answer". ``subtopics``: the judgments by subtopic; ``reading``: the text of documents;
-    ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given.
+    ``judged_pairs``: the preferences between documents; ``costs``: the cost of each row, NaN if it is not given;
+    ``sample``: how the judged documents were drawn, if they are a sample.
     """
 
     grade: Floats
@@ -54,6 +55,7 @@ class Judged:
     reading: Reading | None = None
     judged_pairs: Preferences | None = None
     costs: Floats | None = None
+    sample: Sample | None = None
 
     @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
@@ -87,7 +89,8 @@ class Judged:
     @property
     def anonymous(self) -> bool:
         """Whether no measure needs the identity of documents."""
-        return self.subtopics is None and self.reading is None and self.judged_pairs is None and self.costs is None
+        others = self.subtopics, self.reading, self.judged_pairs, self.costs, self.sample
+        return all(other is None for other in others)
 
 
 class PoolGains(NamedTuple):
@@ -140,6 +143,11 @@ class Pool:
 
     @cached_property
     def _gains(self) -> dict[GainMapping, PoolGains]:
+        return {}
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """A cache of what measures derive from the pool alone."""
         return {}
 
     @cached_property
@@ -234,6 +242,11 @@ class Rankings:
             batch = self.memo[key] = self._batch(gains, position, all_documents=all_documents)
         return batch
 
+    def with_pool(self, batch: Batch) -> Batch:
+        """A batch of these rankings that knows all judged documents, retrieved or not."""
+        rows = np.arange(len(self.length)) if self.pool_row is None else self.pool_row
+        return batch.changed(pool=self.pool, pool_row=rows)
+
     def _batch(self, gains: GainMapping, position: Position | None, *, all_documents: bool) -> Batch:
         table, pool = self._table(gains, position, all_documents=all_documents), self.pool.gains(gains)
         if self.pool_row is not None:
@@ -275,6 +288,8 @@ class Rankings:
             "reading": judged.reading,
             "judged_pairs": judged.judged_pairs,
             "costs": judged.costs,
+            "pool": None,
+            "pool_row": None,
         }
         return _Table(document, at, shape, fields)
 

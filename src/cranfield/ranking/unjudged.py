@@ -95,7 +95,7 @@ def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subto
             one_subtopic = replace(measure, parameters=(*measure.parameters, ("whole", True)))
             raise InputError(
                 [f"{name}: {measure} needs judgments by subtopic"],
-                hint=f"`{one_subtopic}` takes each query as one subtopic",
+                hint=f"`{one_subtopic}` treats each query as one subtopic",
             )
     if corpus is None:
         message = f"{measures[0]} needs a corpus, because it uses document text"
@@ -141,7 +141,7 @@ def with_unjudged(
         labels = replace(labels, document=labels.document + before[query])
     judged = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
     grade: Floats = np.insert(judged, at, -1.0)
-    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels)
+    return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels, sample=None)
 
 
 def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:

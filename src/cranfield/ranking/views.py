@@ -19,6 +19,8 @@ from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
+MAX_GAIN = 1e100
+
 
 @dataclass(frozen=True)
 class Gains:
@@ -46,6 +48,9 @@ class Gains:
         if isinstance(self.gain, tuple):  # a map may give a gain to grade 0
             gain = np.where(grade >= 0, gain, 0)
         if self.kind == "graded":
+            if gain.max(initial=0) > MAX_GAIN:
+                message = f"a gain of {gain.max():g} is too large: sums and products of gains would overflow"
+                raise MeasureError(message, hint=f"grades may be up to {MAX_GAIN:g}")
             return gain
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
         if isinstance(self.gain, tuple):
@@ -77,6 +82,7 @@ class Views:
     full: int | None = None  # lists of this length were cut by the system's limit and get no terminal document
     terminal: bool = False
     groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.group_scores`
+    sampled: bool = False  # an estimate from judgments of a sample; see `samples.expanded`
 
     def __str__(self) -> str:
         chosen = {view.name: getattr(self, view.name) for view in fields(self)}

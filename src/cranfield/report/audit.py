@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.analysis.audit import CAUSES, Audit, Cause, Swap
+from cranfield.analysis.nil_detection import NilDetection
 from cranfield.errors import UsageError
 from cranfield.report.markup import markdown, piped
 from cranfield.report.numbers import UNDEFINED
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
 from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, widths
-from cranfield.wording import plural
+from cranfield.wording import plural, printable
 
 FORMATS = ("table", "markdown", "json")
 HEADING = "What could change the order of the runs"
@@ -40,13 +41,13 @@ class CauseText:
 CAUSE_TEXTS: dict[Cause, CauseText] = {
     "ties": CauseText(
         "Documents with equal scores can be ranked in any order. Worst, expected and best are the lowest, mean and "
-        "highest score over all these orders; place is where the score lies from worst (0%) to best (100%).",
+        "highest score over all these orders; place is the position of the score from worst (0%) to best (100%).",
         "could swap if ties were ordered differently",
     ),
     "unjudged": CauseText(
-        "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the scores that "
-        "judging them could give: proven where marked `bounds`, otherwise the range over the judgments that were "
-        "tried. Each run is considered alone, although a document in two runs would get the same judgment.",
+        "Unjudged documents count as not relevant, but could be relevant. Lowest and highest are the extreme scores "
+        "that judging them could give. `bounds` are proven; `range` covers only the judgments that were tried. Each "
+        "run is considered alone, although a document in two runs would get the same judgment.",
         "could swap if unjudged documents were judged",
     ),
     "condensed": CauseText(
@@ -54,13 +55,13 @@ CAUSE_TEXTS: dict[Cause, CauseText] = {
         "swap if unjudged documents are removed",
     ),
     "terminal": CauseText(
-        "The end of a list counts as the answer that nothing more is relevant. This answer is right if all relevant "
-        "documents were found, or if the list is empty and nothing is relevant. Queries without relevant documents "
-        "count here, even if the score leaves them out.",
+        'The end of a list counts as an answer: "no more relevant documents". This answer is right if all relevant '
+        "documents were found, or if the list is empty and no document is relevant. Queries without relevant "
+        "documents count here, even if the score leaves them out.",
         "swap if the end of a list counts as an answer",
     ),
     "queries": CauseText(
-        "Other queries would give other means; the intervals are 95% confidence intervals ({interval}). Overlapping "
+        "Means depend on the choice of queries; the intervals are 95% confidence intervals ({interval}). Overlapping "
         "intervals do not mean that the runs are equal: a paired test (`cranfield compare`) detects smaller "
         "differences.",
         "have overlapping confidence intervals",
@@ -155,15 +156,24 @@ def lists(audit: Audit, run: int) -> str:
     parts = [f"{number} queries" if number != "1" else "1 query", f"{length} documents per query on average"]
     if audit.empty[run]:
         parts.append(plural(int(audit.empty[run]), "empty ranking"))
-    counts = dict.fromkeys(zip(audit.nil[run].tolist(), audit.silent[run].tolist(), strict=True))
-    for nil, silent in counts:
-        names = [
-            name for m, name in enumerate(audit.measures) if (audit.nil[run, m], audit.silent[run, m]) == (nil, silent)
-        ]
-        if nil:
-            which = f", for {', '.join(names)}" if len(counts) > 1 else ""
-            parts.append(f"{plural(nil, 'query')} without relevant documents ({silent} with an empty ranking){which}")
+    detections: dict[NilDetection, list[str]] = {}
+    for m, name in enumerate(audit.measures):
+        detections.setdefault(audit.nil_detection(run, m), []).append(name)
+    for detection, names in detections.items():
+        which = f", for {', '.join(names)}" if len(detections) > 1 else ""
+        if detection.nil:
+            without = f"{plural(detection.nil, 'query')} without relevant documents"
+            parts.append(f"{without} ({detection.detected} with an empty ranking){which}")
+        if detection.silent:
+            parts.append(f"{nil_detection_text(detection)}{which}")
     return "; ".join(parts)
+
+
+def nil_detection_text(detection: NilDetection) -> str:
+    """Nil detection in a few words, for a run with empty rankings."""
+    false = "no false silence" if not detection.false_silences else plural(detection.false_silences, "false silence")
+    recall = "" if np.isnan(detection.recall) else f", recall {detection.recall:.0%}"
+    return f"nil detection: precision {detection.precision:.0%}{recall}, {false}"
 
 
 def _screen(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:
@@ -187,6 +197,7 @@ def _screen(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs
 
 def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> str:
     """Text in lines that break neither a name at a hyphen nor an interval at its comma."""
+    text, bold = printable(text), printable(bold)
     joined = INTERVAL.sub(lambda match: match[0].replace(" ", "\xa0"), text)
     indent = " " * (len(text) - len(text.lstrip())) + "  "
     lines = textwrap.wrap(
@@ -326,4 +337,4 @@ def _markdown(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
         yield f"**{cause}**: {_meaning(audit, cause)}\n"
         if sentences:
-            yield "".join(f"- {line}\n" for line in sentences)
+            yield "".join(f"- {printable(line)}\n" for line in sentences)

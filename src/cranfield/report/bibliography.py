@@ -82,6 +82,8 @@ def readable(text: str) -> str:
 
     >>> readable(r'{TREC} by J{\"a}rvelin and Kek\"al\"ainen')
     'TREC by Järvelin and Kekäläinen'
+    >>> readable(r'cwl\_eval')
+    'cwl_eval'
     """
     accented = ACCENT.sub(lambda match: normalize("NFC", match[2] + MARKS[match[1]]), text)
-    return accented.replace("{", "").replace("}", "").replace("\\&", "&").replace("--", "–")
+    return accented.replace("{", "").replace("}", "").replace("\\&", "&").replace("\\_", "_").replace("--", "–")

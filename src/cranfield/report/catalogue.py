@@ -26,28 +26,61 @@ MEANING = {
     "gain": "how grades are mapped to gains",
     "max": "the top grade, by which gains are scaled (by default the highest grade in the judgments)",
     "min": "the grade whose gain is scaled to 0",
-    "norm": "divide by the number of relevant documents (R), or by at most k (min)",
+    "norm": "divide by the number of relevant documents R, or by the minimum of R and k (min)",
     "stop": "where readers stop: in proportion to gain (gu), or by rank (rb)",
     "utility": "the value of the documents read: precision (P), the blended ratio (BR), or p^rank (IE)",
     "weights": "the share of readers with each grade as threshold: rising with the grade, or even",
-    "discount": "log2 discounts from rank 2, jk from rank `base`",
+    "discount": "log2 discounts ranks from 2 on, jk from `base` on",
     "base": "the base of the logarithm",
     "p": "the probability of going on to the next document",
-    "beta": "the weight of recall (or gain)",
-    "gamma": "the weight of subtopic recall against gain; in NCU, the probability of going on after a hit",
+    "a": "a parameter of the beta distribution of p, whose mean is a/(a+b)",
+    "b": "the other parameter of that distribution",
+    "n": "the number of relevant documents that the reader looks for",
+    "beta": "the weight of recall, or of cumulated gain",
+    "gamma": "the weight of subtopic recall, from 0 to 1; in NCU, the probability of going on after a hit",
     "alpha": "the probability that a relevant document satisfies the need for its subtopic",
     "T": "the number of relevant documents that the user expects to need",
     "k": "the cutoff",
     "graded": "use gains from 0 to 1 instead of binary relevance",
-    "ideal": "the ideal ranking to compare with: as in the paper, or one that no ranking exceeds (bounded, exact)",
+    "ideal": "the ideal ranking to compare with: as published (paper, greedy), or one that no ranking can exceed "
+    "(bounded, exact)",
     "horizon": "the last rank that counts",
     "mu": "the smoothing parameter of language models",
     "theta": "the probability of going on to the next document",
     "whole": "treat each query as one subtopic",
     "by": "what has equal weight: preferences (all), groups of them, or pairs of documents",
-    "count": "which pairs count: all, with at least one document retrieved (implied), or with both (retrieved)",
+    "count": "which pairs count: all, those with at least one document retrieved (implied), or those with both "
+    "retrieved (retrieved)",
     "fixed": "count preferences only, unlike trec_eval",
-    "rule": "how a fraction of the relevant documents is rounded to a number",
+    "rule": "how the number of relevant documents for a recall level is rounded",
+    "cost": "the cost of a document that has none in `costs=`",
+    "A": "the gain per unit of cost that the user expects",
+    "b1": "at a gain of exactly T, the probability of going on is b1/(1+b1)",
+    "b2": "at a gain of exactly A per unit of cost, the probability of going on is 1/(1+b2)",
+    "R1": "how sharply the reader stops at T",
+    "R2": "how sharply the reader stops below A",
+    "points": "the number of recall levels",
+    "times": "the rank as a multiple of R",
+    "normalize": "divide by the overlap of the ideal ranking with itself",
+}
+# Parameters that mean something else in some measures.
+OWN_MEANING = {
+    "SetF": {"beta": "the weight of recall"},
+    "NRBP": {"beta": "the probability of going on to the next document"},
+    "nNRBP": {"beta": "the probability of going on to the next document"},
+    "SET": {"beta": "the exponent: i documents are worth i^beta"},
+    "ERR_IA": {"norm": "as in ndeval, or as in the paper: the mean of ERR over subtopics"},
+    "NCU": {
+        "gamma": "the share of readers who go on after each relevant document",
+        "norm": "with a cutoff, divide by the weights of stopping (stop), or by the minimum of R and k (min)",
+        "p": "the base of the utility IE, p^rank",
+    },
+    "iRBU": {"p": "the share of utility that is left after each document read"},
+    "niRBU": {"p": "the share of utility that is left after each document read"},
+    "BPM": {"T": "the total gain at which the user stops"},
+    "BPMD": {"T": "the total gain at which the user stops, at the beginning"},
+    "IFT_C1": {"T": "the total gain that the user wants"},
+    "IFT": {"T": "the total gain that the user wants"},
 }
 CUTOFFS = {"none": "{0}", "optional": "{0}, {0}@k", "required": "{0}@k", "recall": "{0}@recall"}
 
@@ -181,12 +214,17 @@ def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def parameter_meaning(d: Definition, name: str) -> str:
+    """The meaning of a parameter, or "" if only the docstring of the measure describes it."""
+    return OWN_MEANING.get(d.symbol, {}).get(name) or MEANING.get(name, "")
+
+
 def _parameters(d: Definition) -> Iterator[tuple[str, str]]:
     heading = "parameters"
     for p in d.parameters.values():
-        meaning = f": {MEANING[p.name]}" if p.name in MEANING else ""
+        meaning = parameter_meaning(d, p.name)
         default = "" if p.default in (None, ...) else f"; default {_value(p.default)}"
-        yield heading, f"{p.name}{meaning}; {allowed(p)}{default}"
+        yield heading, f"{p.name}{': ' if meaning else ''}{meaning}; {allowed(p)}{default}"
         heading = ""
 
 

@@ -14,7 +14,7 @@ from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
-from cranfield.wording import plural
+from cranfield.wording import plural, spreadsheet_cell
 
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
 CORRECTIONS = {
@@ -32,10 +32,14 @@ def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         return [leaders]
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
+    intervals = f"{comparison.level:.0%} intervals of differences by [BCa bootstrap] and (Student's t)"
     return [
         leaders,
         *(
-            Page(f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}", _pairs(comparison, m, digits))
+            Page(
+                f"{measure}: {pairs}, {plural(len(comparison.queries[m]), 'query')}; {intervals}",
+                _pairs(comparison, m, digits),
+            )
             for m, measure in enumerate(comparison.measures)
         ),
     ]
@@ -133,9 +137,9 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
 
 
 def _intervals(result: PairComparison, digits: int) -> str:
-    """The interval by the BCa bootstrap, and below it that by Student's t."""
+    """The interval by the BCa bootstrap in brackets, and below it that by Student's t in parentheses."""
     by_t = _within(result.t_low, result.t_high, digits)
-    return f"{_within(result.low, result.high, digits)}\nt {by_t}" if by_t else ""
+    return f"{_within(result.low, result.high, digits)}\n({by_t[1:-1]})" if by_t else ""
 
 
 def _within(low: float, high: float, digits: int) -> str:
@@ -187,4 +191,4 @@ def csv(comparison: Comparison) -> str:
 def _field_texts(result: PairComparison, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         value = getattr(result, name)
-        yield exact(value) if isinstance(value, float) else str(value)
+        yield exact(value) if isinstance(value, float) else spreadsheet_cell(str(value))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from cranfield.report.sheet import Cell, Sheet
+from cranfield.wording import printable
+
+_TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -22,7 +26,8 @@ def piped(text: str) -> str:
     >>> piped("my_run|2")
     'my\\_run\\|2'
     """
-    return "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in text)
+    escaped = "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in printable(text))
+    return _TAG_OR_LINK.sub(r"\\\g<0>", escaped)
 
 
 def escaped(text: str) -> str:
@@ -31,7 +36,7 @@ def escaped(text: str) -> str:
     >>> escaped("50% of my_run")
     '50\\% of my\\_run'
     """
-    return "".join(SPECIAL.get(sign, sign) for sign in text)
+    return "".join(SPECIAL.get(sign, sign) for sign in printable(text))
 
 
 def markdown(sheet: Sheet) -> str:

@@ -18,6 +18,7 @@ from cranfield.report.numbers import UNDEFINED, shown
 from cranfield.report.sheet import Cell, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
 from cranfield.studies import saving
+from cranfield.wording import printable, spreadsheet_cell
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,9 @@ class Page:
 
     title: str
     sheet: Sheet
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", printable(self.title))
 
 
 def write(
@@ -59,12 +63,12 @@ def latex(page: Page) -> str:
 
 
 def comma_separated(page: Page) -> str:
-    """Rows under a comment; what other formats show has_aside or below a number gets its own column."""
+    """Rows under a comment; an interval that other formats show beside or below a number gets its own column."""
     sheet = page.sheet
     has_aside = [any(row.cells[c].aside for row in sheet.rows) for c in range(len(sheet.columns))]
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
-    head = [" ".join(name.split()) for name in sheet.columns]
+    head = [spreadsheet_cell(" ".join(name.split())) for name in sheet.columns]
     writer.writerow(
         [*sheet.names, *(t for h, b in zip(head, has_aside, strict=True) for t in ([h, f"{h} (aside)"] if b else [h]))]
     )
@@ -74,7 +78,8 @@ def comma_separated(page: Page) -> str:
             for c, b in zip(row.cells, has_aside, strict=True)
             for t in ([c.text, c.one_line_aside] if b else [c.text])
         ]
-        writer.writerow([*row.names, *("" if text == UNDEFINED else text for text in cells)])
+        texts = ("" if text == UNDEFINED else text for text in cells)
+        writer.writerow(map(spreadsheet_cell, (*row.names, *texts)))
     return f"# {page.title}\n{lines.getvalue()}"
 
 

@@ -1,4 +1,4 @@
-"""Scores in rows and columns, independent of the output format."""
+"""Scores in rows and columns, independent of the output format. All text in them is printable."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cranfield.data import Floats
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
 from cranfield.report.numbers import shown
+from cranfield.wording import printable
 
 ALL = "all"  # the row of means, as trec_eval calls it
 
@@ -30,6 +31,11 @@ class Cell:
     raised: bool = False
     tone: Literal["", "good", "bad"] = ""
 
+    def __post_init__(self) -> None:
+        if not (self.text.isprintable() and self.aside.isprintable()):
+            object.__setattr__(self, "text", printable(self.text))
+            object.__setattr__(self, "aside", printable(self.aside, lines=True))
+
     @property
     def one_line_aside(self) -> str:
         """The aside for formats in which a cell has one line."""
@@ -44,6 +50,9 @@ class Row:
     cells: tuple[Cell, ...]
     last: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(map(printable, self.names)))
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -53,6 +62,9 @@ class Sheet:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     folded: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(printable(name, lines=True) for name in self.columns))
 
     @cached_property
     def transposed(self) -> Sheet:

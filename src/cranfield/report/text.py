@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.report.numbers import exact
 from cranfield.report.sheet import ALL, Layout
+from cranfield.wording import printable, spreadsheet_cell
 
 
 def json(scores: ScoreTable, _layout: Layout) -> str:
@@ -25,14 +26,16 @@ def csv(scores: ScoreTable, layout: Layout) -> str:
     lines = comma.writer(out, lineterminator="\n")
     lines.writerow(["run", "query", "measure", "value", *(["low", "high"] if layout.interval else [])])
     for r, run in enumerate(scores.runs):
+        name = spreadsheet_cell(run)
         if layout.per_query and isinstance(scores, Scores):
+            padding = ["", ""] if layout.interval else []
             for q in np.flatnonzero(scores.counted[r]):
+                query = spreadsheet_cell(scores.queries[q])
                 for m, measure in enumerate(scores.measures):
-                    padding = ["", ""] if layout.interval else []
-                    lines.writerow([run, scores.queries[q], measure, exact(scores.values[r, m, q]), *padding])
+                    lines.writerow([name, query, measure, exact(scores.values[r, m, q]), *padding])
         for m, measure in enumerate(scores.measures):
             limits = layout.limits(scores, r, m) or ()
-            lines.writerow([run, ALL, measure, exact(scores.means[r, m]), *map(exact, limits)])
+            lines.writerow([name, ALL, measure, exact(scores.means[r, m]), *map(exact, limits)])
     return out.getvalue()
 
 
@@ -47,11 +50,11 @@ def _trec_lines(scores: ScoreTable, layout: Layout) -> Iterator[str]:
     def line(m: int, query: str, value: float) -> str:
         # trec_eval has no word for undefined; nan is what C prints and what parsers of floats accept.
         shown = f"{value:.0f}" if counts[m] and not np.isnan(value) else f"{value:6.{layout.digits}f}"
-        return f"{scores.measures[m]:<22}\t{query}\t{shown}\n"
+        return f"{scores.measures[m]:<22}\t{printable(query)}\t{shown}\n"
 
     for r, run in enumerate(scores.runs):
         if len(scores.runs) > 1:
-            yield f"{'runid':<22}\t{ALL}\t{run}\n"
+            yield f"{'runid':<22}\t{ALL}\t{printable(run)}\n"
         if layout.per_query and isinstance(scores, Scores):
             for q in np.flatnonzero(scores.counted[r]):
                 for m in range(len(scores.measures)):

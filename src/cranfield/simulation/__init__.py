@@ -44,6 +44,12 @@ class SimulationSettings:
     words: int
     vocabulary: int
     seed: int
+    nil: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings by name; ``nil`` only if there are queries without relevant documents."""
+        settings = asdict(self)
+        return settings if self.nil else {name: value for name, value in settings.items() if name != "nil"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +84,7 @@ class Simulation:
         names = [str(s + 1) for s in range(counts.shape[1])]
         best = sorted(self.systems, key=lambda system: -system.quality)
         return {
-            "settings": asdict(self.settings),
+            "settings": self.settings.to_dict(),
             "systems": {s.name: {k: v for k, v in asdict(s).items() if k != "name"} for s in best},
             "relevant": {
                 query: dict(zip(names, counts[q].tolist(), strict=True)) for q, query in enumerate(collection.queries)
@@ -103,6 +109,7 @@ def simulate(
     words: int = 120,
     vocabulary: int = 8000,
     seed: int = 0,
+    nil: float = 0.0,
     progress: Progress | None = None,
 ) -> Simulation:
     """Simulate a test collection: systems of known quality, subtopics, texts, and judgments from a pool.
@@ -111,7 +118,8 @@ def simulate(
     to ``grades`` for their subtopics. Systems rank ``depth`` documents; the first ``pool_depth`` of each are judged.
     ``ties`` and ``truncate`` are the shares of systems with few distinct scores, and with lists that end early.
     ``noise`` is the amount of noise in scores, ``spread`` the range of system quality, 0 for equal systems. Texts have
-    about ``words`` words out of a ``vocabulary``.
+    about ``words`` words out of a ``vocabulary``. ``nil`` is the share of queries without relevant documents; systems
+    that end their lists early may then return empty ones.
 
     >>> import cranfield as cf
     >>> simulation = cf.simulate(queries=5, systems=3, documents=500, seed=1)
@@ -121,14 +129,14 @@ def simulate(
     """
     settings = SimulationSettings(
         queries, systems, documents, subtopics, relevant, grades, depth, pool_depth, ties, truncate, noise, spread,
-        words, vocabulary, seed,
+        words, vocabulary, seed, nil,
     )  # fmt: skip
     _check(settings)
-    collection = make_collection(queries, documents, subtopics, relevant, grades, seed)
+    collection = make_collection(queries, documents, subtopics, relevant, grades, seed, nil)
     simulated = make_systems(systems, spread, ties, truncate, seed)
     lists: list[tuple[Integers, Floats, Integers]] = []
     for query in range(queries):
-        lists.append(rankings(collection, simulated, query, depth, noise, seed))
+        lists.append(rankings(collection, simulated, query, depth, noise, seed, silence=nil > 0))
         if progress is not None:
             progress(query + 1, queries)
     number = min(documents, max(2 * depth, collection.grade.shape[1] + collection.near))
@@ -144,7 +152,7 @@ def simulate(
 
 def _check(settings: SimulationSettings) -> None:
     for name, value in asdict(settings).items():
-        if name in ("ties", "truncate", "noise", "spread"):
+        if name in ("ties", "truncate", "noise", "spread", "nil"):
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             high = MAX_NOISE if name == "noise" else 1
             if not number or not 0 <= value <= high:
@@ -155,9 +163,9 @@ def _check(settings: SimulationSettings) -> None:
 
 
 def _pool(documents: Integers, ends: Integers, depth: int) -> Integers:
-    """The documents in the first ranks of any system."""
+    """The documents in the first ranks of any system; one document if all lists are empty."""
     pooled = np.arange(documents.shape[1]) < np.minimum(ends, depth)[:, None]
-    return np.unique(documents[pooled])
+    return np.unique(documents[pooled]) if pooled.any() else documents[0, :1]
 
 
 def _judge(collection: Collection, documents: list[Integers], name: str) -> Judgments:

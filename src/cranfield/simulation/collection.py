@@ -18,7 +18,7 @@ NEAR_PER_RELEVANT = 4  # near documents for each relevant one
 MORE_SUBTOPICS = 0.15  # the probability that a document is relevant to another subtopic, for each of them
 HIGHER_GRADE = 0.4  # the probability that a relevant document has the next higher grade
 
-IDS, GRADES = 1, 2  # purposes of random numbers
+IDS, GRADES, NIL = 1, 2, 8  # purposes of random numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,13 @@ class Collection:
         return (query * self.block + np.arange(number)) % len(self.documents)
 
 
-def make_collection(queries: int, documents: int, subtopics: int, relevant: int, grades: int, seed: int) -> Collection:
-    """A random collection with about ``relevant`` relevant documents per query, up to a third more or less."""
+def make_collection(
+    queries: int, documents: int, subtopics: int, relevant: int, grades: int, seed: int, nil: float = 0.0
+) -> Collection:
+    """A random collection with about ``relevant`` relevant documents per query, up to a third more or less.
+
+    ``nil``: the share of queries without relevant documents.
+    """
     low, high = max(1, (2 * relevant + 2) // 3), max(1, 4 * relevant // 3)
     block = documents // queries
     if block < 2 * high:
@@ -58,6 +63,8 @@ def make_collection(queries: int, documents: int, subtopics: int, relevant: int,
     for _ in range(grades - 1):
         promoted &= stream.uniform(grade.shape) < HIGHER_GRADE
         grade += promoted
+    without = RandomStream(seed, NIL).permutation(queries)[: round(nil * queries)]
+    counts[without] = 0
     exists = np.arange(high) < counts[:, None]
     return Collection(
         Strings.of([f"q{q:0{len(str(queries))}}" for q in range(1, queries + 1)]),

@@ -67,8 +67,9 @@ def check(folder: str | os.PathLike[str], *, force: bool = False) -> None:
         )
     other = _foreign_file(target)
     if other is not None or not (target / TRUTH).is_file():
+        example = f", such as `{other}`" if other else ""
         raise InputError(
-            [f"{target}: the folder holds files of other origin{f', such as `{other}`' if other else ''}"],
+            [f"{target}: the folder holds files that are not part of a simulation{example}"],
             hint="--force replaces simulations only; empty the folder, or choose another one",
         )
 

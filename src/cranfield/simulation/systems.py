@@ -16,6 +16,9 @@ LEAST_VISIBLE = 0.3  # the visibility of further subtopics to a system with brea
 SHARED_NOISE = 0.5  # the share of the noise that all systems have in common
 TIE_STEP = 0.5  # scores of tied systems are multiples of this
 STOP_SHARE = 0.5  # systems that stop do so below this share of the score of a relevant document
+# A system is silent if its best score is below a share of the highest score that noise would give, and a share of the
+# score of a relevant document.
+SILENT_NOISE, SILENT_SHARE = 0.75, 0.35
 
 SYSTEMS, SCORES = 5, 6  # purposes of random numbers
 
@@ -74,9 +77,19 @@ def noisy_scores(systems: tuple[System, ...], match: Floats, noise: float, strea
 
 
 def rankings(
-    collection: Collection, systems: tuple[System, ...], query: int, depth: int, noise: float, seed: int
+    collection: Collection,
+    systems: tuple[System, ...],
+    query: int,
+    depth: int,
+    noise: float,
+    seed: int,
+    *,
+    silence: bool = False,
 ) -> tuple[Integers, Floats, Integers]:
-    """The rankings of all systems for one query: documents and scores (system, rank), and the length of each list."""
+    """The rankings of all systems for one query: documents and scores (system, rank), and the length of each list.
+
+    ``silence``: whether systems that end lists early return an empty one if no document stands out from the noise.
+    """
     stream = RandomStream(seed, SCORES, query)
     number = min(len(collection.documents), max(2 * depth, collection.grade.shape[1] + collection.near))
     tied, stops = np.array([[s.tied, s.stops] for s in systems]).T
@@ -90,9 +103,13 @@ def rankings(
     shuffled = stream.permutation(number)  # tied documents are in random order in the file
     order = shuffled[np.argsort(-score[:, shuffled], axis=1, kind="stable")][:, :depth]
     best = np.take_along_axis(score, order, axis=1)
-    confident = (best >= STOP_SHARE * np.array([[s.skill] for s in systems])).sum(axis=1)
+    skill = np.array([s.skill for s in systems])
+    lengths = np.clip((best >= STOP_SHARE * skill[:, None]).sum(axis=1), 1, order.shape[1])
+    if silence:
+        limit = SILENT_NOISE * noise * np.sqrt(2 * np.log(number)) + SILENT_SHARE * skill
+        lengths = np.where(best[:, 0] < limit, 0, lengths)
     return (
         collection.candidates(query, number)[order],
         best,
-        np.where(stops, np.clip(confident, 1, order.shape[1]), order.shape[1]),
+        np.where(stops, lengths, order.shape[1]),
     )

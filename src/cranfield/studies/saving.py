@@ -15,10 +15,13 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io.atomic_write import atomic_write
+from cranfield.io.formats.json import load_json
+from cranfield.wording import CONTROL
 
 PathLike = str | os.PathLike[str]
 
 VERSION = 2  # files without a version number are version 1
+DAMAGED = CranfieldError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 HINT = "save a study with `cranfield study NAME ... --format json -o FILE`"
 
 
@@ -65,14 +68,15 @@ class StudyResult(ABC):
 
 def text(result: dict[str, Any]) -> str:
     """A result as JSON, ending in a newline."""
-    return json.dumps(result, allow_nan=False, ensure_ascii=False) + "\n"
+    shown = json.dumps(result, allow_nan=False, ensure_ascii=False)
+    return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", shown) + "\n"
 
 
 def load(path: PathLike) -> dict[str, Any]:
     """The plain data of a saved study; raise if the file holds something else or is of a later version."""
     name = os.fspath(path)
     try:
-        data = json.loads(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
+        data = load_json(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
     except ValueError as error:
         raise InputError([f"{name}: not a saved study ({error})"], hint=HINT) from error
     if not isinstance(data, dict) or not isinstance(data.get("study"), str):
@@ -93,7 +97,7 @@ def checked_file(study: str, path: PathLike) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (CranfieldError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except DAMAGED as error:
         reason = error if isinstance(error, CranfieldError) else repr(error)
         raise InputError([f"{os.fspath(path)}: not a complete study `{study}` ({reason})"], hint=HINT) from error
 

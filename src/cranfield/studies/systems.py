@@ -13,12 +13,14 @@ from cranfield.data import Booleans, Floats, Judgments, Run
 from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, read_runs
-from cranfield.evaluation.notes import QueryNames, sentences
+from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.policy import Negative, Policy, Undefined
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.measures import Measure
 from cranfield.simulation.variants import variants
+from cranfield.statistics import standardisation
 from cranfield.statistics.rounding import levels
+from cranfield.statistics.standardisation import Standardisation
 from cranfield.studies.relabelling import Relabeller
 
 MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
@@ -60,12 +62,13 @@ def score_systems(
     undefined: Undefined = "skip",
     corpus: Any = None,
     seed: int = 0,
+    standardise: Standardisation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> SystemScores:
     """Read and score the runs; raise if they cannot be ordered: a single run or query, or an undefined measure.
 
     ``undefined`` says how an undefined value counts: not at all, as 0, as 1, or as an error. Measures that read
-    document text need a ``corpus``.
+    document text need a ``corpus``. ``standardise``: compare each score with those of the other runs for the query.
     """
     policy = Policy(negative=negative, undefined=undefined, seed=seed)
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
@@ -92,8 +95,13 @@ def score_systems(
                 hint=f"leave out {label}, or the runs for which it is undefined",
             )
     names = relabeller.evaluation.runs
+    standardised: tuple[str, ...] = ()
+    if standardise is not None:
+        values = standardisation.standardise(values, standardise)
+        labels = tuple(f"{label} standardised" for label in labels)
+        standardised = (str(Note("standardised", values={"method": standardise, "runs": len(names)})),)
     notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
-    return SystemScores(relabeller, names, labels, queries, values, defined, notes)
+    return SystemScores(relabeller, names, labels, queries, values, defined, (*standardised, *notes))
 
 
 def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[list[Any], list[str]]:
@@ -141,7 +149,7 @@ def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[st
         names = [queries[q] for q in np.flatnonzero(missing[:, measure].any(axis=0)).tolist()]
         raise InputError(
             [f"{labels[measure]} is undefined for {QueryNames.of(names)}"],
-            hint="these queries have no relevant document; use undefined = skip, zero or one",
+            hint="these queries have no relevant documents; use undefined=skip, zero or one",
         )
     return np.where(missing, float(undefined == "one"), values)
 

@@ -1,1 +1,1 @@
-"""What an implementation can be held against; nothing here needs pytest."""
+"""Tests for other implementations; nothing here needs pytest."""

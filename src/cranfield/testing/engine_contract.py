@@ -1,6 +1,6 @@
-"""What an engine must do: give the numbers of `cranfield.evaluate`, wherever the rows are and whatever befalls tasks.
+"""Tests that every engine must pass: the numbers of `cranfield.evaluate`, however rows are distributed or tasks fail.
 
-An engine passes if a subclass that says how it evaluates does, run by pytest or by calling its ``test_`` methods:
+Write a subclass that calls the engine, and run it with pytest or call its ``test_`` methods:
 
     class TestMine(EngineContract):
         def evaluate(self, runs, qrels, measures, **policies):
@@ -36,7 +36,7 @@ CLOSE = 1e-12  # of means, whose sums may be taken in another order
 
 
 class Evaluated(NamedTuple):
-    """What an engine found: every value, the means, and what is to know about them. Undefined is None."""
+    """The result of an engine: every value, the means, and the notes. None means undefined."""
 
     rows: Mapping[tuple[str, str, str], float | None]  # by run, query, measure
     means: Mapping[tuple[str, str], float | None]  # by run, measure
@@ -44,7 +44,7 @@ class Evaluated(NamedTuple):
 
 
 def local(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
-    """The plain engine: one process, everything in memory; queries by id, the order that notes name them in."""
+    """The local engine: one process, everything in memory; queries are sorted by id, as in notes."""
     scores = _scores(runs, qrels, measures, **policies)
     found = scores.to_dict()["runs"]
     return Evaluated(
@@ -67,12 +67,12 @@ def _scores(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **
 def compared(
     runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], terms: Mapping[str, Any], **policies: Any
 ) -> Comparison:
-    """What the plain engine finds when it compares."""
+    """The comparison of the local engine."""
     return cf.compare(_scores(runs, qrels, measures, **policies), **terms)
 
 
 class _Frame:
-    """Columns as lists, in the way of a data frame."""
+    """Columns as lists, with the interface of a data frame."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns = list(columns)
@@ -87,10 +87,10 @@ def _where(columns: Columns, run: str, name: str) -> list[Any]:
 
 
 class EngineContract:
-    """The tests. ``evaluate`` is the engine; ``disturbed`` may take something from it while it works."""
+    """The tests. ``evaluate`` and ``compare`` call the engine; ``disturbed`` may make its workers fail."""
 
     def evaluate(self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
-        """Evaluate runs, given in pieces that are to be partitions of their own where the engine has such."""
+        """Evaluate runs, given in pieces; an engine with partitions should make each piece a partition."""
         raise NotImplementedError
 
     def compare(
@@ -109,7 +109,7 @@ class EngineContract:
         return contextlib.nullcontext(runs)
 
     def check(self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
-        """Evaluate, and hold it against the plain engine: values to the last bit, means nearly, notes word by word."""
+        """Evaluate, and compare with the local engine: equal values and notes, and means equal up to rounding."""
         found = self.evaluate(runs, qrels, measures, **policies)
         same(found, local(runs, qrels, measures, **policies))
         return found
@@ -122,12 +122,12 @@ class EngineContract:
         terms: Mapping[str, Any],
         **policies: Any,
     ) -> None:
-        """Compare, and hold it against the plain engine: what is counted to the last bit, all else nearly."""
+        """Compare, and check against the local engine: equal counts, and other numbers equal up to rounding."""
         found = self.compare(runs, qrels, measures, terms, **policies).to_dict()
         alike(found, compared(runs, qrels, measures, terms, **policies).to_dict())
 
     def refused(self, runs: Sequence[Columns], qrels: Columns, *words: str, **policies: Any) -> str:
-        """Evaluate what cannot be, and see that the error is short and has these words."""
+        """Evaluate bad input, and check that the error is short and contains these words."""
         try:
             self.evaluate(runs, qrels, MEASURES[:2], **policies)
         except CranfieldError as error:
@@ -136,11 +136,11 @@ class EngineContract:
             for word in words:
                 assert word in text, f"`{word}` is not in: {text}"
             return text
-        message = "bad input went through"
+        message = "bad input was accepted"
         raise AssertionError(message)
 
     def test_the_whole_is_its_parts(self) -> None:
-        """However rows are cut into pieces, and wherever the pieces of a query are."""
+        """The result does not depend on how rows are split into pieces, even within a query."""
         runs, qrels = collection(3, queries=23)
         self.check([runs], qrels, (*MEASURES, *VIEWS))
         self.check(pieces(runs, 5), qrels, (*MEASURES, *VIEWS))
@@ -166,7 +166,7 @@ class EngineContract:
         self.check(pieces(runs, 3), qrels, ("AP", "RR"), terminal=True, nil="NIL", full_length=60)
 
     def test_comparisons(self) -> None:
-        """All tests, corrections and families, over queries that every run has a value for."""
+        """All tests, corrections and families, on the queries for which every run has a value."""
         runs, qrels = collection(4, queries=15, seed=14)
         few = {"samples": 500, "seed": 3}
         self.check_comparison(
@@ -193,7 +193,7 @@ class EngineContract:
             except CranfieldError as error:
                 assert words in str(error), error
             else:
-                message = f"this was compared: {words}"
+                message = f"no error with these words: {words}"
                 raise AssertionError(message)
 
     def test_subtopics(self) -> None:
@@ -202,7 +202,7 @@ class EngineContract:
         self.check(pieces(runs, 3), qrels, [f"{name}[ties=expected]" for name in DIVERSITY])
 
     def test_contents(self) -> None:
-        """Measures that read documents, some of which the corpus does not have."""
+        """Measures that read document text, with a corpus that lacks some documents."""
         runs, qrels = collection(2, queries=9, seed=14, subtopics=3)
         corpus = Corpus.of(texts(55))
         asked = ("DELTARB@5", "ABSNB[depth=9]", "DELTANB(whole=True)@20", "ABSRB@3[ties=expected]")
@@ -210,7 +210,7 @@ class EngineContract:
         self.check(pieces(shuffled(runs, 1), 2), qrels, asked, corpus=corpus, queries="run", negative="nonrel")
 
     def test_weights_of_subtopics(self) -> None:
-        """Of some queries, of some that nobody judged, and of one that leaves a subtopic out."""
+        """Weights for some queries only, for an unjudged query, and for only some subtopics of a query."""
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
         weights = {f"q{q:04d}": {f"s{s}": 1 + (q + s) % 3 for s in range(4 if q else 2)} for q in range(3)}
         found = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"s0": 1}})
@@ -232,7 +232,7 @@ class EngineContract:
         self.check([EMPTY, runs, EMPTY], qrels, MEASURES)
 
     def test_skew(self) -> None:
-        """A query with very many documents, beside many queries with one."""
+        """One query with very many documents, and many queries with one document."""
         runs, qrels = collection(1, queries=3, seed=6)
         many = 20_000
         score = np.random.default_rng(0).integers(0, many // 4, many).astype(float).tolist()
@@ -266,7 +266,7 @@ class EngineContract:
         self.check(pieces({name: [of[i] for i in kept] for name, of in runs.items()}, 2), qrels, MEASURES)
 
     def test_what_fails_is_done_again(self) -> None:
-        """Workers may die at any moment: the result is the same."""
+        """The result is the same if workers die."""
         runs, qrels = collection(3, queries=40, seed=9)
         expected = local([runs], qrels, MEASURES)
         with self.disturbed(pieces(runs, 6)) as disturbed:
@@ -313,7 +313,7 @@ class EngineContract:
 
 
 def same(found: Evaluated, expected: Evaluated) -> None:
-    """An error that shows where two evaluations differ."""
+    """Raise an error that shows where two evaluations differ."""
     wrong = [
         f"{key}: {found.rows.get(key, 'missing')}, not {expected.rows.get(key, 'there')}"
         for key in {**expected.rows, **found.rows}
@@ -325,7 +325,7 @@ def same(found: Evaluated, expected: Evaluated) -> None:
 
 
 def alike(found: Any, expected: Any, where: str = "") -> None:
-    """An error where plain data differ, numbers by more than the order of a sum explains."""
+    """Raise if plain data differ, numbers by more than rounding."""
     if isinstance(expected, dict):
         assert found.keys() == expected.keys(), where
         for name, value in expected.items():
@@ -341,7 +341,7 @@ def alike(found: Any, expected: Any, where: str = "") -> None:
 
 
 def close(found: Mapping[Any, float | None], expected: Mapping[Any, float | None]) -> None:
-    """An error where means differ by more than the order of a sum explains."""
+    """Raise if means differ by more than rounding."""
     assert found.keys() == expected.keys()
     for key, value in expected.items():
         other = found[key]
@@ -376,24 +376,24 @@ def collection(runs: int, *, queries: int, seed: int = 0, subtopics: int = 0) ->
 
 
 def texts(documents: int, *, seed: int = 0) -> dict[str, str]:
-    """What documents of a `collection` say."""
+    """Texts for the documents of a `collection`."""
     rng = np.random.default_rng(seed)
     words = [f"w{i}" for i in range(80)]
     return {f"d{i}": " ".join(rng.choice(words, int(rng.integers(0, 30)))) for i in range(documents)}
 
 
 def joined(first: Columns, second: Columns) -> Columns:
-    """The rows of both."""
+    """The rows of both tables."""
     return {name: [*of, *second[name]] for name, of in first.items()}
 
 
 def pieces(columns: Columns, count: int) -> list[Columns]:
-    """The rows dealt out like cards, so that no query is in one piece alone."""
+    """The rows dealt out in turn, so that the rows of a query are in several pieces."""
     return [{name: of[i::count] for name, of in columns.items()} for i in range(count)]
 
 
 def by_query(columns: Columns) -> Columns:
-    """The rows of each query together, in their order, queries by id."""
+    """The rows sorted by query id; the rows of a query keep their order."""
     queries = columns["query"]
     order = sorted(range(len(queries)), key=lambda row: queries[row] or "")
     return {name: [of[row] for row in order] for name, of in columns.items()}
@@ -407,5 +407,5 @@ def shuffled(columns: Columns, seed: int) -> Columns:
 
 
 def tests(contract: EngineContract) -> Iterator[str]:
-    """The names of the tests, for those who run them without pytest."""
+    """The names of the tests, to run them without pytest."""
     return (name for name in dir(contract) if name.startswith("test_"))

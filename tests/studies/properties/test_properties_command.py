@@ -14,7 +14,7 @@ from study_samples import call
 import cranfield as cf
 from cranfield.measures import CATALOGUE
 from cranfield.studies.properties.checks import PROPERTIES
-from cranfield.studies.properties.tables import write
+from cranfield.studies.properties.tables import PRINTED, write
 
 PAGE = Path(__file__).parents[3] / "docs" / "studies" / "properties.md"
 
@@ -146,3 +146,52 @@ def test_faults_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conte
     result = call("properties", "--file", "own.py")
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"error: {message}\n")
     assert list(CATALOGUE) == known
+
+
+def test_table_1() -> None:
+    data = json.loads(call("properties", "--table1", "--format", "json").stdout)
+    methods = data["methods"]
+    # The values in sections 2 and 3 of the paper; 0.8855 is printed as 0.88.
+    assert methods["SDCG@k"]["examples"]["11000"]["score"] == pytest.approx(0.55, abs=0.005)
+    assert methods["SN-DCG@k"]["examples"]["10100"]["score"] == pytest.approx(0.92, abs=0.005)
+    assert methods["SN-DCG@k"]["examples"]["10101"]["score"] == pytest.approx(1.89 / 2.13, abs=0.002)
+    assert methods["DCG@k"]["examples"]["11000"]["score"] == pytest.approx(1.63, abs=0.005)
+    assert all(example["denominator"] == pytest.approx(1) for example in methods["DCG@k"]["examples"].values())
+    assert "any system, this query" in call("properties", "--table1").stdout
+    assert call("properties", "--table1", "--columns", "bounded").exit_code == 2
+
+
+def test_columns_and_classes_of_table_2() -> None:
+    options = ("properties", "--table2", "--documents", "4", "--columns", "complete,realizable,localized")
+    data = json.loads(call(*options, "--format", "json").stdout)
+    assert data["columns"] == ["complete", "realizable", "localized"]
+    assert data["answers"] == data["match"] == 39
+    assert data["classes"][0] == ["Recall@k", "AP@k"]
+    text = call(*options, "--classes").stdout
+    assert "DCG@k, SP@k, Prec@k, SDCG@k, RBP@k" in text
+    assert text.index("Recall@k, AP@k") < text.index("HIT@k, RR@k")
+    rows = [line.split()[0] for line in call(*options).stdout.splitlines() if "@k" in line]
+    assert rows[:2] == ["Recall@k", "AP@k"]
+    assert len(rows) == 13
+
+
+def test_the_order_of_the_paper_is_that_of_its_columns() -> None:
+    rows = [
+        line.split()[0]
+        for line in call("properties", "--table2", "--documents", "4").stdout.splitlines()
+        if "@k" in line
+    ]
+    assert rows == [f"{theirs}@k" for theirs, *_ in PRINTED]
+    data = json.loads(call("properties", "--table2", "--documents", "4", "--format", "json").stdout)
+    assert len(data["classes"]) == 10  # "thirteen metrics span ten different combinations of properties"
+    assert data["match"] == 91
+
+
+def test_columns_of_any_measures() -> None:
+    options = ("properties", "AP", "nDCG", "P", "--documents", "4", "--columns", "top-weighted,complete")
+    text = call(*options).stdout
+    assert "realizable" not in text
+    assert "AP@k, nDCG@k" in call(*options, "--classes").stdout
+    assert call("properties", "AP", "--columns", "nice").exit_code == 2
+    assert call("properties", "AP", "--columns", "bounded,bounded").exit_code == 2
+    assert call("properties", "--table2", "--columns", "stable").exit_code == 2

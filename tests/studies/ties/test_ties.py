@@ -39,6 +39,8 @@ BY_SUBTOPIC = {
     d.symbol: f"{d.symbol}{'@3' if d.cutoff == 'required' else ''}" for d in CATALOGUE.values() if d.subtopics
 }
 OF_TEXT = {d.symbol: f"{d.symbol}(mu=10, whole=True)@3" for d in CATALOGUE.values() if d.content}
+CUTOFF = {"required": "@3", "recall": "@0.4"}
+OF_SAMPLES = {d.symbol: f"{d.symbol}{CUTOFF.get(d.cutoff, '')}" for d in CATALOGUE.values() if d.sampled}
 OF_PREFERENCES = {d.symbol: d.symbol for d in CATALOGUE.values() if d.preferences}
 PREFERENCES = {
     q: [["g", "s", document, max(grades.values())] for document, grades in of.items()] for q, of in JUDGED.items()
@@ -60,11 +62,13 @@ def evaluators() -> dict[str, cf.Evaluator]:
 
 
 def test_every_measure_is_sampled_below() -> None:
-    names = [*NAMES, *BY_SUBTOPIC.values(), *OF_TEXT.values(), *OF_PREFERENCES.values()]
+    names = [*NAMES, *BY_SUBTOPIC.values(), *OF_TEXT.values(), *OF_SAMPLES.values(), *OF_PREFERENCES.values()]
     assert {cf.parse(name).symbol for name in names} == set(CATALOGUE)
 
 
-@pytest.mark.parametrize("name", [*NAMES, *BY_SUBTOPIC.values(), *OF_TEXT.values(), *OF_PREFERENCES.values()])
+@pytest.mark.parametrize(
+    "name", [*NAMES, *BY_SUBTOPIC.values(), *OF_TEXT.values(), *OF_SAMPLES.values(), *OF_PREFERENCES.values()]
+)
 def test_random_orders_have_the_mean_of_the_closed_form(name: str, evaluators: dict[str, cf.Evaluator]) -> None:
     measure, expected = cf.parse(name), cf.parse(f"{name}[ties=expected]")
     definition = measure.definition

@@ -13,6 +13,7 @@ from study_samples import GOLDEN, call, written
 
 import cranfield as cf
 from cranfield import example
+from cranfield.analysis.nil_detection import NilDetection
 from cranfield.studies.truncation.experiment import Truncation, c_at_1, transform, truncation
 
 NAMES = {"RR": "RR", "nDCG@5": "NDCG", "RBP(p=0.5)": "RBP", "AP": "AP"}
@@ -167,7 +168,6 @@ def test_the_printed_table() -> None:
     ("args", "code", "message"),
     [
         ((QRELS, RUNS[0]), 2, "error: this study needs at least two runs, got 1\n"),
-        ((QRELS, *RUNS, "-m", "F1@5"), 2, "error: F1 has no terminal form"),
         ((QRELS, *RUNS, "--nil", "m40"), 1, "`m40` is judged for query `q1`"),
         ((QRELS, *RUNS, "--full-length", "5"), 1, "query `q1` has 12 documents"),
     ],
@@ -221,3 +221,58 @@ def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert result.exit_code == 1
     assert result.stderr == "error: a figure needs an optional package\n\nhint: pip install 'cranfield[plot]'\n"
     assert not (tmp_path / "figures").exists()
+
+
+def test_a_measure_without_a_terminal_form_is_shown_plain(tmp_path: Path) -> None:
+    found = truncation(QRELS, RUNS, ["AP", "bpref"])
+    assert found.terminal_measures == ("AP[terminal]", "") and found.paired == [0]
+    assert np.isnan(found.terminal[:, 1]).all()
+    assert any(
+        note.startswith("bpref has no terminal form, and is shown in its plain form only: ") for note in found.notes
+    )
+    data = found.to_dict()
+    assert data["measures"]["bpref"] == {"terminal": None}
+    assert data["runs"]["bm25"]["means"]["bpref"]["terminal"] is None
+    found.save(tmp_path / "study.json")
+    assert Truncation.load(tmp_path / "study.json").to_dict() == data
+    alone = truncation(QRELS, RUNS, ["bpref"])
+    assert found.means[0][:, 1].tolist() == alone.means[0][:, 0].tolist()
+    args = ("-m", "bpref Rprec", "--figures", tmp_path / "figures")
+    result = call("study", "truncation", QRELS, *RUNS, *args)
+    assert result.exit_code == 0 and "Agreement" not in result.stdout
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"truncation-lengths"}
+
+
+def test_the_first_answer_counts_whatever_is_measured() -> None:
+    several = truncation(QRELS, RUNS, ["AP", "P@1"])
+    assert several.correct.tolist() == truncation(QRELS, RUNS, ["AP"]).correct.tolist()
+
+
+def test_nil_detection_by_hand(tmp_path: Path) -> None:
+    # q1 and q2 have no relevant document. The first run is silent for q1 and, wrongly, for q3.
+    runs, qrels = written(
+        {"a": {"q1": "N", "q2": "0", "q3": "N1", "q4": "1"}, "b": {"q1": "0N", "q2": "00", "q3": "1", "q4": "0"}},
+        {"q1": 0, "q2": 0, "q3": 1, "q4": 2},
+    )
+    found = truncation(qrels, runs, ["RR"], nil="NIL")
+    first, second = (found.nil_detection(r) for r in range(2))
+    assert first == NilDetection(queries=4, nil=2, silent=2, detected=1)
+    assert (first.precision, first.recall, first.false_silences, first.missed) == (0.5, 0.5, 1, 1)
+    assert second == NilDetection(queries=4, nil=2, silent=0, detected=0)
+    assert found.to_dict()["runs"]["a"]["nil_detection"]["recall"] == 0.5
+    found.save(tmp_path / "study.json")
+    assert Truncation.load(tmp_path / "study.json").nil_detection(0) == first
+    shown = call("study", "show", tmp_path / "study.json").stdout
+    assert "2 of 4 queries have no relevant document" in " ".join(shown.split()) and "nan" not in shown
+    old = found.to_dict()
+    del old["no_answer"]
+    assert Truncation.from_dict(old).nil_detection(0) is None
+    assert "Nil detection" not in call("study", "truncation", *_full(tmp_path)).stdout
+
+
+def _full(folder: Path) -> list[Path]:
+    """A collection in which every query has a relevant document, and no list is empty."""
+    (folder / "qrels").write_text("q 0 a 1\n")
+    for name in ("x", "y"):
+        (folder / f"{name}.run").write_text("q Q0 a 1 1 t\n")
+    return [folder / "qrels", folder / "x.run", folder / "y.run"]

@@ -26,7 +26,7 @@ LINES: dict[TableKind, tuple[str, ...]] = {
 COLUMNS: dict[TableKind, tuple[str, ...]] = {"run": (*RUN_COLUMNS, "run"), "qrels": QRELS_COLUMNS}
 NUMBERS: dict[TableKind, str] = {"run": "score", "qrels": "grade"}
 UNUSED: dict[TableKind, tuple[str, ...]] = {"run": ("iteration", "tag"), "qrels": ()}
-BLANK = "".join(map(chr, range(1, 33)))
+BLANK = "\t\x0b\f\r "
 ROW = "row of the file"  # the column with the input order
 READERS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json"}
 COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
@@ -182,7 +182,7 @@ def _lines(spark: Any, path: str, kind: TableKind) -> Any:
     text = sql.btrim(sql.regexp_replace("value", "^\ufeff", ""), sql.lit(BLANK))
     names, number = LINES[kind], NUMBERS[kind]
     lines = _load(spark, path).select(sql.col("value"), text.alias("text"), _position().alias(ROW))
-    parts = sql.split("text", r"[\x01-\x20]+").alias("parts")
+    parts = sql.split("text", r"[\t\x0b\f\r ]+").alias("parts")
     rows = lines.where((sql.col("text") != "") & ~sql.col("text").startswith("#")).select("value", ROW, parts)
     fits = sql.size("parts") == len(names)
     cells = {name: sql.when(fits, sql.get("parts", sql.lit(i))) for i, name in enumerate(names)}

@@ -359,7 +359,8 @@ def _check_runs(scores: Scores) -> None:
         if scores.plan.policy.queries != "run" and unjudged and not answered:
             raise InputError(
                 [f"{run}: none of its queries is judged (for example `{example}`)"],
-                hint=f"the judgments are for queries such as `{overview.example}`; do the two belong together?",
+                hint=f"the judgments cover queries such as `{overview.example}`; check that both belong to the same "
+                "collection",
             )
 
 
@@ -372,7 +373,7 @@ def _check_defined(scores: Scores) -> None:
                     f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}"
                 )
                 raise CranfieldError(
-                    message, hint="no relevant document is judged for them; use undefined = skip, zero or one"
+                    message, hint="these queries have no relevant documents; use undefined=skip, zero or one"
                 )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+import numpy as np
+
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError
 from cranfield.io.detect import Columns, ContentKind, FileFormat, Row, WritableTable
 from cranfield.io.documents import (
     ID_FIELDS,
@@ -18,11 +19,12 @@ from cranfield.io.documents import (
     FieldChoice,
     TextBlocks,
 )
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, TableKind, input_error
-from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.faults import Fault, Location
+from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_qrels_rows, read_run_rows
 from cranfield.io.streams import Stream
 from cranfield.io.tables import COLUMN_NAMES, TextFrame, normalise_name
-from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
+from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
+from cranfield.io.write import check_ids, unwritable_id
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _TREC_WIDTH = {"run": 6, "qrels": 4}
@@ -50,38 +52,65 @@ def is_delimited(stream: Stream, kind: ContentKind, columns: Columns = None) -> 
 
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     """A run whose first line names the columns."""
-    return run_from_object(parse_delimited(stream, "run"), name, columns, stream.source_name)
+    location = Location(stream.source_name, "run", literals=True)
+    return read_run_rows(lambda: parse_delimited(stream), name, columns, location)
 
 
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """Judgments whose first line names the columns."""
-    return qrels_from_object(parse_delimited(stream, "qrels"), name, columns, stream.source_name)
+    location = Location(stream.source_name, "qrels", literals=True)
+    return read_qrels_rows(lambda: parse_delimited(stream), name, columns, location)
 
 
-def parse_delimited(stream: Stream, kind: TableKind) -> TextFrame:
-    """The columns of a file, named by its first line."""
+class _NulByte(Exception):
+    """A line is not text."""
+
+
+def parse_delimited(stream: Stream) -> Iterator[Piece]:
+    """The records of a file, some thousand at a time; the first one names the columns.
+
+    A record may have line breaks in quotes; its line is the first of them. Reading stops at a NUL byte and at quotes
+    that make no sense.
+    """
     import csv
-    import io
 
-    text = stream.read_text()
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise input_error([Fault(line, "binary", b"", b"", 0)], 1, Location(stream.source_name, kind))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(stream.source_name))
-    try:
-        records = [record for record in reader if record]
-    except csv.Error as error:
-        raise InputError([f"{stream.source_name}:{reader.line_num}: invalid CSV: {error}"]) from error
-    names, *records = records or [[]]
-    width = len(names)
-    faults = [
-        Fault(row, "fields", b"", str(width).encode(), len(record))
-        for row, record in enumerate(records, 1)
-        if len(record) != width
-    ]
-    if faults:
-        raise input_error(faults[:MAX_FAULTS], len(faults), Location(stream.source_name, kind, "row"))
-    return TextFrame({name: [record[i] for record in records] for i, name in enumerate(names)})
+    names: list[str] = []
+    records: list[list[str]] = []
+    lines: list[int] = []
+    faults: list[Fault] = []
+
+    def piece() -> Piece:
+        return TextFrame(names, records, np.array(lines, np.int64)), faults
+
+    with stream.text_lines(newline="") as text:
+        reader = csv.reader(map(_without_nul, text), delimiter=delimiter_of(stream.source_name), strict=True)
+        line = 1
+        try:
+            for record in reader:
+                if not record:
+                    pass
+                elif not names:
+                    names = record
+                elif len(record) != len(names):
+                    faults.append(Fault(line, "fields", b"", str(len(names)).encode(), len(record)))
+                else:
+                    records.append(record)
+                    lines.append(line)
+                if len(records) + len(faults) >= ROWS_PER_PIECE:
+                    yield piece()
+                    records, lines, faults = [], [], []
+                line = reader.line_num + 1
+        except _NulByte:
+            faults.append(Fault(reader.line_num + 1, "binary", b"", b"", 0))
+        except csv.Error as error:
+            faults.append(Fault(line, "syntax", b"", f"invalid CSV: {error}".encode(), 0))
+    yield piece()
+
+
+def _without_nul(line: str) -> str:
+    if "\0" in line:
+        raise _NulByte
+    return line
 
 
 def write_csv(table: WritableTable) -> Iterator[bytes]:
@@ -113,9 +142,10 @@ def _write(table: WritableTable, delimiter: str) -> Iterator[bytes]:
         ).writerows(rows)
         return text_file.getvalue().encode("utf-8", "surrogateescape")
 
+    check_ids(table)
     yield encode([tuple(table.columns)])
     rows = table.rows()
-    while piece := list(islice(rows, ROWS_PER_PIECE)):
+    while piece := list(islice(rows, ROWS_PER_WRITE)):
         yield encode(piece)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from cranfield.data import Judgments, Run
+import numpy as np
+
+from cranfield.data import Integers, Judgments, Run
 from cranfield.errors import InputError, available
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
@@ -22,10 +24,12 @@ from cranfield.io.documents import (
     field_list,
     join_text_columns,
 )
-from cranfield.io.faults import quotable
+from cranfield.io.faults import Fault, FaultList, Location, quotable
 from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.rows import ROWS_PER_PIECE, read_qrels_rows, read_run_rows
 from cranfield.io.streams import Stream
 from cranfield.io.tables import ListFrame, strings_of
+from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.
 _BEGINNING = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[{\]])')
@@ -38,65 +42,144 @@ def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None
 
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     """A run from nested objects or from rows."""
-    return run_from_object(parse_json(stream), name, columns, stream.source_name)
+    if _is_json_lines(stream):
+        location = Location(stream.source_name, "run", literals=True)
+        return read_run_rows(lambda: parse_json_lines(stream), name, columns, location)
+    return run_from_object(_not_empty(parse_json(stream), stream.source_name), name, columns, stream.source_name)
 
 
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """Judgments from nested objects or from rows."""
-    return qrels_from_object(parse_json(stream), name, columns, stream.source_name)
+    if _is_json_lines(stream):
+        location = Location(stream.source_name, "qrels", literals=True)
+        return read_qrels_rows(lambda: parse_json_lines(stream), name, columns, location)
+    return qrels_from_object(_not_empty(parse_json(stream), stream.source_name), name, columns, stream.source_name)
+
+
+class InvalidJson(ValueError):
+    """Text that is not JSON; ``line`` counts from 1 within the text, 0 if it is unknown."""
+
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.line = reason, line
+
+
+def load_json(text: str, *, unique: bool = True) -> Any:
+    """The value of a JSON text; every way in which it can be wrong is an `InvalidJson`.
+
+    ``unique``: a key that appears twice in one object is an error.
+    """
+    import json
+
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys if unique else None)
+    except json.JSONDecodeError as error:
+        reason = f"invalid JSON: {error.msg.lower()} at column {error.colno}"
+        raise InvalidJson(reason, error.lineno) from error
+    except InvalidJson:
+        raise
+    except ValueError as error:
+        reason = "invalid JSON: a number has thousands of digits"
+        raise InvalidJson(reason) from error
+    except RecursionError as error:
+        reason = "the JSON is nested too deeply"
+        raise InvalidJson(reason) from error
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        reason = f"`{quotable(repeated)}` appears twice in one object"
+        raise InvalidJson(reason)
+    return result
 
 
 def parse_json(stream: Stream) -> Mapping[Any, Any] | ListFrame:
     """The content of a JSON file: nested objects as they are, rows as columns."""
-    import json
-
+    if _is_json_lines(stream):
+        frames = list(parse_json_lines(stream))
+        faults = FaultList()
+        for _, line_faults in frames:
+            faults.add(line_faults)
+        faults.raise_if_any(Location(stream.source_name, "qrels"))
+        return _frame([record for frame, _ in frames for record in frame.records], stream.source_name)
     text = stream.read_text()
-
-    def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated = next(key for i, key in enumerate(keys) if key in keys[:i])
-            raise InputError([f"{stream.source_name}: `{quotable(repeated)}` appears twice in one object"])
-        return result
-
-    def load(piece: str, line: int) -> Any:
-        try:
-            return json.loads(piece, object_pairs_hook=unique_keys)
-        except json.JSONDecodeError as error:
-            where = f"{stream.source_name}:{line + error.lineno - 1}"
-            raise InputError([f"{where}: invalid JSON: {error.msg.lower()} at column {error.colno}"]) from error
-        except RecursionError as error:
-            raise InputError([f"{stream.source_name}: the JSON is nested too deeply for a run or judgments"]) from error
-
-    if _is_json_lines(text):
-        lines = [(number, load(line, number)) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        return _frame(lines, stream.source_name)
-    value = load(text, 1)
+    try:
+        value = load_json(text)
+    except InvalidJson as error:
+        where = f"{stream.source_name}:{error.line}" if error.line else stream.source_name
+        raise InputError([f"{where}: {error.reason}"]) from error
     if isinstance(value, list):
-        return _frame(list(enumerate(value, 1)), stream.source_name)
+        return _frame(value, stream.source_name)
     if value and not any(isinstance(inner, Mapping) for inner in value.values()):
-        return _frame([(1, value)], stream.source_name)
+        return _frame([value], stream.source_name)
     return dict(value)
 
 
-def _is_json_lines(text: str) -> bool:
+def _not_empty(content: Mapping[Any, Any] | ListFrame, source_name: str) -> Mapping[Any, Any] | ListFrame:
+    if not (content.names if isinstance(content, ListFrame) else content):
+        raise InputError([f"{source_name}: the file has no rows"])
+    return content
+
+
+def _is_json_lines(stream: Stream) -> bool:
     """Whether the first line is a complete object and more lines follow."""
-    import json
-
-    first, _, rest = text.lstrip().partition("\n")
+    with stream.text_lines(newline="\n") as lines:
+        rest = filter(str.strip, lines)
+        first, second = next(rest, ""), next(rest, "")
     try:
-        return isinstance(json.loads(first), dict) and bool(rest.strip())
-    except (json.JSONDecodeError, RecursionError):
-        return False
+        return bool(second) and isinstance(load_json(first, unique=False), dict)
+    except InvalidJson as error:
+        return "digits" in error.reason  # of an object that is otherwise complete
 
 
-def _frame(rows: list[tuple[int, Any]], source_name: str) -> ListFrame:
-    faults = [f"{source_name}: row {row}: expected an object" for row, value in rows if not isinstance(value, dict)]
+class RecordFrame(ListFrame):
+    """Records with fields by name, one per line; a field that a record does not have is None."""
+
+    def __init__(self, records: Sequence[dict[str, Any]], line: Integers) -> None:
+        self.records = records
+        self.names = list(dict.fromkeys(name for record in records for name in record))
+        self.column = lambda name: [record.get(name) for record in records]
+        self.line = line
+
+
+def parse_json_lines(stream: Stream) -> Iterator[tuple[RecordFrame, list[Fault]]]:
+    """The objects of a file, one per line, some thousand at a time."""
+    records: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    faults: list[Fault] = []
+    with stream.text_lines(newline="\n") as lines:
+        for number, text in enumerate(lines, 1):
+            if not text.strip():
+                continue
+            try:
+                record = load_json(text.rstrip("\r\n"))
+            except InvalidJson as error:
+                faults.append(Fault(number, "syntax", b"", error.reason.encode("utf-8", "backslashreplace"), 0))
+                continue
+            if isinstance(record, dict):
+                records.append(record)
+                numbers.append(number)
+            else:
+                faults.append(Fault(number, "object", b"", repr(record).encode("utf-8", "backslashreplace")[:80], 0))
+            if len(records) >= ROWS_PER_PIECE:
+                yield RecordFrame(records, np.array(numbers, np.int64)), faults
+                records, numbers, faults = [], [], []
+    yield RecordFrame(records, np.array(numbers, np.int64)), faults
+
+
+def _frame(rows: list[Any], source_name: str) -> ListFrame:
+    faults = [
+        f"{source_name}: row {row}: expected an object"
+        for row, value in enumerate(rows, 1)
+        if not isinstance(value, dict)
+    ]
     if faults:
         raise InputError(faults)
-    names = dict.fromkeys(name for _, value in rows for name in value)
-    return ListFrame({name: [value.get(name) for _, value in rows] for name in names})
+    names = dict.fromkeys(name for value in rows for name in value)
+    return ListFrame({name: [value.get(name) for value in rows] for name in names})
 
 
 def write_json(table: WritableTable) -> Iterator[bytes]:
@@ -106,6 +189,7 @@ def write_json(table: WritableTable) -> Iterator[bytes]:
 
 def write_json_lines(table: WritableTable) -> Iterator[bytes]:
     """One object per row."""
+    check_ids(table)
     names = tuple(table.columns)
     return (_dump(dict(zip(names, row, strict=True))) + b"\n" for row in table.rows())
 
@@ -179,21 +263,12 @@ def parse_lines(block: Block, fields: Fields) -> Documents:
 
 
 def _parse_line(text: bytes) -> Any:
-    import json
-
     if b"\0" in text:
         raise _InvalidLine(NUL_IN_LINE)
     try:
-        return json.loads(text.decode("utf-8", "surrogateescape"))
-    except json.JSONDecodeError as error:
-        message = f"invalid JSON: {error.msg.lower()} at column {error.colno}"
-        raise _InvalidLine(message) from error
-    except ValueError as error:  # a number with thousands of digits
-        message = f"invalid JSON: {error}"
-        raise _InvalidLine(message) from error
-    except RecursionError as error:
-        message = "the JSON is nested too deeply for a document"
-        raise _InvalidLine(message) from error
+        return load_json(text.decode("utf-8", "surrogateescape"))
+    except InvalidJson as error:
+        raise _InvalidLine(error.reason) from error
 
 
 def _document(record: Any, fields: Fields) -> tuple[str, str]:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Judgments, Opener, Run, Strings
+from cranfield.errors import max_faults
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, reject_columns
-from cranfield.io.faults import MAX_FAULTS, Fault, Location, input_error
+from cranfield.io.faults import Fault, Location, input_error
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import HEAD, Continued, Stream
@@ -69,7 +70,7 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
         else:
             rows.append((query, intent[0] if intent else b"0", document, float(level[1]), number))
     if faults:
-        raise input_error(faults[:MAX_FAULTS], len(faults), location)
+        raise input_error(faults[: max_faults()], len(faults), location)
     if not rows:
         raise no_rows_error(stream.source_name)
     queries, query_of = _numbered([row[0] for row in rows])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cranfield.data import Judgments, Run, Strings
-from cranfield.errors import InputError, optional
+from cranfield.errors import InputError, optional, reading_failed
 from cranfield.io.detect import Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
     ROWS_PER_BLOCK,
@@ -21,6 +21,7 @@ from cranfield.io.faults import TableKind, quotable
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.streams import Stream
 from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, ArrowFrame, arrow_binary, choose_columns, strings_of
+from cranfield.io.write import check_ids
 
 
 def is_parquet(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None) -> bool:
@@ -41,8 +42,14 @@ def _open(source: Any, source_name: str) -> Any:
     parquet = optional("pyarrow.parquet", "reading Parquet", "arrow")
     try:
         return parquet.ParquetFile(source)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError([f"{source_name}: the Parquet data are damaged"]) from error
+    except (pyarrow.ArrowException, OSError, MemoryError) as error:
+        raise _damaged(source_name, error) from error
+
+
+def _damaged(source_name: str, error: Exception, where: str = "") -> InputError:
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno):
+        return reading_failed(source_name, error)
+    return InputError([f"{source_name}: the Parquet data are damaged{where}"])
 
 
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
@@ -61,9 +68,12 @@ def _frame(stream: Stream, kind: TableKind, columns: Columns) -> ArrowFrame:
     with _open(_seekable(stream), stream.source_name) as file:
         chosen = choose_columns(file.schema_arrow.names, roles, columns, stream.source_name)
         try:
-            return ArrowFrame(file.read(columns=list(chosen.values())))
-        except (pyarrow.ArrowException, OSError) as error:
-            raise InputError([f"{stream.source_name}: the Parquet data are damaged"]) from error
+            table = file.read(columns=list(chosen.values()))
+        except (pyarrow.ArrowException, OSError, MemoryError) as error:
+            raise _damaged(stream.source_name, error) from error
+    if not len(table):
+        raise InputError([f"{stream.source_name}: the file has no rows"])
+    return ArrowFrame(table)
 
 
 def write_parquet(table: WritableTable) -> Iterator[bytes]:
@@ -82,6 +92,7 @@ def write_parquet(table: WritableTable) -> Iterator[bytes]:
         except pyarrow.ArrowInvalid:  # ids that are not UTF-8 stay bytes
             return array
 
+    check_ids(table)
     sink = io.BytesIO()
     parquet.write_table(pyarrow.table({name: column(values) for name, values in table.columns.items()}), sink)
     yield sink.getvalue()
@@ -108,8 +119,8 @@ class ParquetDocuments:
                 for batch in file.iter_batches(ROWS_PER_BLOCK, columns=columns):
                     yield Block(row, batch, self.bytes * row // rows)
                     row += len(batch)
-            except (pyarrow.ArrowException, OSError) as error:
-                raise InputError([f"{self.source_name}: the Parquet data are damaged after row {row - 1}"]) from error
+            except (pyarrow.ArrowException, OSError, MemoryError) as error:
+                raise _damaged(self.source_name, error, f" after row {row - 1}") from error
 
     def parse(self, block: Block) -> Documents:
         import pyarrow as pa

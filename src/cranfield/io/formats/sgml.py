@@ -61,13 +61,23 @@ class Sgml:
     def _text(self, document: bytes) -> bytes:
         parts = [element[2] for element in self.elements.finditer(document)]
         if not self.elements_chosen and b"<text>" not in document.lower():
-            parts = [_INVISIBLE.sub(b" ", _METADATA.sub(b" ", document))]
-        text = _TAG.sub(b" ", b"\n".join(parts))
-        if b"&" not in text:
-            return text
-        import html
+            return html_text(_METADATA.sub(b" ", document))
+        return without_tags(b"\n".join(parts))
 
-        return encode_text(html.unescape(text.decode("utf-8", "surrogateescape")))
+
+def html_text(page: bytes) -> bytes:
+    """The text of a page outside of tags, comments, scripts and styles."""
+    return without_tags(_INVISIBLE.sub(b" ", page))
+
+
+def without_tags(markup: bytes) -> bytes:
+    """Text without tags, and with characters in place of entities."""
+    text = _TAG.sub(b" ", markup)
+    if b"&" not in text:
+        return text
+    import html
+
+    return encode_text(html.unescape(text.decode("utf-8", "surrogateescape")))
 
 
 FORMATS = (

@@ -9,6 +9,7 @@ from typing import Any
 
 from cranfield import native
 from cranfield.data import Judgments, Run
+from cranfield.errors import max_faults, reading
 from cranfield.io.compression import detect_compression
 from cranfield.io.detect import Columns, ContentKind, FileFormat, Row, WritableTable, detect_file, reject_columns
 from cranfield.io.faults import Location
@@ -17,7 +18,7 @@ from cranfield.io.runs import no_rows_error, raise_faults
 from cranfield.io.streams import HEAD, Stream
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
-_BLANK = re.compile(r"[\x00-\x20]+")
+_BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
 def is_table(_stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
@@ -34,8 +35,13 @@ def read_run(stream: Stream, name: str, columns: Columns) -> Run:
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
+    from cranfield.io.samples import is_sampled, read_sampled
+
+    if is_sampled(stream):
+        return read_sampled(stream, name)
     location = Location(stream.source_name, "qrels")
-    result = raise_faults(native.scan_qrels(stream.opener), location)
+    with reading(stream.source_name):
+        result = raise_faults(native.scan_qrels(stream.opener, max_faults()), location)
     if len(result["line"]) == 0:
         raise no_rows_error(stream.source_name)
     return group_judgments(name, Rows.from_scan(result), location)

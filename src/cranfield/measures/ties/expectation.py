@@ -159,6 +159,8 @@ def _move_documents(batch: Batch, query: Integers, start: Integers, size: Intege
     fields |= {"document": np.broadcast_to(-1, start.shape)} if batch.anonymous else {}
     for name in COLUMNS.keys() - fields.keys():
         fields[name] = take_rows(getattr(batch, name)[:, : start.shape[1]], query)
+    if batch.pool_row is not None:
+        fields["pool_row"] = batch.pool_row[query]
     judged = ("ideal", "R", "N", "mass", "nil_grade", "query")  # facts about the judgments, independent of the run
     if retrieved_only:
         fields |= {name: np.broadcast_to(np.nan, (len(query), 1)[: getattr(batch, name).ndim]) for name in judged}
@@ -209,6 +211,15 @@ def document_kinds_in_order(batch: Batch) -> Floats:
     if batch.costs is not None:
         cost = np.where(np.isnan(batch.grade), 0, np.nan_to_num(batch.costs[batch.document], nan=-1))
         return _numbered(np.stack([batch.judged, batch.gain, cost], axis=-1))
+    if batch.pool is not None:
+        known: list[Any] = [batch.judged, batch.gain, np.nan_to_num(batch.grade, nan=-np.inf)]
+        if (sample := batch.sample) is not None:
+            known.append(sample.stratum[batch.document])
+            if sample.probability is not None:
+                known.append(np.nan_to_num(sample.probability[batch.document], nan=-1))
+            if sample.method is not None:
+                known.append(sample.method[batch.document])
+        return _numbered(np.stack(known, axis=-1).astype(np.float64))
     if batch.subtopics is None or batch.gain_of_grade is None or batch.reading is not None:
         return document_kinds(batch)
     aspects = batch.subtopics.aspects(batch.gain_of_grade)

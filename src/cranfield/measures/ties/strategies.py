@@ -138,7 +138,7 @@ class OverOrders(TieStrategy):
 class OverOrdersIfCosts(OverOrders):
     """`ClosedForm` for documents that all cost the same, `OverOrders` where costs are given.
 
-    Right where the weight of a rank depends on the costs of the documents above it, and on nothing else (TBG, U).
+    For measures in which the weight of a rank depends only on the costs of the documents above it (TBG, U).
     """
 
     summary = "the exact mean over all orders of tied documents; with costs, the mean over these orders"

@@ -1,4 +1,4 @@
-"""An audit on one page: every score as a point, with bands for what could have made it another."""
+"""An audit as a figure: every score as a point, with bands for the values that it could have had."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ACROSS = 4  # panels side by side
 BANDS: tuple[tuple[Cause, str, str, float], ...] = (
     ("ties", "ties: worst to best", ORANGE, -0.24),
     ("unjudged", "unjudged: lowest to highest", SKY, 0.0),
-    ("queries", "95 % confidence interval", GREY, 0.24),
+    ("queries", "95% confidence interval", GREY, 0.24),
 )
 MARKS: tuple[tuple[Cause, str, str], ...] = (("condensed", "D", BLUE), ("terminal", "s", GREEN))
 
 
 def accept(path: str) -> None:
-    """An error where a figure cannot be drawn: better said before the work than after it."""
+    """Raise if the figure cannot be drawn; called before the work starts."""
     if Path(path).suffix.lower()[1:] not in FORMATS:
         *first, last = (f".{kind}" for kind in FORMATS)
         message = f"{path}: a figure is a {', '.join(first)} or {last} file"
@@ -67,7 +67,7 @@ def draw(audit: Audit) -> Figure:
 
 
 def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
-    """One measure: a row for each run with its score and all that could have made it another."""
+    """One measure: a row for each run with its score and the values that it could have had."""
     order = np.arange(len(audit.runs)) if order is None else order
     rows = np.arange(len(order))
     for row in rows[::2]:
@@ -91,7 +91,7 @@ def panel(audit: Audit, measure: int, axis: Axes, order: Any = None) -> Axes:
 
 
 def _legend(audit: Audit) -> Iterator[Any]:
-    """What each sign means; only of signs that there are."""
+    """The legend, without symbols that do not occur in the figure."""
     from matplotlib.lines import Line2D
 
     yield Line2D([], [], linestyle="", label="score", **_point())
@@ -109,7 +109,7 @@ def _point() -> dict[str, Any]:
 def _hollow(marker: str, colour: str) -> dict[str, Any]:
     return {
         "marker": marker,
-        "markerfacecolor": "none",  # where it falls on the score, both are seen
+        "markerfacecolor": "none",  # so that both are visible if it lies on the score
         "markeredgecolor": colour,
         "markersize": 4,
         "markeredgewidth": 0.8,

@@ -1,4 +1,4 @@
-"""What figures of studies share: colours, sizes, and files in three formats, each whole or not at all."""
+"""The common parts of all figures: colours, sizes, and files in three formats, each complete or not written at all."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which stay apart for the colour-blind; signs differ in shape or fill besides.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; symbols also differ in shape or fill.
 BLUE, ORANGE, GREEN, SKY, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#999999", "#000000"
 PURPLE = "#CC79A7"
 COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
-LONGEST = 40  # signs of a name beside an axis
+LONGEST = 40  # characters of a name beside an axis
 FORMATS: dict[str, dict[str, Any]] = {  # no date in any: the same result gives the same files
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
@@ -41,18 +41,18 @@ STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
     "svg.hashsalt": "cranfield",
-    "text.parse_math": False,  # a dollar in a name is a dollar
+    "text.parse_math": False,  # a dollar sign in a name is not markup
 }
 
 
 def require() -> None:
-    """An error where figures cannot be drawn: better said before the work than after it."""
+    """Raise if figures cannot be drawn; called before the work starts."""
     optional("matplotlib", "a figure", "plot")
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """In this the figures look alike, whatever the user's own settings are."""
+    """A context in which figures have the same style, whatever the user's own settings are."""
     matplotlib = optional("matplotlib", "a figure", "plot")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -61,12 +61,12 @@ def styled() -> Iterator[None]:
 
 
 def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
-    """Draws a figure and writes it as PDF, SVG and PNG; the files that there are now."""
+    """Draw a figure and write it as PDF, SVG and PNG; returns the files written."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     written = []
     with styled(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name with signs of a script that no font here has
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that no installed font has
         figure = draw()
         _plainly(figure)
         for kind, metadata in FORMATS.items():
@@ -78,7 +78,7 @@ def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
 
 
 def _plainly(figure: Figure) -> None:
-    """Makes names such that they can be drawn: without bytes that are no text, and short enough to leave room."""
+    """Replace bytes in names that are not text, and shorten long names."""
     from matplotlib.text import Text
     from matplotlib.ticker import FixedLocator
 
@@ -93,7 +93,7 @@ def _plainly(figure: Figure) -> None:
 
 
 def plain(name: str, longest: int = LONGEST) -> str:
-    r"""A name as it can be drawn.
+    r"""A name that can be drawn: valid text, not too long.
 
     >>> plain("caf\udcff"), plain("a" * 50)
     ('caf�', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
@@ -103,7 +103,7 @@ def plain(name: str, longest: int = LONGEST) -> str:
 
 
 def file_name(text: str) -> str:
-    """A name that every file system takes.
+    """A file name that is valid on every file system.
 
     >>> file_name("stopping-runs/bm25 (2)")
     'stopping-runs_bm25_2'
@@ -121,12 +121,12 @@ def across(names: Sequence[str], wide: float, most: int, size: float = 7) -> int
 
 
 def room(names: Sequence[str], size: float = 7) -> float:
-    """The inches that the longest of several names takes in a legend, with its sign: letters are 0.6 wide by far."""
+    """The width in inches of the longest name in a legend, with its symbol; a letter is at most 0.6 em wide."""
     return (0.6 * max(map(len, names)) + 5) * size / 72
 
 
 def one_scale(figure: Figure, axes: Sequence[Axes], top: float, most: int) -> None:
-    """Puts panels of agreement on one scale, and one legend below them, so many names side by side."""
+    """Put panels of agreement on one scale, with one legend below them of at most ``most`` names per row."""
     low = min(axis.get_ylim()[0] for axis in axes)
     for axis in axes:
         axis.set_ylim(low, top)
@@ -135,7 +135,7 @@ def one_scale(figure: Figure, axes: Sequence[Axes], top: float, most: int) -> No
 
 
 def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:
-    """A figure of so many panels side by side and below each other; one of a single panel fits a column."""
+    """A figure of ``count`` panels, ``across`` in a row; a single panel has the width of one column."""
     from matplotlib.figure import Figure
 
     across = min(across, count)

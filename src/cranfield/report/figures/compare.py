@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def figures(found: Comparison, folder: str) -> list[Path]:
-    """Draws a figure for each measure into a folder."""
+    """Draw a figure for each measure into a folder."""
     draw = matrix if found.baseline is None else forest
     return [
         path
@@ -26,7 +26,7 @@ def figures(found: Comparison, folder: str) -> list[Path]:
 
 
 def forest(found: Comparison, m: int) -> Figure:
-    """Each run less the baseline with its confidence interval, best first; filled where significant."""
+    """The difference of each run from the baseline with its interval, best first; filled if significant."""
     from matplotlib.figure import Figure
 
     order = np.argsort(found.difference[m], kind="stable")
@@ -42,12 +42,12 @@ def forest(found: Comparison, m: int) -> Figure:
     axis.axvline(0, color=BLACK, linewidth=0.5)
     axis.set_yticks(range(len(order)), [found.runs[found.pairs[pair, 0]] for pair in order])
     axis.set_ylim(-0.6, len(order) - 0.4)
-    axis.set_xlabel(f"{found.measures[m]} less that of {found.baseline}")
+    axis.set_xlabel(f"{found.measures[m]}: difference from {found.baseline}")
     return figure
 
 
 def matrix(found: Comparison, m: int) -> Figure:
-    """Rows less columns, best runs first, in colour where significant; a dot where ties or judgments could turn it."""
+    """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
     from matplotlib.figure import Figure
 
     order = np.argsort(-found.means[m], kind="stable")
@@ -73,6 +73,6 @@ def matrix(found: Comparison, m: int) -> Figure:
     axis.set_yticks(range(len(names)), names, fontsize=small)
     axis.tick_params(length=0)
     bar = figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25)
-    bar.set_label(f"{found.measures[m]}: row less column")
+    bar.set_label(f"{found.measures[m]}: row minus column")
     bar.outline.set_visible(False)
     return figure

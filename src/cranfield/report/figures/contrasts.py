@@ -14,11 +14,11 @@ from cranfield.report.figures.canvas import BLACK, BLUE, GREY, ORANGE, PAGE, sav
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMED = 80  # queries whose names can be told apart
+NAMED = 80  # the largest number of queries whose names are legible
 
 
 def figures(found: PerQueryScores, folder: str) -> list[Path]:
-    """Draws the queries, in the order that they have, into a folder."""
+    """Draw the queries, in their given order, into a folder."""
     return save(partial(draw, found), folder, f"queries-{found.measure}")
 
 
@@ -33,7 +33,7 @@ def draw(found: PerQueryScores) -> Figure:
         gap = found.difference
         axis.bar(place, gap, color=np.where(gap > 0, BLUE, ORANGE), width=0.85)
         axis.axhline(0, color=BLACK, linewidth=0.5)
-        axis.set_ylabel(f"{found.measure}: {found.runs[0]} less {found.runs[1]}")
+        axis.set_ylabel(f"{found.measure}: {found.runs[0]} minus {found.runs[1]}")
     else:
         axis.vlines(place, found.values.min(axis=0), found.values.max(axis=0), color=GREY, linewidth=1)
         axis.plot(place, found.mean, "o", color=BLUE, markersize=2.5, label="mean of all runs")

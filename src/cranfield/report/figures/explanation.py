@@ -1,4 +1,4 @@
-"""A ranking read from top to bottom: how near each subtopic has come, and who earned what by which words."""
+"""An explanation as a figure: the coverage of each subtopic by rank, and what each document and word contributes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS = 3
-# Five and four have no factor in common: twenty subtopics look different.
+# Five and four have no common factor, so that twenty subtopics have different styles.
 COLOURS = (BLUE, ORANGE, GREEN, SKY, GREY)
 DASHES = ("-", "--", "-.", ":")
 KINDS = {"relevant": (BLUE, ""), "not relevant": (GREY, ""), "unjudged": (ORANGE, "////")}
 
 
 def figures(found: Explanation, folder: str) -> list[Path]:
-    """Draws the explanation into a folder; the files that there are now."""
+    """Draw the explanation into a folder; returns the files written."""
     return save(partial(draw, found), folder, f"explain-{found.run}-{found.query}-{found.measure}")
 
 
@@ -42,7 +42,7 @@ def draw(found: Explanation) -> Figure:
 
 
 def subtopics(found: Explanation, axis: Axes) -> Axes:
-    """How near each subtopic has come after each rank; left of 0 there is no gain."""
+    """The coverage of each subtopic after each rank; there is no gain below 0."""
     ranks = np.arange(len(found.steps) + 1)
     looks = zip(cycle(COLOURS), cycle(DASHES), strict=False)
     for (colour, dashes), name, near in zip(looks, found.subtopics, found.near.T, strict=False):
@@ -51,9 +51,9 @@ def subtopics(found: Explanation, axis: Axes) -> Axes:
     axis.axvline(0, color=GREY, linewidth=0.5)
     low = min(float(np.nanmin(found.near, initial=0)), 0)
     axis.set_xlim(max(low, -1) - 0.05, 1.05)
-    axis.set_xlabel("near (1 - KLD / KLD of the collection)")
+    axis.set_xlabel("coverage (1 - KLD / KLD of the collection)")
     if found.subtopics:
-        axis.legend(loc="best", fontsize=6, handlelength=3)  # long enough to tell dashes apart
+        axis.legend(loc="best", fontsize=6, handlelength=3)  # long enough to distinguish dashes
     axis.set_yticks([step.rank for step in found.steps], [f"{step.document}  {step.rank}" for step in found.steps])
     for step, tick in zip(found.steps, axis.get_yticklabels(), strict=True):
         tick.set_color(KINDS[kind_of(step)][0])
@@ -62,7 +62,7 @@ def subtopics(found: Explanation, axis: Axes) -> Axes:
 
 
 def documents(found: Explanation, axis: Axes) -> Axes:
-    """What each document earned, by what is known of it, and the words that brought its subtopic nearer."""
+    """The contribution of each document to the score, coloured by its judgment, and its most important words."""
     for kind, (colour, hatch) in KINDS.items():
         mine = [step for step in found.steps if kind_of(step) == kind]
         if not mine:
@@ -75,14 +75,14 @@ def documents(found: Explanation, axis: Axes) -> Axes:
             words = ", ".join([one.word for one in step.words if one.change > 0][:WORDS])
             axis.text(step.earned + widest / 60, step.rank, words, va="center", fontsize=6)
     axis.set_xlim(0, 1.6 * widest)
-    axis.set_xlabel("earned")
+    axis.set_xlabel("contribution to the score")
     if found.steps:
         axis.legend(loc="lower right")
     return axis
 
 
 def kind_of(step: Step) -> str:
-    """What the judges made of a document."""
+    """Whether a document is relevant, not relevant or unjudged."""
     if step.judged is None:
         return "unjudged"
     return "relevant" if max(step.judged.values(), default=0) > 0 else "not relevant"

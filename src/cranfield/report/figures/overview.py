@@ -1,4 +1,4 @@
-"""What a report shows of all runs, as figures: means with their intervals, and curves."""
+"""The overview of a report as figures: the means of all runs with their intervals, and curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINES = ("-", "--", "-.", ":")
 
 
 def figures(data: dict[str, Any], folder: str) -> list[Path]:
-    """Draws what `report.html.contents` gathered into a folder."""
+    """Draw the data from `report.html.contents` into a folder."""
     written = save(partial(curves, data), folder, "curves")
     for m, measure in enumerate(data["measures"]):
         written += save(partial(means, data, m), folder, f"means-{measure}")
@@ -26,7 +26,7 @@ def figures(data: dict[str, Any], folder: str) -> list[Path]:
 
 
 def means(data: dict[str, Any], m: int) -> Figure:
-    """Every run's mean with its 95 % confidence interval, best on top."""
+    """The mean of each run with its 95% confidence interval, best on top."""
     from matplotlib.figure import Figure
 
     mean, low, high = (np.array([row[m] for row in data[name]], float) for name in ("means", "low", "high"))
@@ -42,7 +42,7 @@ def means(data: dict[str, Any], m: int) -> Figure:
 
 
 def curves(data: dict[str, Any]) -> Figure:
-    """Precision by recall, and nDCG by cut-off; the best four runs in colour."""
+    """Precision by recall, and nDCG by cutoff; the best four runs in colour."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(PAGE, 2.4), layout="constrained")

@@ -14,6 +14,7 @@ from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.parallel import in_background
 from cranfield.report.html.contents import contents
+from cranfield.wording import printable
 
 
 def report(evaluation: Evaluation, *, title: str = "Evaluation", **options: Any) -> str:
@@ -42,7 +43,7 @@ def html(data: dict[str, Any], title: str) -> str:
     library = _chart_library().result()
     parts = {
         "version": escape(__version__),
-        "title": escape(title),
+        "title": escape(printable(title)),
         "style": _asset("style.css"),
         # Nothing in a script may look like its end tag.
         "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),

@@ -1,4 +1,4 @@
-"""Which measures order systems alike?"""
+"""Which measures order systems in the same way?"""
 
 from cranfield.studies.correlation.experiment import Correlation, correlation
 

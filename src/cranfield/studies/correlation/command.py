@@ -22,6 +22,7 @@ from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
 @click.option(
     "--swaps", is_flag=True, help="List the pairs of runs that the first measure and another order differently."
 )
+@options.standardise
 @options.corpus
 @options.seed
 @results.writing

@@ -13,6 +13,7 @@ from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
 from cranfield.measures import Measure
 from cranfield.statistics.correlation import swaps
+from cranfield.statistics.standardisation import Standardisation
 from cranfield.studies import saving
 from cranfield.studies.candidates import HIGH
 from cranfield.studies.coefficients import get_coefficient
@@ -135,17 +136,19 @@ def correlation(
     threshold: float = HIGH,
     corpus: Any = None,
     seed: int = 0,
+    standardise: Standardisation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Correlation:
     """The agreement of every pair of measures on the order of runs.
 
     ``coefficient`` is one of tau-a, tau-b, tau_ap, spearman, pearson, rbo; ``alpha`` the significance level. A run's
     score is its mean over the queries where the measure is defined for all runs. ``threshold``: the agreement that
-    counts as high. Measures that read document text need a ``corpus``.
+    counts as high. Measures that read document text need a ``corpus``. ``standardise``: standardise scores for each
+    query over the runs.
     """
     comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     alpha = check_fraction("alpha", alpha)
-    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed, progress=progress)
+    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
     if len(systems.measures) < 2:
         message = "this study compares measures and needs at least two, got one"
         raise UsageError(message)

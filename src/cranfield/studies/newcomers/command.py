@@ -31,7 +31,7 @@ from cranfield.studies.newcomers.experiment import DEFAULT
 @options.seed
 @results.writing
 def command(**arguments: Any) -> None:
-    """Score each of at least two RUNs without the judgments that only it, or only its group, contributed.
+    """Score each of at least two RUNs without the judgments that only this run, or its group, contributed.
 
     After Zobel, "How reliable are the results of large-scale information retrieval experiments?" (SIGIR 1998). The
     change of a score estimates the change for a new run of the same kind on this collection.

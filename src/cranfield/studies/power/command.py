@@ -24,6 +24,7 @@ from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
 @click.option(
     "--beta",
     type=options.CHANCE,
+    metavar="P",
     default=0.2,
     show_default=True,
     help="Accepted probability of missing a --difference.",
@@ -32,27 +33,31 @@ from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
     "--difference",
     "differences",
     type=click.FloatRange(0, min_open=True),
+    metavar="X",
     multiple=True,
     default=DIFFERENCES,
     show_default=True,
-    help="Difference to detect; the study reports how many queries it needs. May be repeated.",
+    help="Difference to detect; the study reports how many queries this takes. May be repeated.",
 )
 @click.option(
     "--trials",
     type=click.IntRange(min=1),
+    metavar="N",
     default=100,
     show_default=True,
     help="Number of pairs of query sets for swap rates.",
 )
 @options.undefined
+@options.standardise
 @options.corpus
 @options.seed
 @results.writing
 def command(**arguments: Any) -> None:
     """Show how many pairs of at least two RUNs each measure distinguishes, and how many queries that takes.
 
-    Discriminative power and the difference required, as in Table 3 of Sakai, "Alternatives to Bpref" (SIGIR 2007), from
-    a test of every pair; how often other queries reverse a pair; the number of queries that a difference needs.
+    Tests every pair, and reports discriminative power and the difference required, as in Table 3 of Sakai,
+    "Alternatives to Bpref" (SIGIR 2007). Also reports how often other queries reverse the order of a pair, and how
+    many queries are needed to detect a given difference.
 
     \b
     cranfield study power qrels.txt *.run -m "AP nDCG@10 RR" --figures figures

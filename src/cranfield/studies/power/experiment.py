@@ -20,6 +20,7 @@ from cranfield.evaluation.policy import Undefined
 from cranfield.measures import Measure
 from cranfield.statistics.design import detectable_difference, difference_variance, queries_needed
 from cranfield.statistics.resampling import TESTS, PairwiseTests, Test, discriminate
+from cranfield.statistics.standardisation import Standardisation
 from cranfield.statistics.swap_rates import SwapRates, swap_rates
 from cranfield.studies import saving
 from cranfield.studies.systems import SystemScores, score_systems
@@ -189,6 +190,7 @@ def power(
     undefined: Undefined = "skip",
     corpus: Any = None,
     seed: int = 0,
+    standardise: Standardisation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Power:
     """How many pairs of runs each measure distinguishes, and how many queries that takes.
@@ -197,7 +199,7 @@ def power(
     the significance level ``alpha``. ``beta`` is the accepted probability of missing one of the ``differences``;
     ``trials`` the number of pairs of query sets, for each size, that swap rates are computed from. ``undefined`` says
     how an undefined score counts: not at all (the query is omitted for all measures), as 0, as 1, or as an error.
-    Measures that read document text need a ``corpus``.
+    Measures that read document text need a ``corpus``. ``standardise``: standardise scores for each query over runs.
     """
     check_choice("test", test, TESTS)
     samples, trials = check_count("samples", samples), check_count("trials", trials)
@@ -206,7 +208,16 @@ def power(
         if not 0 < difference < math.inf:
             message = f"a difference must be positive and finite, not {difference:g}"
             raise UsageError(message)
-    systems = score_systems(qrels, runs, measures, undefined=undefined, corpus=corpus, seed=seed, progress=progress)
+    systems = score_systems(
+        qrels,
+        runs,
+        measures,
+        undefined=undefined,
+        corpus=corpus,
+        seed=seed,
+        standardise=standardise,
+        progress=progress,
+    )
     used: Booleans = np.logical_and.reduce(systems.defined, axis=0)
     if used.sum() < 2:
         worst = int(systems.defined.sum(axis=1).argmin())

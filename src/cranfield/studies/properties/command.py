@@ -22,6 +22,10 @@ def _grades(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
         raise click.BadParameter(message) from None
 
 
+def _columns(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [part.strip() for part in value.split(",")]
+
+
 @click.command(cls=Verb, short_help="Check numeric properties of measures.")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, type=options.MeasureName())
 @click.option(
@@ -31,7 +35,15 @@ def _grades(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     metavar="FILE.py",
     help="File with your own measures; without MEASURE, all of them are checked.",
 )
+@click.option("--table1", is_flag=True, help="Show Table 1 of the paper instead: variants of DCG.")
 @click.option("--table2", is_flag=True, help="Compute Table 2 of the paper instead.")
+@click.option(
+    "--columns",
+    callback=_columns,
+    metavar="P,P,...",
+    help="Properties to show, in this order. They also determine the order of rows in Table 2 and with --classes.",
+)
+@click.option("--classes", is_flag=True, help="Show measures with the same properties in one row.")
 @click.option(
     "--documents",
     type=click.IntRange(min=1),
@@ -45,7 +57,10 @@ def _grades(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 def command(
     measures: tuple[str, ...],
     file: str | None,
+    table1: bool,
     table2: bool,
+    columns: list[str] | None,
+    classes: bool,
     documents: int | None,
     grades: list[float] | None,
     digits: int,
@@ -61,20 +76,42 @@ def command(
     cranfield properties AP nDCG "RBP(p=0.8)" bpref "nDCG[condensed]"
     cranfield properties --file my_measures.py
     cranfield properties --table2
+    cranfield properties --table2 --columns complete,localized --classes
     """
     from cranfield.measures.plugins import load_measures
     from cranfield.studies.properties import tables
+    from cranfield.studies.properties.checks import PROPERTIES, SEVEN
     from cranfield.studies.properties.experiment import properties
 
-    if table2:
-        if measures or file or grades or format == "json":
-            message = "--table2 cannot be combined with measures, --file, --grades or --format json"
+    if table1 or table2:
+        table = "--table1" if table1 else "--table2"
+        if measures or file or grades:
+            message = f"{table} cannot be combined with measures, --file or --grades"
             raise UsageError(message)
-        emit(tables.table2(documents, format, width=width(), colour=colour(output)), output)
+        if table1 and (table2 or columns or classes or documents):
+            message = "--table1 cannot be combined with --table2, --columns, --classes or --documents"
+            raise UsageError(message)
+        if table1:
+            emit(tables.table1(format, width=width(), colour=colour(output)), output)
+            return
+        tables.check_columns(columns or (), SEVEN)
+        chosen = columns or SEVEN
+        shown = tables.table2(documents, format, columns=chosen, classes=classes, width=width(), colour=colour(output))
+        emit(shown, output)
         return
+    tables.check_columns(columns or ())
     extra: AbstractContextManager[list[str]] = load_measures(file) if file else nullcontext([])
     with extra as own, progress("Checking measures") as step:
         result = properties(options.measure_names(measures) or own, documents=documents, grades=grades, progress=step)
-    emit(tables.write(result, format, digits=digits, width=width(), colour=colour(output)), output)
+    text = tables.write(
+        result,
+        format,
+        digits=digits,
+        width=width(),
+        colour=colour(output),
+        columns=columns or PROPERTIES,
+        classes=classes,
+    )
+    emit(text, output)
     if format != "json":
         note(result.notes)

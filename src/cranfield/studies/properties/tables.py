@@ -1,4 +1,4 @@
-"""The tables of the study `properties`: Y and N with the smallest counterexamples, and Moffat's Table 2."""
+"""The tables of the study `properties`: Y and N with the smallest counterexamples, and Moffat's Tables 1 and 2."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import csv as comma
 import textwrap
 from collections.abc import Iterator, Sequence
 from io import StringIO
-from typing import Literal
+from typing import Any, Literal
 
 from cranfield.errors import UsageError
+from cranfield.measures import parse
 from cranfield.report import pages
 from cranfield.report.markup import escaped, piped
 from cranfield.report.numbers import UNDEFINED, exact, shown
@@ -63,16 +64,29 @@ NOTES = {
 }
 
 
-def write(result: Properties, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False) -> str:
-    """The properties in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` affect tables only."""
+def write(
+    result: Properties,
+    format: str = "table",
+    *,
+    digits: int = 4,
+    width: int = 80,
+    colour: bool = False,
+    columns: Sequence[str] = PROPERTIES,
+    classes: bool = False,
+) -> str:
+    """The properties in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` affect tables only.
+
+    ``columns``: the properties of tables, in order; json and csv have all of them. ``classes``: one row for all
+    measures with the same answers, in the order of the columns, N before Y.
+    """
     if format == "csv":
         return csv(result)
     if format not in FORMATS:
         message = f"unknown format `{format}`"
         raise UsageError(message, hint=f"one of {', '.join(FORMATS)}")
-    page_list = list(_property_tables(result, format, width))
+    page_list = list(_property_tables(result, format, width, columns, classes=classes))
     text = pages.write(page_list, result.to_dict(), format, width=width, colour=colour)
-    violations = [(measure.measure, list(violation_sentences(measure, digits))) for measure in result.checked]
+    violations = [(measure.measure, list(violation_sentences(measure, digits, columns))) for measure in result.checked]
     violations = [(measure, sentences) for measure, sentences in violations if sentences]
     if format == "json" or not violations:
         return text
@@ -83,10 +97,40 @@ def write(result: Properties, format: str = "table", *, digits: int = 4, width: 
 
 def tables(result: Properties, _digits: int = 4) -> list[Page]:
     """The verdicts on all properties, one table per set of rankings; `write` adds the counterexamples."""
-    return list(_property_tables(result, "markdown", 0))
+    return list(_property_tables(result, "markdown", 0, PROPERTIES))
 
 
-def _property_tables(result: Properties, format: str, width: int) -> Iterator[Page]:
+def check_columns(columns: Sequence[str], known: Sequence[str] = PROPERTIES) -> None:
+    """Raise if a column is not a property, or appears twice."""
+    for name in columns:
+        if name not in known:
+            message = f"unknown property `{name}`"
+            raise UsageError(message, hint=f"one of {', '.join(known)}")
+    if len(set(columns)) < len(columns):
+        message = "a property appears twice among the columns"
+        raise UsageError(message)
+
+
+Answers = tuple[bool | None, ...]
+
+
+def in_classes(measures: Sequence[tuple[str, Answers]]) -> list[tuple[list[str], Answers]]:
+    """Measures with the same answers together; the classes in the order of their answers: –, N, Y.
+
+    >>> in_classes([("RBP", (True, True)), ("DCG", (False, True)), ("SP", (False, True))])
+    [(['DCG', 'SP'], (False, True)), (['RBP'], (True, True))]
+    """
+    classes: dict[Answers, list[str]] = {}
+    for measure, answers in measures:
+        classes.setdefault(answers, []).append(measure)
+    order = {None: 0, False: 1, True: 2}
+    ranked = sorted(classes.items(), key=lambda item: [order[answer] for answer in item[0]])
+    return [(names, answers) for answers, names in ranked]
+
+
+def _property_tables(
+    result: Properties, format: str, width: int, columns: Sequence[str], *, classes: bool = False
+) -> Iterator[Page]:
     """One table per set of rankings; on a screen the rows are properties, unless there are too many measures."""
 
     def rankings_of(measure: CheckedMeasure) -> tuple[str, str, int]:
@@ -97,17 +141,19 @@ def _property_tables(result: Properties, format: str, width: int) -> Iterator[Pa
         domain, paired, longest = rankings
         scope = f"bounded: also on {longest:,} documents of one kind; " if longest == LONG else ""
         scope += f"stable, neutral: on pairs of {paired.removeprefix('all ')}"
+        answers = [(measure.measure, tuple(measure.holds[name] for name in columns)) for measure in measures]
+        rows = in_classes(answers) if classes else [([name], verdicts) for name, verdicts in answers]
         by_measure = sheet(
-            ("measure",),
-            PROPERTIES if format != "table" else [SHORT.get(name, name) for name in PROPERTIES],
-            [((measure.measure,), [_cell(holds=measure.holds[name]) for name in PROPERTIES]) for measure in measures],
+            ("measures" if classes else "measure",),
+            columns if format != "table" else [SHORT.get(name, name) for name in columns],
+            [((", ".join(names),), [_cell(holds=holds) for holds in verdicts]) for names, verdicts in rows],
         )
         by_property = sheet(
             ("property",),
             [measure.measure for measure in measures],
-            [((name,), [_cell(holds=measure.holds[name]) for measure in measures]) for name in PROPERTIES],
+            [((name,), [_cell(holds=measure.holds[name]) for measure in measures]) for name in columns],
         )
-        fits = format == "table" and sum(widths(by_property)) <= width
+        fits = format == "table" and not classes and sum(widths(by_property)) <= width
         yield Page(f"Properties on {domain} ({scope})", by_property if fits else by_measure)
 
 
@@ -116,9 +162,12 @@ def _cell(*, holds: bool | None, mark: str = "") -> Cell:
     return Cell(f"{MARKS[holds]}{RAISED.get(mark, '')}", tone=tone)
 
 
-def violation_sentences(measure: CheckedMeasure, digits: int) -> Iterator[tuple[str, str]]:
+def violation_sentences(
+    measure: CheckedMeasure, digits: int, columns: Sequence[str] = PROPERTIES
+) -> Iterator[tuple[str, str]]:
     """Every property that a measure lacks, with its counterexample as a sentence."""
-    for name, verdict in measure.verdicts.items():
+    for name in columns:
+        verdict = measure.verdicts[name]
         if verdict.counterexample is not None:
             yield name, sentence(name, verdict.counterexample, digits)
 
@@ -205,26 +254,109 @@ def csv(result: Properties) -> str:
     return out.getvalue()
 
 
-def table2(documents: int | None = None, format: str = "table", *, width: int = 80, colour: bool = False) -> str:
-    """Table 2 of *Seven Numeric Properties of Effectiveness Metrics*, computed, with its footnotes."""
+def table2(
+    documents: int | None = None,
+    format: str = "table",
+    *,
+    columns: Sequence[str] = SEVEN,
+    classes: bool = False,
+    width: int = 80,
+    colour: bool = False,
+) -> str:
+    """Table 2 of *Seven Numeric Properties of Effectiveness Metrics*, computed, with its footnotes.
+
+    With other ``columns``, the metrics are in the order of their answers, as in the paper: N before Y.
+    """
     result = properties([f"{ours}@k" for _, ours, *_ in PRINTED], documents=documents)
+    holds = {theirs: measure.holds for (theirs, *_), measure in zip(PRINTED, result.checked, strict=True)}
+    marks = {theirs: footnotes for theirs, _, _, footnotes in PRINTED}
+    answers = [(theirs, tuple(holds[theirs][name] for name in columns)) for theirs, *_ in PRINTED]
+    groups = [names for names, _ in in_classes(answers)]
+    if not classes:
+        groups = [[name] for names in groups for name in names]
     rows = [
-        ((f"{theirs}@k",), [_cell(holds=measure.holds[name], mark=marks.get(name, "")) for name in SEVEN])
-        for (theirs, _, _, marks), measure in zip(PRINTED, result.checked, strict=True)
+        (
+            (", ".join(f"{name}@k" for name in names),),
+            [_cell(holds=holds[names[0]][name], mark=_footnotes(name, [marks[n] for n in names])) for name in columns],
+        )
+        for names in groups
     ]
-    same = sum(
-        MARKS[measure.holds[name]] == answer
-        for (_, _, answers, _), measure in zip(PRINTED, result.checked, strict=True)
-        for name, answer in zip(SEVEN, answers, strict=True)
-    )
+    matches = {
+        theirs: {name: MARKS[holds[theirs][name]] == answer for name, answer in zip(SEVEN, printed, strict=True)}
+        for theirs, _, printed, _ in PRINTED
+    }
+    same = sum(matches[theirs][name] for theirs, *_ in PRINTED for name in columns)
     domain = f"{result.checked[0].domain}, and {LONG:,} documents of one kind"
     title = f"Metrics and their properties (Moffat, AIRS 2013, Table 2), on {domain}"
-    page = Page(title, sheet(("Metric",), [SHORT.get(name, name) for name in SEVEN], rows))
-    text = pages.write([page], {}, format, width=width, colour=colour)
-    notes = [f"{same} of {len(PRINTED) * len(SEVEN)} answers match the paper"]
+    data = {
+        "title": title,
+        "columns": list(columns),
+        "classes": [[f"{name}@k" for name in names] for names, _ in in_classes(answers)],
+        "metrics": {
+            f"{theirs}@k": {
+                "measure": f"{ours}@k",
+                "properties": {name: holds[theirs][name] for name in columns},
+                "as_printed": {name: matches[theirs][name] for name in columns},
+                "footnotes": {name: letter for name, letter in footnotes.items() if name in columns},
+            }
+            for theirs, ours, _, footnotes in PRINTED
+        },
+        "match": same,
+        "answers": len(PRINTED) * len(columns),
+        "footnotes": NOTES,
+    }
+    page = Page(title, sheet(("Metrics" if classes else "Metric",), [SHORT.get(name, name) for name in columns], rows))
+    text = pages.write([page], data, format, width=width, colour=colour)
+    if format == "json":
+        return text
+    notes = [f"{same} of {len(PRINTED) * len(columns)} answers match the paper"]
     notes += [f"{letter}: {note}" for letter, note in NOTES.items()]
     if format == "latex":
         for plain, raised in RAISED.items():
             text = text.replace(raised, f"$^{plain}$")
     prefix = {"latex": "% ", "csv": "# ", "markdown": "- "}.get(format, "")
     return f"{text}\n" + "".join(f"{prefix}{line}\n" for line in notes)
+
+
+def _footnotes(name: str, marks: Sequence[dict[str, str]]) -> str:
+    """The footnote of a column, if all measures of a class have the same one."""
+    letters = {footnotes.get(name, "") for footnotes in marks}
+    return letters.pop() if len(letters) == 1 else ""
+
+
+# Table 1 of Moffat: each variant of DCG, and what its denominator is the highest score of.
+VARIANTS_OF_DCG = (
+    ("DCG@k", "DCG", "(no division)"),
+    ("SDCG@k", "SDCG", "any system, any query, depth k"),
+    ("NDCG@k", "nDCG", "any system, this query, depth k"),
+    ("SN-DCG@k", "SN_DCG", "this system, this query, first k reordered"),
+)
+# The rankings of the paper's examples, at k = 5; other documents, R of them relevant, are not retrieved.
+EXAMPLES = ("11000", "10100", "10101")
+RELEVANT = 4
+
+
+def table1(format: str = "table", *, digits: int = 2, width: int = 80, colour: bool = False) -> str:
+    """Table 1 of the paper: the variants of DCG, their denominators, and the scores of the paper's examples."""
+    k = len(EXAMPLES[0])
+    data: dict[str, dict[str, Any]] = {}
+    for theirs, ours, meaning in VARIANTS_OF_DCG:
+        data[theirs] = {"measure": f"{ours}@{k}", "maximum_over": meaning, "examples": {}}
+        for ranking in EXAMPLES:
+            grades, missed = [int(mark) for mark in ranking], [1] * (RELEVANT - ranking.count("1"))
+            score, dcg = (parse(f"{symbol}@{k}")(grades, missed) for symbol in (ours, "DCG"))
+            data[theirs]["examples"][ranking] = {"dcg": dcg, "denominator": dcg / score, "score": score}
+
+    def cell(example: dict[str, float]) -> Cell:
+        dcg, denominator, score = (shown(example[name], digits) for name in ("dcg", "denominator", "score"))
+        return Cell(f"{dcg} / {denominator} = {score}")
+
+    title = "Variants of DCG (Moffat, AIRS 2013, Table 1): DCG@k is divided by the highest score that is possible for"
+    denominators = [((name,), [Cell(entry["maximum_over"])]) for name, entry in data.items()]
+    examples = [((name,), [cell(example) for example in entry["examples"].values()]) for name, entry in data.items()]
+    page_list = [
+        Page(title, sheet(("Method",), ("denominator",), denominators)),
+        Page(f"Rankings of the paper at k = {k}, with R = {RELEVANT}", sheet(("Method",), EXAMPLES, examples)),
+    ]
+    result = {"title": title, "k": k, "R": RELEVANT, "methods": data}
+    return pages.write(page_list, result, format, width=width, colour=colour)

@@ -39,7 +39,7 @@ from cranfield.studies.reduction.experiment import DEFAULT, RATES
     default=(1, 10),
     show_default=True,
     metavar="R N",
-    help="Numbers of relevant and non-relevant judgments of a query that any rate keeps.",
+    help="Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
 )
 @study_options.coefficient
 @study_options.samples
@@ -48,12 +48,12 @@ from cranfield.studies.reduction.experiment import DEFAULT, RATES
 @options.seed
 @results.writing
 def command(**arguments: Any) -> None:
-    """Show how measures over at least two RUNs change as judgments are removed.
+    """Show how scores and the order of at least two RUNs change as judgments are removed.
 
     The experiment of Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: judgments are removed at random,
-    separately for relevant and non-relevant documents, and the documents become unjudged. For each measure: the mean
-    score, the agreement with the order of systems under all judgments, and discriminative power. --pool-depth reduces
-    the pools instead, --queries the queries.
+    separately for relevant and non-relevant documents, and the documents become unjudged. Reports for each measure
+    the mean score, the agreement with the order of systems under all judgments, and discriminative power.
+    --pool-depth makes pools shallower instead; --queries removes queries instead.
 
     \b
     cranfield study reduction qrels.txt *.run --figures figures

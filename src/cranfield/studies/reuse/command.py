@@ -29,9 +29,10 @@ def _run_parts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
 @click.option(
     "--share",
     type=options.CHANCE,
+    metavar="P",
     default=0.5,
     show_default=True,
-    help="Otherwise: proportion of documents that are assigned to part A at random.",
+    help="Otherwise: share of documents that are assigned to part A at random.",
 )
 @click.option(
     "--searched",

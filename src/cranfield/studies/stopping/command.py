@@ -16,6 +16,7 @@ from cranfield.studies.stopping.experiment import DEFAULT
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
+    metavar="N",
     default=100,
     show_default=True,
     help="Number of random splits of the queries.",
@@ -25,8 +26,10 @@ from cranfield.studies.stopping.experiment import DEFAULT
 def command(**arguments: Any) -> None:
     """Show how much cutting the rankings of RUNs improves their scores, and at which score to cut them.
 
-    Reports the scores of uncut lists, of lists cut each at its own best depth, all at one depth, and all at one score
-    threshold. The threshold is also chosen on one half of the queries and tested on the other.
+    Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
+    depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
+    the other half. Other rules are tested in the same way: thresholds relative to the top score, on gaps between
+    scores, and on a predicted number of relevant documents.
 
     \b
     cranfield study stopping qrels.txt bm25.run dense.run

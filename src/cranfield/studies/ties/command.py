@@ -17,6 +17,7 @@ from cranfield.studies.ties.experiment import DEFAULT, ROUND_BITS, ROUND_DIGITS
 @click.option(
     "--samples",
     type=click.IntRange(min=2),
+    metavar="N",
     default=200,
     show_default=True,
     help="Number of random orders of the tied documents of each run.",
@@ -44,8 +45,8 @@ def command(**arguments: Any) -> None:
     """Show how many documents of RUNs are tied, and how their order affects scores and the order of runs.
 
     After McSherry and Najork, "Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied
-    Scores" (ECIR 2008). For each measure: the scores by tie rule, the mean over all orders (`expected`) beside random
-    orders, the pairs of runs that random orders swap, and the effect of rounding scores.
+    Scores" (ECIR 2008). Reports for each measure the scores by tie rule, the mean over all orders (`expected`) compared
+    with random orders, the pairs of runs that random orders swap, and the effect of rounding scores.
 
     \b
     cranfield study ties qrels.txt *.run --figures figures
@@ -59,22 +60,34 @@ def command(**arguments: Any) -> None:
 @click.option(
     "--queries",
     type=click.IntRange(min=1),
+    metavar="N",
     default=28_043,
     show_default=True,
     help="Number of queries to generate; the default is that of the paper.",
 )
 @click.option(
-    "--documents", type=click.IntRange(min=1), default=20, show_default=True, help="Mean number of documents per query."
+    "--documents",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Mean number of documents per query.",
 )
 @click.option(
-    "--values", type=click.IntRange(min=1), default=10, show_default=True, help="Number of values of the feature."
+    "--values",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Number of distinct scores.",
 )
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
+    metavar="N",
     default=5,
     show_default=True,
-    help="Number of measurements, of which the shortest counts.",
+    help="Number of repetitions; the shortest time counts.",
 )
 @click.option(
     "--save", type=click.Path(file_okay=False), metavar="DIR", help="Write the collection as qrels.txt and feature.run."
@@ -93,7 +106,7 @@ def cost_command(
     format: str,
     output: str | None,
 ) -> None:
-    """Measure the cost of the expectation over all orders of tied documents, against that of one order.
+    """Measure how much longer the expectation over all orders of tied documents takes than one order.
 
     Section 3 of McSherry and Najork (ECIR 2008): queries are generated, and their documents are scored by a feature
     with few values. All data are in memory. Times include finding ties, and are shown with and without the sort.

@@ -311,9 +311,10 @@ def _values(evaluation: Evaluation, rule: TieRuleName) -> Floats:
     names, judged = evaluation.columns, len(evaluation.queries)
     values = np.full((len(evaluation.runs), len(names), judged), np.nan)
     for m, column in enumerate(names):
-        if rule in ("best", "worst") and column.measure.definition.content:
-            continue  # the gain of a document depends on the documents above it, so that the best order is unknown
-        tied = column.tied(rule)
+        try:
+            tied = column.tied(rule)
+        except MeasureError:
+            continue  # the best and the worst order are unknown, for example for measures that read document text
         values[:, m] = np.array(evaluation.for_each_run(lambda run, tied=tied: run[tied].value[:judged]))  # type: ignore[misc]
     return values
 

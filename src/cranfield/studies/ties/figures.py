@@ -103,7 +103,10 @@ def draw_swaps(result: Ties, measure: int, axis: Axes) -> Axes:
     first, second = np.triu_indices(runs, 1)
     matrix[first, second] = matrix[second, first] = result.swap_chance[measure]
     order = np.argsort(-result.scores[EXPECTED, measure], kind="stable")
-    axis.imshow(matrix[np.ix_(order, order)], cmap="Blues", vmin=0, vmax=0.5, extent=(0.5, runs + 0.5, runs + 0.5, 0.5))
+    highest = max(0.5, result.swap_chance.max(initial=0))
+    axis.imshow(
+        matrix[np.ix_(order, order)], cmap="Blues", vmin=0, vmax=highest, extent=(0.5, runs + 0.5, runs + 0.5, 0.5)
+    )
     axis.plot((0.5, runs + 0.5), (0.5, runs + 0.5), color=GREY, linewidth=0.4)
     axis.set_title(f"{result.measures[measure]}: {len(result.swappable(measure))} pairs", fontsize=7)
     for side in (axis.xaxis, axis.yaxis):

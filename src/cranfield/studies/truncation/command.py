@@ -24,11 +24,12 @@ from cranfield.studies.truncation.experiment import DEFINITE
 )
 @results.writing
 def command(**arguments: Any) -> None:
-    """Compare plain scores with scores that count the end of a list as an answer, over at least two RUNs.
+    """Compare plain scores of at least two RUNs with scores that count the end of a list as an answer.
 
-    The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016): means of both, Kendall's tau between the orders of
-    systems, swapped pairs, list lengths before and after lists are cut at NIL, and the paper's figures. Without
-    --full-length, every list counts as ended by its system.
+    The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016). Reports the means of both scores, Kendall's tau
+    between the two orders of systems, swapped pairs, nil detection, and list lengths before and after lists are cut at
+    NIL. Draws the figures of the paper. Without --full-length, the end of every list counts as an answer. A measure
+    without a terminal form is shown in its plain form only.
 
     \b
     cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures

@@ -6,13 +6,15 @@ and only if nothing is relevant. And in its terminal form X', by the rules of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers
+from cranfield import io
+from cranfield.analysis.nil_detection import NilDetection, nil_detection
+from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import AlignmentKey, make_plan
 from cranfield.evaluation.evaluator import Evaluator
@@ -77,8 +79,9 @@ class Truncation(saving.StudyResult):
     """Plain and terminal scores of systems, and the lengths of their lists.
 
     ``plain``, ``terminal`` (run, measure, query): X and X'; undefined values count 0 in means. ``terminal_measures``:
-    the names of X'. ``before``, ``after`` (run, query): list lengths with NIL as an item, and up to NIL.
-    ``correct`` (run, query): the first answer is relevant.
+    the names of X', empty for a measure without a terminal form, whose ``terminal`` values are NaN. ``before``,
+    ``after`` (run, query): list lengths with NIL as an item, and up to NIL. ``correct`` (run, query): the first answer
+    is relevant. ``no_answer`` (query,): no document is relevant; None in files of earlier versions.
     """
 
     STUDY = "truncation"
@@ -95,7 +98,17 @@ class Truncation(saving.StudyResult):
     nil: str | None
     full_length: int | None
     ties: Ties
+    no_answer: Booleans | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def paired(self) -> list[int]:
+        """The measures with a terminal form."""
+        return [m for m, name in enumerate(self.terminal_measures) if name]
+
+    def nil_detection(self, run: int) -> NilDetection | None:
+        """How well a run recognises queries without a relevant document, by an empty list or by NIL in first place."""
+        return None if self.no_answer is None else nil_detection(self.no_answer, self.after[run] == 0)
 
     @property
     def means(self) -> Floats:
@@ -139,19 +152,23 @@ class Truncation(saving.StudyResult):
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes and ``--format json`` prints."""
         x, y = self.means
-        lengths = self.histogram
+        lengths, paired = self.histogram, self.paired
         return {
             **self.header(),
             "settings": {"nil": self.nil, "full_length": self.full_length, "ties": self.ties},
             "measures": {measure: self._measure_dict(m) for m, measure in enumerate(self.measures)},
+            "no_answer": None
+            if self.no_answer is None
+            else [query for query, missing in zip(self.queries, self.no_answer, strict=True) if missing],
             "lengths": {when: {str(n): c[i] for n, c in lengths.items()} for i, when in enumerate(("before", "after"))},
             "runs": {
                 run: {
                     "short_before": float(self.short[0, r]),
                     "short_after": float(self.short[1, r]),
                     "c_at_1": self.c_at_1(r),
+                    "nil_detection": None if (detected := self.nil_detection(r)) is None else detected.to_dict(),
                     "means": {
-                        measure: {"plain": float(x[r, m]), "terminal": float(y[r, m])}
+                        measure: {"plain": float(x[r, m]), "terminal": float(y[r, m]) if m in paired else None}
                         for m, measure in enumerate(self.measures)
                     },
                     "queries": {
@@ -171,6 +188,8 @@ class Truncation(saving.StudyResult):
         }
 
     def _measure_dict(self, m: int) -> dict[str, Any]:
+        if m not in self.paired:
+            return {"terminal": None}
         agreement = self.agreement(m)
         return {
             "terminal": self.terminal_measures[m],
@@ -200,7 +219,7 @@ class Truncation(saving.StudyResult):
         return cls(
             tuple(runs),
             tuple(measures),
-            tuple(measure["terminal"] for measure in measures.values()),
+            tuple(measure["terminal"] or "" for measure in measures.values()),
             queries,
             scores("plain"),
             scores("terminal"),
@@ -210,6 +229,7 @@ class Truncation(saving.StudyResult):
             settings["nil"],
             settings["full_length"],
             settings["ties"],
+            None if (missing := data.get("no_answer")) is None else np.array([q in missing for q in queries], bool),
             tuple(data["notes"]),
         )
 
@@ -227,7 +247,8 @@ def truncation(
     """How scores and the order of systems change if the end of a list counts as an answer.
 
     ``nil`` is the document id that stands for "no answer"; ``full_length`` the maximum length of a list. ``measures``
-    are given in their plain form; by default those of the paper (see `default_measures`).
+    are given in their plain form; by default those of the paper (see `default_measures`). A measure without a terminal
+    form is shown in its plain form only.
     """
     if ties not in DEFINITE:
         reason = "does not fix the position of NIL in a list" if ties in TIES else "is not a tie rule"
@@ -237,32 +258,53 @@ def truncation(
         message = f"this study needs at least two runs, got {len(runs)}"
         raise UsageError(message, hint="give the runs of two systems")
     pairs = list(dict.fromkeys(_pair(parse(measure)) for measure in measures or default_measures(full_length)))
+    paired = [m for m, (_, terminal) in enumerate(pairs) if terminal is not None]
     policy = Policy(None if ties == "trec" else ties, undefined="zero", nil=nil, full_length=full_length)
-    plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs), "P@1"], policy)
-    evaluation = Evaluator.of(qrels, plan).evaluation(list(runs), progress=progress)
+    judgments = io.read_qrels(qrels)
+    plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs if y is not None), "P@1"], policy)
+    evaluation = Evaluator.of(judgments, plan).evaluation(list(runs), progress=progress)
     scores = evaluation.scores
     lengths = np.array([_lengths(run, tie_rule(ties)) for run in evaluation.run_scores])
-    n = len(pairs)
-    above_one = [
-        f"{pairs[m][1]} exceeds 1 for {plural(int(count), 'list')}, as published for graded gains; use ideal='bounded'"
-        for m, count in enumerate((scores.values[:, n : 2 * n] > 1 + SAME).sum(axis=(0, 2)))
-        if count
-    ]
+    plain = scores.values[:, : len(pairs)]
+    terminal = np.full_like(plain, np.nan)
+    terminal[:, paired] = scores.values[:, len(pairs) : len(pairs) + len(paired)]
+    # P@1 is the last column, unless it is one of the measures.
+    first_answer = next((m for m, (x, _) in enumerate(pairs) if x == parse("P@1")), -1)
     return Truncation(
         scores.runs,
         tuple(str(x) for x, _ in pairs),
-        tuple(str(y) for _, y in pairs),
+        tuple("" if y is None else str(y) for _, y in pairs),
         scores.queries,
-        scores.values[:, :n],
-        scores.values[:, n : 2 * n],
+        plain,
+        terminal,
         lengths[:, 0],
         lengths[:, 1],
-        scores.values[:, -1] > 0,
+        scores.values[:, first_answer] > 0,
         nil,
         full_length,
         ties,
-        (*sentences(scores.notes), *above_one),
+        _without_relevant(judgments),
+        (*sentences(scores.notes), *_terminal_notes(pairs, terminal)),
     )
+
+
+def _without_relevant(judgments: Judgments) -> Booleans:
+    """The queries without a relevant document."""
+    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    return np.bincount(query[judgments.grade > 0], minlength=len(judgments.queries)) == 0
+
+
+def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: Floats) -> Iterator[str]:
+    """Notes on measures without a terminal form, and on those that exceed 1."""
+    for m, (plain, with_terminal) in enumerate(pairs):
+        above_one = int((terminal[:, m] > 1 + SAME).sum())
+        if with_terminal is None:
+            yield f"{plain} has no terminal form, and is shown in its plain form only: {plain.definition.terminal}"
+        elif above_one:
+            yield (
+                f"{with_terminal} exceeds 1 for {plural(above_one, 'list')}, as published for graded gains; use"
+                " ideal='bounded'"
+            )
 
 
 def default_measures(full_length: int | None) -> tuple[str, ...]:
@@ -270,10 +312,11 @@ def default_measures(full_length: int | None) -> tuple[str, ...]:
     return ("RR", "nDCG" if full_length is None else f"nDCG@{full_length}", "RBP(p=0.5)", "AP")
 
 
-def _pair(measure: Measure) -> tuple[Measure, Measure]:
-    """A measure without and with a terminal document."""
+def _pair(measure: Measure) -> tuple[Measure, Measure | None]:
+    """A measure without and with a terminal document; None if it has no terminal form."""
     views = replace(measure.views, terminal=False, full=None)
-    return replace(measure, views=views), replace(measure, views=replace(views, terminal=True))
+    plain = replace(measure, views=views)
+    return plain, None if measure.definition.terminal else replace(measure, views=replace(views, terminal=True))
 
 
 def _lengths(run: RunScores, rule: TieRule) -> Integers:

@@ -22,11 +22,11 @@ SYSTEMS = 20  # the most systems that are drawn as arrows
 
 def save_figures(result: Truncation, folder: str) -> list[Path]:
     """Draw the three figures into a folder."""
-    return [
-        *save(lambda: length_figure(result), folder, "truncation-lengths"),
-        *save(lambda: score_figure(result), folder, "truncation-scores"),
-        *save(lambda: shift_figure(result), folder, "truncation-shift"),
-    ]
+    paths = save(lambda: length_figure(result), folder, "truncation-lengths")
+    if result.paired:  # a measure without a terminal form is in neither
+        paths += save(lambda: score_figure(result), folder, "truncation-scores")
+        paths += save(lambda: shift_figure(result), folder, "truncation-shift")
+    return paths
 
 
 def length_figure(result: Truncation) -> Figure:
@@ -68,8 +68,8 @@ def draw_histogram(result: Truncation, axis: Axes) -> Axes:
 
 def score_figure(result: Truncation) -> Figure:
     """Systems by X and X', a panel per measure (Figure 2)."""
-    figure, axes = panels(len(result.measures), 2, 2.9)
-    for m, axis in enumerate(axes):
+    figure, axes = panels(len(result.paired), 2, 2.9)
+    for m, axis in zip(result.paired, axes, strict=True):
         draw_scores(result, m, axis)
     return figure
 
@@ -102,15 +102,15 @@ def draw_scores(result: Truncation, measure: int, axis: Axes) -> Axes:
     axis.set_ylabel(result.terminal_measures[measure])
     axis.set_title(f"τ-b = {result.agreement(measure).tau_b:.3f}, {len(pairs)} swapped", loc="left")
     axis.margins(0.12)
-    if measure == 0:
+    if measure == result.paired[0]:
         axis.legend(loc="upper left")
     return axis
 
 
 def shift_figure(result: Truncation) -> Figure:
     """The change of each system, a panel per measure (Figure 3)."""
-    figure, axes = panels(len(result.measures), 2, 2.6)
-    for m, axis in enumerate(axes):
+    figure, axes = panels(len(result.paired), 2, 2.6)
+    for m, axis in zip(result.paired, axes, strict=True):
         draw_shifts(result, m, axis)
     return figure
 

@@ -48,6 +48,7 @@ def table1(digits: int = 3) -> Page:
 @click.option(
     "--digits",
     type=click.IntRange(0, 17),
+    metavar="N",
     default=3,
     show_default=True,
     help="Number of decimals; the paper prints three.",

@@ -16,10 +16,11 @@ RANGES = 10  # rows of the table of list lengths
 
 
 def tables(result: Truncation, digits: int = 4) -> list[Page]:
-    """Scores of systems, agreement, list lengths, and swapped pairs."""
+    """Scores of systems, agreement, nil detection, list lengths, and swapped pairs."""
     return [
         _score_table(result, digits),
-        _agreement_table(result, digits),
+        *([_agreement_table(result, digits)] if result.paired else []),
+        *_detection_tables(result, digits),
         _length_table(result),
         *_swap_tables(result, digits),
     ]
@@ -30,7 +31,8 @@ def _score_table(result: Truncation, digits: int) -> Page:
     columns: dict[str, list[Cell]] = {}
     for m, (plain, terminal) in enumerate(zip(result.measures, result.terminal_measures, strict=True)):
         columns[plain] = column(x[:, m], digits)
-        columns[terminal] = column(y[:, m], digits)
+        if terminal:
+            columns[terminal] = column(y[:, m], digits)
     columns["c@1"] = column([result.c_at_1(r) for r in range(len(result.runs))], digits)
     for i, when in enumerate(_stages(result)):
         columns[f"short{when}"] = [Cell(f"{share:.1%}") for share in result.short[i]]
@@ -47,7 +49,8 @@ def _stages(result: Truncation) -> tuple[str, ...]:
 
 def _agreement_table(result: Truncation, digits: int) -> Page:
     rows = []
-    for m, names in enumerate(zip(result.measures, result.terminal_measures, strict=True)):
+    for m in result.paired:
+        names = result.measures[m], result.terminal_measures[m]
         agreement = result.agreement(m)
         counts = (agreement.discordant, agreement.tied_x, agreement.tied_y, agreement.pairs)
         cells = [Cell(shown(tau, digits)) for tau in (agreement.tau_b, agreement.tau_a)]
@@ -56,6 +59,25 @@ def _agreement_table(result: Truncation, digits: int) -> Page:
     heads = ("τ-b", "τ-a", "swapped", "tied\nplain", "tied\nterminal", "pairs")
     title = f"Agreement of plain and terminal measures on the order of {len(result.runs)} systems (Kendall's τ)"
     return Page(title, sheet(("plain", "terminal"), heads, rows))
+
+
+def _detection_tables(result: Truncation, digits: int) -> Iterator[Page]:
+    """Nil detection as a classification; no table if nothing is to be detected and no list is empty."""
+    detections = [result.nil_detection(r) for r in range(len(result.runs))]
+    rows = []
+    for run, detection in zip(result.runs, detections, strict=True):
+        if detection is None:
+            return
+        counts = (detection.silent, detection.detected, detection.false_silences, detection.missed)
+        shares = (detection.precision, detection.recall, detection.f1)
+        rows.append(((run,), [Cell(f"{n}") for n in counts] + [Cell(shown(share, digits)) for share in shares]))
+    if any(detection and (detection.nil or detection.silent) for detection in detections):
+        nil = int(result.no_answer.sum()) if result.no_answer is not None else 0
+        title = (
+            f"Nil detection: {nil} of {len(result.queries)} queries have no relevant document (silent: lists without an"
+            " answer; false: of these, lists of queries with a relevant document)"
+        )
+        yield Page(title, sheet(("run",), ("silent", "right", "false", "missed", "precision", "recall", "F1"), rows))
 
 
 def _length_table(result: Truncation) -> Page:
@@ -75,7 +97,8 @@ def _length_table(result: Truncation) -> Page:
 
 
 def _swap_tables(result: Truncation, digits: int) -> Iterator[Page]:
-    for m, measures in enumerate(zip(result.measures, result.terminal_measures, strict=True)):
+    for m in result.paired:
+        measures = result.measures[m], result.terminal_measures[m]
         pairs = result.inverted(m)
         if pairs:
             means = dict(zip(result.runs, result.means[:, :, m].T, strict=True))

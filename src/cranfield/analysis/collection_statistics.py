@@ -1,0 +1,189 @@
+"""Statistics of a collection: judged and relevant documents per query; lengths, ties and unjudged documents of runs.
+
+The statistics of judgments are those of Table 1 in Sakai, *Alternatives to Bpref* (SIGIR 2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield import io
+from cranfield.data import Integers, Judgments, Run, Table
+from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.scores import number
+from cranfield.io.duplicates import codes_of
+from cranfield.ranking.alignment import Aligner
+
+TOP = 10  # depth for the share of unjudged documents near the top
+
+
+@dataclass(frozen=True, eq=False)
+class JudgmentStatistics:
+    """Counts of judged documents by query; a negative grade is not a judgment.
+
+    ``relevant`` (R), ``nonrelevant`` (N) and ``by_grade`` depend on ``rel``, the lowest relevant grade.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    rel: float
+    judged: Integers
+    relevant: Integers
+    nonrelevant: Integers
+    by_grade: dict[float, Integers]
+
+    @property
+    def more_relevant(self) -> tuple[str, ...]:
+        """The queries with more relevant than nonrelevant judged documents (R > N)."""
+        return tuple(np.array(self.queries, object)[self.relevant > self.nonrelevant])
+
+    @property
+    def without_relevant(self) -> tuple[str, ...]:
+        """The queries without relevant documents (R = 0)."""
+        return tuple(np.array(self.queries, object)[self.relevant == 0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "name": self.name,
+            "queries": len(self.queries),
+            "rel": self.rel,
+            "judged": _range(self.judged),
+            "N": _range(self.nonrelevant),
+            "R": _range(self.relevant),
+            "grades": {f"{grade:g}": _range(counts) for grade, counts in self.by_grade.items()},
+            "more_relevant": list(self.more_relevant),
+            "without_relevant": list(self.without_relevant),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class RunStatistics:
+    """Counts of one run over the judged queries that it answers.
+
+    ``answered``, ``missing``: judged queries in the run, and not in it. ``other``: queries of the run without
+    judgments. ``length``: documents of each answered query. ``tied``: documents that share their score with another one
+    of their query; ``tied_queries``: queries with such documents; ``largest_tie``: documents of the largest tie.
+    ``unjudged``, ``unjudged_at_top``: the share of unjudged documents, of all and of the first ten; in a tie that rank
+    10 divides, the expected share.
+    """
+
+    name: str
+    answered: int
+    missing: int
+    other: int
+    length: Integers
+    tied: int
+    tied_queries: int
+    largest_tie: int
+    unjudged: float
+    unjudged_at_top: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "answered": self.answered,
+            "missing": self.missing,
+            "other": self.other,
+            "length": _range(self.length),
+            "tied": self.tied,
+            "tied_queries": self.tied_queries,
+            "largest_tie": self.largest_tie,
+            "unjudged": number(self.unjudged),
+            "unjudged_at_top": number(self.unjudged_at_top),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class CollectionStatistics:
+    """The statistics of judgments and of any number of runs."""
+
+    judgments: JudgmentStatistics
+    runs: tuple[RunStatistics, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"judgments": self.judgments.to_dict(), "runs": {run.name: run.to_dict() for run in self.runs}}
+
+
+def collection_statistics(qrels: Any, runs: Any = (), *, rel: float = 1.0) -> CollectionStatistics:
+    """The statistics of judgments and runs, which are given as to `evaluate`; ``rel`` is the lowest relevant grade.
+
+    >>> found = collection_statistics({"q": {"a": 2, "b": 0, "c": 0}}, {"q": {"a": 1.0, "x": 1.0}})
+    >>> found.judgments.relevant.tolist(), found.runs[0].tied, found.runs[0].unjudged
+    ([1], 2, 0.5)
+    """
+    judgments = io.read_qrels(qrels)
+    aligner = Aligner(judgments)
+    given = read_runs(runs) if not isinstance(runs, (list, tuple)) or len(runs) else []
+    return CollectionStatistics(
+        judgment_statistics(judgments, rel), tuple(run_statistics(aligner, run) for run in given)
+    )
+
+
+def judgment_statistics(judgments: Judgments, rel: float = 1.0) -> JudgmentStatistics:
+    """Counts of judged documents by query."""
+    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    grade = judgments.grade
+
+    def count(chosen: Any) -> Integers:
+        return np.bincount(query[chosen], minlength=len(judgments.queries))
+
+    judged, relevant = count(grade >= 0), count(grade >= rel)
+    levels = np.unique(grade[grade >= rel]).tolist()
+    by_grade = {float(level): count(grade == level) for level in levels}
+    queries = tuple(judgments.queries)
+    return JudgmentStatistics(judgments.name, queries, rel, judged, relevant, judged - relevant, by_grade)
+
+
+def run_statistics(aligner: Aligner, run: Run) -> RunStatistics:
+    """The lengths, ties and unjudged documents of a run."""
+    alignment = aligner.align(run, by_id=False)
+    length, rows = alignment.length, alignment.rows
+    documents = np.maximum(length, 0)
+    kept = aligner.grade[rows["document"]] >= 0
+    start, size = rows["start"][kept], rows["size"][kept]
+    shown = np.minimum(documents, TOP).sum()
+    judged_at_top = (np.clip(TOP - start, 0, size) / size).sum()
+    groups, group_query = _tie_groups(io.load(run), set(aligner.judgments.queries))
+    tied = groups > 1
+    return RunStatistics(
+        run.name,
+        int((length >= 0).sum()),
+        int((length < 0).sum()),
+        len(alignment.other),
+        length[length >= 0],
+        int(groups[tied].sum()),
+        len(np.unique(group_query[tied])),
+        int(groups.max(initial=0)),
+        _missing_share(kept.sum(), documents.sum()),
+        _missing_share(judged_at_top, shown),
+    )
+
+
+def _tie_groups(table: Table, judged: set[str]) -> tuple[Integers, Integers]:
+    """The number of documents of each score of a judged query, and that query."""
+    names, query = codes_of(table.query)
+    known = np.array([name in judged for name in names], bool)
+    chosen = np.flatnonzero(known[query]) if len(names) else np.zeros(0, np.int64)
+    query, score = query[chosen], table.score[chosen] + 0.0  # -0.0 and 0.0 are equal
+    order = np.lexsort((score, query))
+    query, score = query[order], score[order]
+    new = np.append(True, (np.diff(query) != 0) | (score[1:] != score[:-1]))[: len(query)]
+    first = np.flatnonzero(new)
+    return np.diff(np.append(first, len(query))), query[first]
+
+
+def _missing_share(present: float, total: float) -> float:
+    return max(1 - float(present) / float(total), 0.0) if total else np.nan
+
+
+def _range(counts: Integers) -> dict[str, Any]:
+    """The lowest, highest and mean count, and their sum."""
+    if not len(counts):
+        return {"lowest": None, "highest": None, "mean": None, "total": 0}
+    lowest, highest, total = int(counts.min()), int(counts.max()), int(counts.sum())
+    return {"lowest": lowest, "highest": highest, "mean": total / len(counts), "total": total}

@@ -1,0 +1,175 @@
+"""``cranfield judge``: which documents to judge next, a page to judge them on, and merging new judgments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.commands import Verb
+from cranfield.cli.output import colour, emit, note, replace, say, width
+from cranfield.errors import UsageError
+from cranfield.report.pages import FORMATS
+
+if TYPE_CHECKING:
+    from cranfield.judging.next_documents import NextDocuments
+
+DEFAULT_MEASURE = "P@10"
+DEFAULT_NEXT = 50
+
+
+@click.command(cls=Verb, short_help="Choose documents to judge next, judge them on a page, and merge judgments.")
+@click.argument("qrels", type=options.FILE)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=options.FILE)
+@click.option(
+    "-m",
+    "--measure",
+    type=options.MeasureName(),
+    default=DEFAULT_MEASURE,
+    show_default=True,
+    help="The measure by which runs are compared: AP, or one that is linear in the gains.",
+)
+@click.option(
+    "--next",
+    "n",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=DEFAULT_NEXT,
+    show_default=True,
+    help="Number of documents.",
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(("mtc", "depth", "mtf", "maxmean", "hedge")),
+    default="mtc",
+    show_default=True,
+    help="Which documents come first: those that settle most pairs of runs (mtc), the best ranks (depth), "
+    "move-to-front (mtf), a bandit (maxmean), or weighted votes of runs (hedge).",
+)
+@click.option(
+    "--confidence",
+    type=options.CHANCE,
+    metavar="P",
+    default=0.95,
+    show_default=True,
+    help="A pair of runs needs no more judgments if its sign is this sure.",
+)
+@click.option(
+    "--from-llm",
+    "predicted",
+    type=options.FILE,
+    metavar="FILE",
+    help="Predicted judgments: how likely documents are relevant, and suggestions on the page.",
+)
+@click.option(
+    "--pool-depth",
+    "depth",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=100,
+    show_default=True,
+    help="Last rank of each run that counts.",
+)
+@click.option("--ties", type=click.Choice(("trec", "trec9", "input", "rank")), help="How to order equal scores.")
+@click.option("--page", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page on which to judge them.")
+@click.option("--texts", type=click.Path(), metavar="FILE", help="With --page: the texts of documents.")
+@click.option("--topics", type=click.Path(), metavar="FILE", help="With --page: the texts of queries.")
+@click.option("--grades", metavar="LIST", default="0 1 2 3", show_default=True, help="With --page: the grades.")
+@click.option(
+    "--merge",
+    "merged",
+    multiple=True,
+    type=options.FILE,
+    metavar="FILE",
+    help="Add these new judgments to QRELS and write all of them to --output; may be repeated.",
+)
+@options.digits
+@options.formats(FORMATS, "json has all pairs.")
+@options.output
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measure: str,
+    page: str | None,
+    texts: str | None,
+    topics: str | None,
+    grades: str,
+    merged: tuple[str, ...],
+    digits: int,
+    format: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """List the unjudged documents of RUNs whose judgments settle most, and how far pairs of runs are settled.
+
+    --page writes a page on which to judge these documents, without a network. Its file of judgments is added with
+    --merge, which refuses conflicts and shows how the leaderboard changes.
+
+    \b
+    cranfield judge qrels.txt *.run -m P@10 --next 50
+    cranfield judge qrels.txt *.run --next 20 --page judge.html --texts corpus.jsonl
+    cranfield judge qrels.txt *.run --merge judgments.json -o merged.csv
+    """
+    if merged:
+        _merge(qrels, runs, measure, merged, digits, format, output)
+        return
+    from cranfield.judging.next_documents import next_documents
+    from cranfield.report import judging as report
+    from cranfield.report.pages import write
+
+    if page is None and (texts or topics):
+        message = f"{'--texts' if texts else '--topics'} needs --page"
+        raise UsageError(message)
+    found = next_documents(qrels, list(runs), measure, **settings)
+    text = write(report.pages(found, digits), found.to_dict(), format, width=width(), colour=colour(output))
+    emit(text, output)
+    note(report.notes(found))
+    if page is not None:
+        _page(found, page, qrels, texts, topics, grades, settings["predicted"])
+
+
+def _page(
+    found: NextDocuments,
+    path: str,
+    qrels: str,
+    texts: str | None,
+    topics: str | None,
+    grades: str,
+    predicted: str | None,
+) -> None:
+    from cranfield.judging.page import judging_page
+
+    html = judging_page(
+        found.documents, name=qrels, texts=texts, topics=topics, grades=grades.split(), suggestions=predicted
+    )
+    replace(path, html.encode("utf-8", "surrogateescape"))
+    say(f"{path}: {len(found.documents)} documents to judge")
+
+
+def _merge(
+    qrels: str,
+    runs: tuple[str, ...],
+    measure: str,
+    files: tuple[str, ...],
+    digits: int,
+    format: str,
+    output: str | None,
+) -> None:
+    """Merge judgments, write them, and show what changed."""
+    from cranfield import evaluate
+    from cranfield.judging.merging import merge
+    from cranfield.report import judging as report
+    from cranfield.report.pages import write
+
+    if output is None:
+        message = "--merge needs --output: the file for all judgments"
+        raise UsageError(message, hint="for example: --merge new.json -o merged.csv")
+    result = merge(qrels, files)
+    before = evaluate(qrels, list(runs), measure)
+    after = evaluate(result.grades, list(runs), measure)
+    text = result.rows() if output.lower().endswith(".csv") else result.lines()
+    replace(output, text.encode("utf-8", "surrogateescape"))
+    pages, changes = report.changes(before, after, digits)
+    emit(write(pages, changes, format, width=width(), colour=colour(None)))
+    note([report.merged_note(len(result.new), result.repeated, output)])

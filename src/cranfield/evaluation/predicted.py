@@ -1,0 +1,323 @@
+"""Means and differences from few human judgments and many predicted ones, such as those of an LLM.
+
+Over queries: some queries have human judgments, all have predicted ones. The predictions say something about every
+query, and the human judgments say how wrong that is; see `statistics.prediction`. This is right for every measure whose
+value is a mean over queries.
+
+Within queries: if the human judgments are a sample of each query's documents, a measure that is linear in the gains has
+the difference estimator instead; see `statistics.survey`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from cranfield.data import Floats, Judgments, Run
+from cranfield.errors import InputError, check_choice
+from cranfield.evaluation.columns import Column, Plan
+from cranfield.evaluation.pair_bounds import is_linear, rank_weights
+from cranfield.evaluation.scores import Scores, number
+from cranfield.measures import Measure
+from cranfield.ranking.alignment import Aligner
+from cranfield.ranking.first_page import ranked_lists
+from cranfield.ranking.samples import probabilities
+from cranfield.statistics import survey
+from cranfield.statistics.prediction import (
+    MIN_DIFFERENT,
+    Inference,
+    MeanEstimate,
+    equivalent_queries,
+    human_mean,
+    ppi_mean,
+    too_few_differences,
+    undefined_mean,
+)
+from cranfield.wording import few, plural
+
+INFERENCES = get_args(Inference)
+
+
+@dataclass(frozen=True)
+class PredictedMean:
+    """One measure of one run, or the difference of two runs: by humans, by predictions, and by both together.
+
+    ``other``: the run that is subtracted; empty for a mean. ``worth``: the number of human queries that would give the
+    same standard error without predictions, less those there are; NaN if unknown. ``judgments``: the same in judged
+    documents. ``reason``: why there is no estimate, empty if there is one.
+    """
+
+    measure: str
+    run: str
+    other: str
+    human: MeanEstimate
+    predicted: MeanEstimate
+    both: MeanEstimate
+    worth: float
+    judgments: float
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        lines = {name: _plain(getattr(self, name)) for name in ("human", "predicted", "both")}
+        who = {"measure": self.measure, "run": self.run} | ({"other": self.other} if self.other else {})
+        worth = {"worth_queries": number(self.worth), "worth_judgments": number(self.judgments)}
+        return who | lines | worth | {"reason": self.reason}
+
+
+def _plain(estimate: MeanEstimate) -> dict[str, Any]:
+    names = "estimate", "standard_error", "low", "high", "tuning", "p_value"
+    values = {name: number(float(getattr(estimate, name))) for name in names}
+    return {"method": estimate.method, "queries": estimate.human + estimate.others} | values
+
+
+class _Sides(NamedTuple):
+    """The scores of one run and measure: by humans and by predictions, of the human queries and of the others."""
+
+    human: Floats
+    predicted: Floats
+    others: Floats
+
+
+def predicted_means(
+    human: Scores,
+    predicted: Scores,
+    *,
+    inference: Inference = "loo",
+    alpha: float = 0.05,
+    judged_per_query: float = math.nan,
+) -> tuple[PredictedMean, ...]:
+    """The means of all runs and measures; both scores are of the same runs and measures."""
+    check_choice("inference", inference, INFERENCES)
+    _check_queries(human, predicted)
+    return tuple(
+        _estimate(human.columns[m], run, "", sides, inference, alpha, judged_per_query)
+        for r, run in enumerate(human.runs)
+        for m, sides in _sides_of_run(human, predicted, r)
+    )
+
+
+def predicted_differences(
+    human: Scores,
+    predicted: Scores,
+    pairs: Sequence[tuple[int, int]],
+    *,
+    inference: Inference = "loo",
+    alpha: float = 0.05,
+    judged_per_query: float = math.nan,
+) -> tuple[PredictedMean, ...]:
+    """The mean differences of pairs of runs, the first less the second."""
+    check_choice("inference", inference, INFERENCES)
+    _check_queries(human, predicted)
+    of_run = [dict(_sides_of_run(human, predicted, r)) for r in range(len(human.runs))]
+    found = []
+    for m, column in enumerate(human.columns):
+        if m not in of_run[0]:
+            continue
+        for a, b in pairs:
+            sides = _Sides(*(x - y for x, y in zip(of_run[a][m], of_run[b][m], strict=True)))
+            found.append(_estimate(column, human.runs[a], human.runs[b], sides, inference, alpha, judged_per_query))
+    return tuple(found)
+
+
+def _check_queries(human: Scores, predicted: Scores) -> None:
+    """Raise if the predictions are for other queries, or lack some of those with human judgments."""
+    missing = [query for query in human.queries if query not in set(predicted.queries)]
+    if len(missing) == len(human.queries):
+        raise InputError(
+            [f"predicted: none of the human queries has predictions (first query: `{missing[0]}`)"],
+            hint=f"the predictions are for queries such as `{predicted.queries[0]}`",
+        )
+    if missing:
+        raise InputError(
+            [f"predicted: {plural(len(missing), 'human query')} without predictions: {few(missing)}"],
+            hint="predict the judgments of the human queries as well: they show how wrong predictions are",
+        )
+
+
+def _sides_of_run(human: Scores, predicted: Scores, run: int) -> Iterator[tuple[int, _Sides]]:
+    where = {query: q for q, query in enumerate(predicted.queries)}
+    at = np.array([where[query] for query in human.queries], np.int64)
+    rest = np.setdiff1d(np.arange(len(predicted.queries)), at)
+    for m, column in enumerate(human.columns):
+        if column.part != "value":
+            continue
+        counted = human.counted[run]
+        y = _handled(human.values[run, m, counted], human)
+        f = _handled(predicted.values[run, m, at][counted], predicted)
+        others = _handled(predicted.values[run, m, rest][predicted.counted[run, rest]], predicted)
+        _check_defined(column, y, f, [q for q, c in zip(human.queries, counted, strict=True) if c])
+        defined = ~np.isnan(y)
+        yield m, _Sides(y[defined], f[defined], others[~np.isnan(others)])
+
+
+def _handled(values: Floats, scores: Scores) -> Floats:
+    """Undefined values as 0 or 1 if the policy says so."""
+    if scores.undefined in ("zero", "one"):
+        return np.where(np.isnan(values), float(scores.undefined == "one"), values)
+    return values
+
+
+def _check_defined(column: Column, y: Floats, f: Floats, queries: Sequence[str]) -> None:
+    """Raise if the measure is undefined for a query by one judge only."""
+    one_sided = np.flatnonzero(np.isnan(y) != np.isnan(f))
+    if len(one_sided):
+        names = few([queries[q] for q in one_sided.tolist()])
+        side = "human" if np.isnan(y[one_sided[0]]) else "predicted"
+        raise InputError(
+            [f"{column.label} is undefined for {names} by {side} judgments only: no document is relevant"],
+            hint='count such queries as 0 on both sides: undefined="zero" (--undefined zero)',
+        )
+
+
+def _estimate(
+    column: Column,
+    run: str,
+    other: str,
+    sides: _Sides,
+    inference: Inference,
+    alpha: float,
+    judged_per_query: float,
+) -> PredictedMean:
+    human = human_mean(sides.human, alpha=alpha, method="human")
+    every = np.concatenate([sides.predicted, sides.others])
+    predicted = human_mean(every, alpha=alpha, method="predicted")
+    both = ppi_mean(sides.human, sides.predicted, sides.others, method=inference, alpha=alpha)
+    reason = _reason(column, sides, other, both)
+    if reason:
+        both = undefined_mean(inference, len(sides.human), len(sides.others))
+        if "differ" in reason:  # no interval holds for so few differences
+            human = replace(human, low=math.nan, high=math.nan)
+    worth = equivalent_queries(both, human) - len(sides.human)
+    return PredictedMean(column.label, run, other, human, predicted, both, worth, worth * judged_per_query, reason)
+
+
+def _reason(column: Column, sides: _Sides, other: str, both: MeanEstimate) -> str:
+    if column.aggregate != "mean":
+        return f"{column.label} is not a mean over queries, so that predictions of queries cannot be added"
+    count = too_few_differences(sides.human) if other else None
+    if count is not None:
+        differ = f"the runs differ on {plural(count, 'human query')}"
+        return f"{differ}, fewer than {MIN_DIFFERENT}; no interval holds for so few"
+    if not both.defined:
+        n, m = len(sides.human), len(sides.others)
+        return f"there are {n} human and {m} other queries; at least 3 and 2 are needed"
+    return ""
+
+
+def predicted_within(
+    human: Mapping[str, Mapping[str, float]],
+    chances: Mapping[str, Mapping[str, float]],
+    predicted: Mapping[str, Mapping[str, float]],
+    rankings: Sequence[Mapping[str, Sequence[str]]],
+    names: Sequence[str],
+    columns: Sequence[Column],
+    *,
+    top: float,
+    alpha: float = 0.05,
+) -> tuple[PredictedMean, ...]:
+    """The means of runs whose human judgments are a sample of documents: the difference estimator of each query.
+
+    ``human``: the grades of drawn documents, by query; ``chances``: how likely each document was drawn; ``rankings``:
+    for each run the documents of each query in order. The interval is for queries like these: the spread of the
+    estimates contains both stages.
+    """
+    found = []
+    for name, ranking in zip(names, rankings, strict=True):
+        for column in columns:
+            measure = replace(column.measure, views=replace(column.measure.views, sampled=False))
+            if column.part != "value":
+                continue
+            if not is_linear(measure):
+                nothing = undefined_mean("none")
+                reason = f"{column.label} is not linear in the gains of documents: a sample within queries has no "
+                reason += "unbiased difference estimator"
+                found.append(
+                    PredictedMean(column.label, name, "", nothing, nothing, nothing, math.nan, math.nan, reason)
+                )
+                continue
+            totals = np.array(
+                [
+                    _within(
+                        measure, ranking.get(query, ()), human[query], chances[query], predicted.get(query, {}), top
+                    )
+                    for query in human
+                ]
+            )
+            plain, said, both = totals.T
+            by_humans = human_mean(plain, alpha=alpha, method="human")
+            by_judge = human_mean(said, alpha=alpha, method="predicted")
+            together = human_mean(both, alpha=alpha, method="both")
+            worth = equivalent_queries(together, by_humans) - len(human)
+            found.append(PredictedMean(column.label, name, "", by_humans, by_judge, together, worth, math.nan))
+    return tuple(found)
+
+
+def predicted_in_sample(
+    judgments: Judgments, predicted: Judgments, runs: Sequence[Run], plan: Plan, *, alpha: float = 0.05
+) -> tuple[PredictedMean, ...]:
+    """`predicted_within` for judgments of a sample, and runs that are not yet read."""
+    if not set(judgments.queries) & set(predicted.queries):
+        raise InputError(
+            [f"predicted: none of the human queries has predictions (first query: `{judgments.queries[0]}`)"],
+            hint=f"the predictions are for queries such as `{predicted.queries[0]}`",
+        )
+    aligner = Aligner(judgments)
+    chances = np.concatenate([np.zeros(0), *(probabilities(pool)[pool.document] for pool in aligner.pools)])
+    rows = np.concatenate([np.zeros(0, np.int64), *(pool.document for pool in aligner.pools)])
+    by_row = np.ones(len(judgments.grade))
+    by_row[rows] = chances
+    lists = ranked_lists(runs, judgments, plan.policy.ties)
+    return predicted_within(
+        mapping_of(judgments),
+        mapping_of(replace(judgments, grade=by_row)),
+        mapping_of(predicted),
+        lists,
+        [run.name for run in runs],
+        plan.columns,
+        top=max(aligner.judged.top, float(predicted.grade.max(initial=0))),
+        alpha=alpha,
+    )
+
+
+def _within(
+    measure: Measure,
+    ranking: Sequence[str],
+    human: Mapping[str, float],
+    chances: Mapping[str, float],
+    predicted: Mapping[str, float],
+    top: float,
+) -> tuple[float, float, float]:
+    """One query: Horvitz-Thompson, predictions only, and the difference estimate."""
+    weight = rank_weights(measure, len(ranking), top)
+    drawn = np.array([human.get(d, -1) >= 0 for d in ranking], bool)
+    gain = measure.gains.of(np.array([human.get(d, 0.0) for d in ranking], np.float64), top)
+    said = measure.gains.of(np.array([predicted.get(d, 0.0) for d in ranking], np.float64), top)
+    pooled = np.array([d in chances for d in ranking], bool)
+    # Documents outside the pool were never to be judged; they count as not relevant, as in every other measure.
+    pi = np.array([chances.get(d, 1.0) for d in ranking], np.float64)
+    said = np.where(pooled, said, 0)
+    values = np.where(pooled, np.where(drawn, gain, np.nan), 0.0)
+    weight = np.where(pooled, weight, 0)
+    plain = survey.horvitz_thompson(weight, values, pi).estimate
+    both = survey.difference_estimate(weight, values, pi, said).estimate
+    return plain, float((weight * said).sum()), both
+
+
+def judged_per_query(judgments: Judgments) -> float:
+    """The mean number of judged documents of a query."""
+    return float((judgments.grade >= 0).sum() / max(len(judgments.queries), 1))
+
+
+def mapping_of(judgments: Judgments) -> Mapping[str, Mapping[str, float]]:
+    """The judgments as ``{query: {document: grade}}``."""
+    documents, grades = list(judgments.documents), judgments.grade.tolist()
+    begin = judgments.begin.tolist()
+    return {
+        query: dict(zip(documents[begin[q] : begin[q + 1]], grades[begin[q] : begin[q + 1]], strict=True))
+        for q, query in enumerate(judgments.queries)
+    }

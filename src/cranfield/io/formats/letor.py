@@ -1,0 +1,224 @@
+"""LETOR and SVM-rank: judgments and features of documents, ``grade qid:QUERY 1:value 2:value ... # docid = ID``.
+
+The grades are judgments, and each feature is a run that ranks the documents of a query by its value. A feature that a
+line leaves out is 0. Without an id in the comment, the id of a document is its line number. ``FILE#25`` is the run of
+feature 25.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
+from cranfield.errors import InputError, max_faults
+from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, SourceFormat, reject_columns
+from cranfield.io.faults import Location, quotable
+from cranfield.io.judgments import Rows, group_judgments
+from cranfield.io.runs import no_rows_error
+from cranfield.io.streams import Stream, open_stream
+
+LINES_PER_BLOCK = 20_000
+_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_LINE = re.compile(rb"\s*(" + _NUMBER + rb")\s+qid:(\S+)((?:\s+\d+:" + _NUMBER + rb")*)\s*(?:#(.*))?", re.DOTALL)
+_FIRST = re.compile(rb"\s*" + _NUMBER + rb"\s+qid:\S+(?:\s+\d+:\S+)+\s*(?:#.*)?", re.DOTALL)
+_DOCID = re.compile(rb"\bdocid\s*=\s*(\S+)")
+_FEATURE = re.compile(r"(.+)#(\d+)")
+EXPECTED = "expected `grade qid:QUERY FEATURE:VALUE ... # docid = ID`"
+
+
+class Letor(NamedTuple):
+    """A LETOR file: judgments, a run for each feature by its number, and the features, (document, feature).
+
+    Rows of ``features`` and of every run are the lines of the file; its columns are the runs in their order.
+    """
+
+    qrels: Judgments
+    runs: dict[str, Run]
+    features: Floats
+
+
+def read_letor(source: Any, *, name: str | None = None) -> Letor:
+    r"""The judgments and the features of a LETOR or SVM-rank file: a path, compressed or not, "-", or a file object.
+
+    >>> from io import BytesIO
+    >>> qrels, runs, features = read_letor(BytesIO(b"1 qid:q 1:0.2 3:7 # a\n0 qid:q 1:0.4 # b\n"), name="toy")
+    >>> list(qrels.documents), list(runs), runs["3"].name, features.tolist()
+    (['a', 'b'], ['1', '3'], 'toy#3', [[0.2, 7.0], [0.4, 0.0]])
+    """
+    stream = open_stream(source, "letor")
+    return _letor(stream, name or stream.name)
+
+
+def _letor(stream: Stream, name: str) -> Letor:
+    lines = _parse(stream)
+    qrels = group_judgments(name, lines.rows, Location(stream.source_name, "qrels"))
+    query = lines.rows.queries.take(lines.rows.query_of)
+    runs = {
+        number: Run(f"{name}#{number}", Table(query, lines.rows.documents, score), f"{stream.source_name}#{number}")
+        for number, score in zip(lines.numbers, np.ascontiguousarray(lines.features.T), strict=True)
+    }
+    return Letor(qrels, runs, lines.features)
+
+
+class _Lines(NamedTuple):
+    rows: Rows
+    numbers: list[str]
+    features: Floats
+
+
+def _parse(stream: Stream) -> _Lines:
+    faults: list[str] = []
+    queries: dict[bytes, int] = {}
+    query_of, grades, documents, line_of = list[int](), list[bytes](), list[bytes](), list[int]()
+    blocks: list[tuple[Integers, Integers, Floats]] = []  # the row, the number and the value of features
+    text = stream.read().removeprefix(BOM).split(b"\n")
+    for first in range(0, len(text), LINES_PER_BLOCK):
+        counts, pairs, rows_before = list[int](), list[bytes](), len(grades)
+        for number, line in enumerate(text[first : first + LINES_PER_BLOCK], first + 1):
+            if not line.strip() or line.lstrip().startswith(b"#"):
+                continue
+            match = _LINE.fullmatch(line)
+            if match is None:
+                shown = quotable(line.strip().decode("utf-8", "surrogateescape"))
+                faults.append(f"{stream.source_name}:{number}: {EXPECTED}, found `{shown}`")
+                continue
+            grade, query, features, comment = match.groups()
+            tokens = features.split()
+            counts.append(len(tokens))
+            pairs += tokens
+            query_of.append(queries.setdefault(query, len(queries)))
+            grades.append(grade)
+            documents.append(_document(comment, number))
+            line_of.append(number)
+        numbers_and_values = np.array(b":".join(pairs).split(b":") if pairs else [], np.bytes_)
+        values = numbers_and_values.astype(np.float64).reshape(-1, 2)
+        of_rows = np.repeat(np.arange(rows_before, len(grades)), counts)
+        blocks.append((of_rows, values[:, 0].astype(np.int64), values[:, 1]))
+    if faults:
+        raise InputError(faults[: max_faults()], total=len(faults))
+    if not grades:
+        raise no_rows_error(stream.source_name)
+    row, feature, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    lines = np.array(line_of, np.int64)
+    numbers, column = np.unique(feature, return_inverse=True)
+    _check_features(stream.source_name, lines, row, column, numbers, value)
+    table = np.zeros((len(grades), len(numbers)))
+    table[row, column] = value
+    zero = np.zeros(len(grades), np.int64)
+    rows = Rows(
+        _strings(list(queries)),
+        np.array(query_of, np.int64),
+        Strings.of(["0"]),
+        zero,
+        _strings(documents),
+        np.array(grades).astype(np.float64),
+        lines,
+    )
+    return _Lines(rows, [str(number) for number in numbers], table)
+
+
+def _document(comment: bytes | None, line: int) -> bytes:
+    """The id in a comment: after ``docid =``, or its only word; else the line number."""
+    if comment:
+        match = _DOCID.search(comment)
+        if match is not None:
+            return match[1]
+        words = comment.split()
+        if len(words) == 1:
+            return words[0]
+    return str(line).encode()
+
+
+def _check_features(
+    source_name: str, line: Integers, row: Integers, column: Integers, numbers: Integers, value: Floats
+) -> None:
+    """Raise if a line has a feature twice, or a value is too large for a number."""
+    cell = row * len(numbers) + column
+    _, first = np.unique(cell, return_index=True)
+    twice = np.ones(len(cell), bool)
+    twice[first] = False
+    faulty = np.flatnonzero(twice | ~np.isfinite(value))
+    if len(faulty):
+        messages = [
+            f"{source_name}:{line[row[i]]}: feature {numbers[column[i]]} "
+            + ("appears twice" if twice[i] else "is not a finite number")
+            for i in faulty[: max_faults()].tolist()
+        ]
+        raise InputError(messages, total=len(faulty))
+
+
+def _strings(texts: Sequence[bytes]) -> Strings:
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return Strings(offsets, np.frombuffer(b"".join(texts), np.uint8))
+
+
+def is_letor(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+    """Whether the first line that is not a comment has a grade, ``qid:`` and features."""
+    if kind == "documents" or b"qid:" not in stream.head:
+        return False
+    *complete, last = stream.head.removeprefix(BOM).split(b"\n")
+    for line in complete:
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return _FIRST.fullmatch(line) is not None
+    # The first line is longer than what was read of it; its last word may be cut.
+    return _FIRST.fullmatch(last) is not None or _FIRST.fullmatch(last.rpartition(b" ")[0]) is not None
+
+
+def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
+    """The grades as judgments."""
+    reject_columns(columns)
+    return _letor(stream, name).qrels
+
+
+def read_runs(stream: Stream, name: str, columns: Columns) -> list[Run]:
+    """A run for each feature."""
+    reject_columns(columns)
+    return list(_letor(stream, name).runs.values())
+
+
+def read_run(stream: Stream, name: str, columns: Columns) -> Run:
+    """The run of the only feature; an error if there are several."""
+    runs = read_runs(stream, name, columns)
+    if len(runs) != 1:
+        number = runs[0].name.rpartition("#")[2] if runs else "1"
+        raise InputError(
+            [f"{stream.source_name}: the file has {len(runs)} features, and one run is needed"],
+            hint=f"choose a feature by its number: {stream.source_name}#{number}",
+        )
+    return runs[0]
+
+
+def is_feature(path: str) -> bool:
+    """Whether a path is FILE#NUMBER, and FILE exists."""
+    match = _FEATURE.fullmatch(path)
+    return match is not None and not os.path.exists(path) and os.path.isfile(match[1])
+
+
+def read_feature(path: str, name: str | None) -> Run:
+    """The run of one feature."""
+    file, _, number = path.rpartition("#")
+    runs = read_letor(file).runs
+    run = runs.get(str(int(number)))
+    if run is None:
+        raise InputError([f"{file}: there is no feature {number}"], hint=f"the features are {', '.join(runs)}")
+    return run if name is None else Run(name, run.source, run.source_name)
+
+
+FORMATS = (
+    FileFormat(
+        "LETOR",
+        priority=4,
+        recognises=is_letor,
+        read_run=read_run,
+        read_runs=read_runs,
+        read_qrels=read_qrels,
+        extensions=(".letor",),
+    ),
+    SourceFormat("LETOR feature", is_feature, read_run=read_feature),
+)

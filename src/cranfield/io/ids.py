@@ -1,0 +1,73 @@
+"""Ids that are not text: whole numbers, bytes, UUIDs and paths are compared as text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.io.faults import Fault, Location, input_error
+
+
+def id_text(value: Any) -> str | None:
+    """An id as text; None if the value is no id.
+
+    >>> id_text(7), id_text(b"d7"), id_text(7.0)
+    ('7', 'd7', None)
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | np.integer):
+        return None if isinstance(value, bool) else str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    return str(value) if _is_uuid(value) else None
+
+
+def is_id(value: Any) -> bool:
+    """Whether the value can be an id."""
+    return id_text(value) is not None
+
+
+def _is_uuid(value: Any) -> bool:
+    # By name: few programs use UUIDs, and their module takes a while to load.
+    return any(kind.__module__ == "uuid" and kind.__name__ == "UUID" for kind in type(value).__mro__)
+
+
+def texts_of(values: Collection[Any], query: str, location: Location) -> list[str]:
+    """Ids as text; an error for values that are no ids, and for different ids that are the same text."""
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return list(values)
+    if kinds == {int}:
+        return list(map(str, values))
+    texts = [id_text(value) for value in values]
+    faults = [
+        Fault(0, "id", _bytes(query), _bytes(repr(value))[:80], 0)
+        for value, text in zip(values, texts, strict=True)
+        if text is None
+    ]
+    known = [text for text in texts if text is not None]
+    if not faults and len(kinds) > 1:
+        faults = _collisions(list(values), known, query)
+    if faults:
+        raise input_error(faults[:1], 1, location)  # the others are likely of the same kind
+    return known
+
+
+def _collisions(values: Sequence[Any], texts: Sequence[str], query: str) -> list[Fault]:
+    first: dict[str, Any] = {}
+    faults = []
+    for value, text in zip(values, texts, strict=True):
+        other = first.setdefault(text, value)
+        if type(other) is not type(value):
+            faults.append(Fault(0, "collision", _bytes(query), _bytes(f"{other!r} and {value!r}")[:80], 0))
+    return faults
+
+
+def _bytes(value: object) -> bytes:
+    return str(value).encode("utf-8", "backslashreplace")

@@ -1,0 +1,336 @@
+"""Runs and judgments from lists and sets: ``{query: [document, ...]}``, pairs, and lists by position.
+
+A ranking is a list of ids, best first; a list of pairs ``(id, score)``; ``{id: score}``; a list of records (see
+`records`); or the response of a search engine. A run is ``{query: ranking}``, or a list of rankings for queries 1, 2,
+3, ... Judgments are ``{query: {id, ...}}``, with a set, a list or ``{id: grade}``, or a list of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+
+from cranfield.data import Run, Table
+from cranfield.errors import InputError, UsageError, check_choice, max_faults
+from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
+from cranfield.io.ids import id_text, is_id, texts_of
+from cranfield.io.records import (
+    Accessors,
+    columns_of,
+    frame_of_records,
+    hits_of,
+    is_record,
+    rankings_of_records,
+    read_records,
+    unwrap,
+    usual_field,
+)
+from cranfield.io.tables import ListFrame
+
+Duplicates = Literal["error", "first", "best"]
+DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
+Ranking = Mapping[str, float] | Sequence[str]
+
+WHAT = {
+    "run": "[document, ...], [(document, score), ...] or {document: score}",
+    "qrels": "{document, ...}, [document, ...] or {document: grade}",
+}
+
+
+def check_duplicates(duplicates: str) -> None:
+    """Raise if this is no policy for documents that appear twice."""
+    check_choice("duplicates", duplicates, DUPLICATES)
+
+
+class ByPosition(dict[str, Any]):
+    """``{"1": first, "2": second, ...}``, from a list."""
+
+
+def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | ListFrame:
+    """An object as a mapping by query, or as a frame."""
+    name = location.source_name or ("a run" if location.kind == "run" else "judgments")
+    source = unwrap(source)
+    if isinstance(source, Mapping):
+        if hits_of(source) is not None:
+            _wrong(f"{name}: found one response of a search engine", "write {query: response}, or [response]")
+        return columns_of(source) or source
+    if isinstance(source, np.ndarray):
+        source = source.tolist()
+    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
+        what = "a run" if location.kind == "run" else "judgments"
+        message = f"cannot read {what} from {type(source).__name__}"
+        raise UsageError(message, hint=f"give a path, an open binary file, {_NESTED[location.kind]} or a data frame")
+    if isinstance(source, Set):
+        _wrong(f"{name}: a set has no order", "give a list, or {query: ...}")
+    items = source if isinstance(source, list | tuple) else list(source)
+    if not items:
+        _wrong(f"{name}: the list is empty")
+    first = items[0]
+    if is_object(first) and hits_of(first) is None:
+        nested = rankings_of_records(items)
+        rows = nested if nested is not None else frame_of_records(items)
+        if rows is not None:
+            return rows
+        if not isinstance(first, Mapping) or usual_field(first, "document") is not None:
+            found = f"found a list of {type(first).__name__} without a query"
+            _wrong(f"{name}: {found}", "one ranking is {query: [...]} or [[...]]")
+    return by_position(items, location.kind, name)
+
+
+_NESTED = {
+    "run": "{query: {document: score}}, {query: [document, ...]}",
+    "qrels": "{query: {document: grade}}, {query: {document, ...}}",
+}
+
+
+def is_object(value: Any) -> bool:
+    """Whether the value is a dict, a data class, a named tuple or another object with fields."""
+    if is_id(value) or isinstance(value, Set | np.ndarray):
+        return False
+    if isinstance(value, Mapping) or is_record(value):
+        return True
+    return not isinstance(value, list | tuple) and (not isinstance(value, Iterable) or hasattr(value, "model_fields"))
+
+
+def by_position(source: Sequence[Any], kind: TableKind, name: str) -> ByPosition:
+    """A list by position as ``{"1": first, "2": second, ...}``; messages call it ``name``."""
+    first: Any = source[0]
+    if is_id(first):
+        found = f"found a list of ids, such as {_show(first)}"
+        _wrong(f"{name}: expected a list of lists, {found}", _one_list(kind))
+    if is_pair(first) and is_id(first[0]) and isinstance(first[1], float | np.floating):
+        found = f"found a list of pairs, such as {_show(first)}"
+        _wrong(f"{name}: expected a list of lists, {found}", _one_list(kind))
+    if isinstance(first, tuple) and len(first) == 2 and is_id(first[0]) and _is_many(first[1]):
+        _wrong(f"{name}: found pairs of a query and a ranking, such as {_show(first)}", "write dict(...) around them")
+    if isinstance(first, tuple) and len(first) in (3, 4) and isinstance(first[0], str) and _is_number(first[-1]):
+        hint = f"write {_NESTED[kind].partition(', {query')[0]}, or make a data frame of the rows"
+        _wrong(f"{name}: found rows, such as {_show(first)}", hint)
+    return ByPosition((str(position), value) for position, value in enumerate(source, 1))
+
+
+def _one_list(kind: TableKind) -> str:
+    if kind == "run":
+        return "one ranking is {query: ranking} or [ranking]; several run files are a list of paths that exist"
+    return "the relevant documents of one query are {query: [document, ...]} or [[document, ...]]"
+
+
+def rankings_of(
+    source: Mapping[Any, Any],
+    location: Location,
+    duplicates: Duplicates = "error",
+    accessors: Accessors | None = None,
+    *,
+    check_ids: bool = False,
+) -> dict[str, Ranking]:
+    """The rankings of a run by query. A list that begins with text stays as it is, unless its ids are to be checked."""
+    accessors = accessors or Accessors()
+    queries = texts_of(source, "", location)
+    rankings = zip(queries, source.values(), strict=True)
+    lazy = not check_ids and not accessors.given
+    return {
+        query: (value if duplicates == "error" else list(dict.fromkeys(value)))
+        if lazy and type(value) in (list, tuple) and value and type(value[0]) is str
+        else _ranking(value, query, location, duplicates, accessors)
+        for query, value in rankings
+    }
+
+
+def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates, accessors: Accessors) -> Ranking:
+    hits = hits_of(value)
+    if hits is None and isinstance(value, Mapping):
+        return numbers_of(value, query, location)
+    items = _items(value if hits is None else hits, query, location)
+    if not items:
+        return []
+    if not accessors.given and (is_id(items[0]) or items[0] is None or isinstance(items[0], bool | float | complex)):
+        texts = texts_of(items, query, location)
+        return texts if duplicates == "error" else list(dict.fromkeys(texts))
+    if not accessors.given and is_pair(items[0]) and is_id(items[0][0]):
+        ids, scores = _split(items, query, location)
+        return _keep(texts_of(ids, query, location), scores, query, location, duplicates)
+    documents, found = read_records(items, query, location, accessors)
+    texts = texts_of(documents, query, location)
+    if found is None:
+        return texts if duplicates == "error" else list(dict.fromkeys(texts))
+    return _keep(texts, found, query, location, duplicates)
+
+
+def numbers_of(value: Mapping[Any, Any], query: str, location: Location) -> dict[str, Any]:
+    """``{document: number}`` with ids as text; the numbers are checked by others."""
+    if set(map(type, value)) <= {str}:
+        return value if type(value) is dict else dict(value)
+    return dict(zip(texts_of(value, query, location), value.values(), strict=True))
+
+
+def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
+    """The documents of one query in order."""
+    if isinstance(value, list | tuple) and not is_record(value):
+        return value
+    where = _at(query, location)
+    if isinstance(value, Set) and location.kind == "run":
+        hint = "a ranking is a list, best first; sets are for judgments, which come first"
+        _wrong(f"{where}a set has no order", hint)
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        _wrong(f"{where}expected one ranking, found an array of {value.ndim} dimensions", f"give {WHAT[location.kind]}")
+    if isinstance(value, np.ndarray):
+        return list(value.tolist())
+    if is_id(value) or value is None or is_object(value):
+        advice = (
+            f"write [{_show(value)}]"
+            if is_id(value)
+            else "write [] if there are none"
+            if value is None
+            else "give a list"
+        )
+        _wrong(f"{where}expected {WHAT[location.kind]}, found {_describe(value)}", advice)
+    return list(value)
+
+
+def is_pair(value: Any) -> bool:
+    """Whether this is ``(document, number)``."""
+    return isinstance(value, tuple | list) and len(value) == 2 and _is_number(value[1]) and not is_record(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:
+    """Pairs as ids and numbers."""
+    for position, item in enumerate(items, 1):
+        if not (isinstance(item, tuple | list) and len(item) == 2):
+            second = "score" if location.kind == "run" else "grade"
+            where = _at(query, location, position)
+            _wrong(f"{where}expected (document, {second}), found {_describe(item)}", "give every document as a pair")
+    ids, numbers = zip(*items, strict=True)
+    return list(ids), list(numbers)
+
+
+def _keep(
+    texts: list[str], scores: Sequence[Any], query: str, location: Location, duplicates: Duplicates
+) -> dict[str, float]:
+    """Scores by document, each document once."""
+    if location.kind == "run" and any(score is None for score in scores):
+        position = next(position for position, score in enumerate(scores, 1) if score is None)
+        message = f"{_at(query, location, position)}there is no score, but other documents have one"
+        _wrong(message, "give every document a score, or none")
+    ranking = dict(zip(texts, scores, strict=True))
+    if len(ranking) == len(texts):
+        return ranking
+    if duplicates == "error":
+        raise _repeated(texts, query, location)
+    kept: dict[str, float] = {}
+    for text, score in zip(texts, scores, strict=True):
+        if text not in kept or (duplicates == "best" and score > kept[text]):
+            kept[text] = score
+    return kept
+
+
+def _repeated(texts: Sequence[str], query: str, location: Location) -> InputError:
+    seen: set[str] = set()
+    faults = []
+    for text in texts:
+        if text in seen:
+            faults.append(Fault(0, "duplicate", _bytes(query), _bytes(text), 0))
+        seen.add(text)
+    return input_error(faults[: max_faults()], len(faults), location)
+
+
+def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, dict[str, Any]], int]:
+    """``{query: {document: grade}}``, and how many judgments were repetitions. Sets and lists have grade 1."""
+    judged: dict[str, dict[str, Any]] = {}
+    repeated = 0
+    for query, value in zip(texts_of(source, "", location), source.values(), strict=True):
+        if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
+            judged[query] = dict.fromkeys(sorted(value) if isinstance(value, Set) else value, 1)
+            repeated += len(value) - len(judged[query])
+            continue
+        if isinstance(value, Mapping) and hits_of(value) is None:
+            judged[query] = numbers_of(value, query, location)
+            continue
+        if hits_of(value) is not None:
+            _wrong(f"{_at(query, location)}found the response of a search engine", "judgments have grades")
+        items = _items(value, query, location)
+        if not items:
+            judged[query] = {}
+        elif is_pair(items[0]) and is_id(items[0][0]):
+            ids, grades = _split(items, query, location)
+            judged[query] = _grades(texts_of(ids, query, location), grades, query, location)
+        elif is_id(items[0]):
+            texts = texts_of(items, query, location)
+            judged[query] = dict.fromkeys(sorted(texts) if isinstance(value, Set) else texts, 1)
+        else:
+            documents, found = read_records(items, query, location, None)
+            texts = texts_of(documents, query, location)
+            judged[query] = _grades(texts, found or [1] * len(texts), query, location)
+        repeated += len(items) - len(judged[query])
+    return judged, repeated
+
+
+def _grades(texts: list[str], grades: Sequence[Any], query: str, location: Location) -> dict[str, Any]:
+    judged: dict[str, Any] = {}
+    faults = []
+    for text, grade in zip(texts, grades, strict=True):
+        if judged.setdefault(text, grade) != grade:
+            faults.append(Fault(0, "conflict", _bytes(query), _bytes(text), 0))
+    if faults:
+        raise input_error(faults[: max_faults()], len(faults), location)
+    return judged
+
+
+def without_repeats(run: Run, duplicates: Duplicates, load: Callable[[Run], Table]) -> Run:
+    """A run in which every document appears once for each query."""
+    from dataclasses import replace
+
+    from cranfield.io.duplicates import codes_of, first_rows
+
+    source = run.source
+    if isinstance(source, Mapping):
+        rankings = source.items()
+        kept = {q: r if isinstance(r, Mapping) else list(dict.fromkeys(r)) for q, r in rankings}
+        return replace(run, source=kept)
+    table = load(run)
+    _, query_of = codes_of(table.query)
+    first = first_rows(query_of, table.document)
+    rows = np.flatnonzero(first == np.arange(len(first)))
+    if len(rows) == len(first):
+        return replace(run, source=table)
+    if duplicates == "best":
+        # The row with the highest score of each document; among equal scores, the first one.
+        order = np.lexsort((np.arange(len(first)), -table.score, first))
+        rows = np.sort(order[np.flatnonzero(np.diff(first[order], prepend=-1))])
+    rank = None if table.rank is None else table.rank[rows]
+    kept_rows = Table(
+        table.query.take(rows), table.document.take(rows), table.score[rows], rank, table.numbered, table.score_column
+    )
+    return replace(run, source=kept_rows)
+
+
+def _at(query: str, location: Location, position: int = 0) -> str:
+    """The beginning of a sentence about a query, or about a position in its list."""
+    prefix = location.prefix(0, _bytes(query), "")
+    return f"{prefix[:-2]}, position {position}: " if position else prefix
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _describe(value: Any) -> str:
+    return "None" if value is None else f"{type(value).__name__} {_show(value)}"
+
+
+def _show(value: Any) -> str:
+    text = id_text(value)
+    return quotable(repr(text if isinstance(value, str) else value))
+
+
+def _wrong(message: str, hint: str = "") -> NoReturn:
+    raise InputError([message], hint=hint)

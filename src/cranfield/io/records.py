@@ -1,0 +1,292 @@
+"""Documents that are records: dicts, data classes, named tuples and objects of search and RAG libraries.
+
+`records` makes a run of them. The fields with the id and the score are given by name, by a path such as
+``"metadata.source"``, or by a function; without that, the usual names are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
+from typing import Any, NoReturn
+
+from cranfield.data import Run
+from cranfield.errors import InputError, UsageError
+from cranfield.io.faults import Location, quotable
+from cranfield.io.tables import COLUMN_NAMES, ListFrame, normalise_name
+
+Accessor = str | Callable[[Any], Any] | None
+
+# The usual fields, the most reliable ones first. A dot leads to a field of a field.
+FIELDS: dict[str, tuple[str, ...]] = {
+    "document": (
+        *("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "pid", "passage_id", "_id", "id"),
+        *("node.node_id", "node_id", "id_", "uuid"),
+        *("metadata.doc_id", "metadata.document_id", "metadata.id", "meta.doc_id", "meta.document_id", "meta.id"),
+    ),
+    "score": ("score", "_score", "sim", "similarity", "relevance_score"),
+    "grade": ("relevance", "rel", "grade", "label", "rating"),
+    "ranking": ("results", "hits", "retrieved", "ranking"),
+}
+# The hits of the search clients' own classes have the fields of the document beside `meta`.
+CLIENT_FIELDS = {"document": ("meta.id",), "score": ("meta.score",), "grade": ()}
+CLIENTS = ("elasticsearch", "elasticsearch_dsl", "opensearchpy")
+MAX_FIELDS = 12  # the number of fields that a message lists
+
+
+@dataclass
+class Accessors:
+    """How to read the id and the score of a record; fields that were found by name are remembered by type."""
+
+    document: Accessor = None
+    score: Accessor = None
+    found: dict[tuple[type, str], str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> bool:
+        """Whether the caller named a field."""
+        return self.document is not None or self.score is not None
+
+    def values(self, role: str, items: Sequence[Any], query: str) -> list[Any] | None:
+        """The values of a role for all records; None if the usual names have none."""
+        accessor = self.document if role == "document" else self.score if role == "score" else None
+        if callable(accessor):
+            return [_call(accessor, item, role, query) for item in items]
+        if accessor is not None:
+            return _field_values(items, accessor, query)
+        key = (type(items[0]), role)
+        path = self.found.get(key)
+        if path is None or _lookup(items[0], path) is None:
+            path = usual_field(items[0], role)
+            if path is None:
+                return None
+            self.found[key] = path
+        return _field_values(items, path, query)
+
+
+def records(
+    results: Any,
+    *,
+    document: Accessor = None,
+    score: Accessor = None,
+    duplicates: str = "error",
+    name: str = "run",
+) -> Run:
+    """A run from the results of a search: lists of objects by query or by position.
+
+    ``results``: ``{query: [object, ...]}``, or a list of lists for queries 1, 2, 3, ... An object is anything with an
+    id: a dict, a data class, a document of LangChain, LlamaIndex or Haystack, a pair ``(object, score)``. The response
+    of Elasticsearch or OpenSearch stands for its hits.
+    ``document``, ``score``: the field with the id and the score: a name, a path such as ``"metadata.source"``, or a
+    function of the object. By default the usual names are tried. Without scores, documents are ranked as listed.
+    ``duplicates``: what happens if a document is listed twice for a query, as chunks of one document are: ``"error"``,
+    keep the ``"first"``, or keep the one with the ``"best"`` score.
+
+    >>> import cranfield as cf
+    >>> chunks = [[{"text": "a lamp", "source": "d2"}, {"text": "a horn", "source": "d2"}, {"source": "d1"}]]
+    >>> run = cf.records(chunks, document="source", duplicates="first")
+    >>> cf.Evaluator([{"d1"}], "RR").means(run)
+    {'RR': 0.5}
+    """
+    from cranfield.io.lists import ByPosition, check_duplicates, rankings_of, shape_of
+
+    check_duplicates(duplicates)
+    location = Location("", "run", "entry")
+    shaped = shape_of([results] if hits_of(results) is not None else results, location)
+    if not isinstance(shaped, Mapping):
+        message = "these records have a query each"
+        raise UsageError(message, hint="give them to evaluate or read_run; records takes the results query by query")
+    rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
+    return Run(name, rankings, by_position=isinstance(shaped, ByPosition))
+
+
+def unwrap(response: Any) -> Any:
+    """The plain content of a response of a client, or the value itself; ``_msearch`` becomes a list of responses."""
+    if type(response).__module__.startswith("elastic_transport"):
+        response = response.body
+    if isinstance(response, Mapping) and isinstance(response.get("responses"), list):
+        return response["responses"]
+    return response
+
+
+def hits_of(response: Any) -> list[Any] | None:
+    """The hits of a response of Elasticsearch or OpenSearch; None for everything else."""
+    if type(response).__module__.startswith("elastic_transport"):
+        response = response.body
+    if not isinstance(response, Mapping):
+        return None
+    hits = response.get("hits")
+    if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
+        return hits["hits"]
+    if isinstance(response.get("error"), Mapping) and "status" in response:
+        error = response["error"]
+        raise InputError([f"the search engine answered with an error: {quotable(str(error.get('reason', error)))}"])
+    return None
+
+
+def is_record(value: Any) -> bool:
+    """Whether a tuple is a named one."""
+    return hasattr(value, "_fields")
+
+
+def read_records(
+    items: Sequence[Any], query: str, location: Location, accessors: Accessors | None
+) -> tuple[list[Any], list[Any] | None]:
+    """The ids of records, and their scores or grades if they have any."""
+    accessors = accessors or Accessors()
+    scores: list[Any] | None = None
+    if isinstance(items[0], tuple | list) and len(items[0]) == 2 and not is_record(items[0]):
+        scores = [item[1] for item in items]
+        items = [item[0] for item in items]
+    documents = accessors.values("document", items, query)
+    if documents is None:
+        names = field_names(items[0])
+        has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
+        where = f"query `{quotable(query)}`: " if query else ""
+        kind = type(items[0]).__name__
+        message = f"{where}no usual field for the document id in {kind}; {has}"
+        example = names[-1] if names else "source"
+        raise InputError([message], hint=f'name the field: cf.records(results, document="{example}")')
+    role = "score" if location.kind == "run" else "grade"
+    if scores is None or accessors.score is not None:
+        own = accessors.values(role, items, query)
+        scores = scores if own is None or all(value is None for value in own) else own
+    return documents, scores
+
+
+def usual_field(item: Any, role: str) -> str | None:
+    """The first usual field of a record that has a value."""
+    client = type(item).__module__.partition(".")[0] in CLIENTS
+    paths = CLIENT_FIELDS[role] if client else FIELDS[role]
+    return next((path for path in paths if _lookup(item, path) is not None), None)
+
+
+def _lookup(item: Any, path: str) -> Any:
+    """The value at a path; None if there is none."""
+    for step in path.split("."):
+        item = item.get(step) if isinstance(item, Mapping) else getattr(item, step, None)
+        if item is None or (callable(item) and not hasattr(item, "__dict__")):
+            return None
+    return None if callable(item) else item
+
+
+def _field_values(items: Sequence[Any], path: str, query: str) -> list[Any]:
+    """The values at a path for all records. Steps run over the whole list, which is fast."""
+    values: Sequence[Any] = items
+    steps = path.split(".")
+    for step in steps:
+        get: Callable[[Any], Any] = itemgetter(step) if _has_keys(values[0]) else attrgetter(step)
+        try:
+            values = list(map(get, values))
+        except (AttributeError, KeyError, TypeError, IndexError):
+            values = [_single(value, step, path, position, query) for position, value in enumerate(values, 1)]
+    return list(values)
+
+
+def _has_keys(value: Any) -> bool:
+    return isinstance(value, Mapping) or (hasattr(value, "__getitem__") and not hasattr(value, "_fields"))
+
+
+def _single(value: Any, step: str, path: str, position: int, query: str) -> Any:
+    """One value; an error that names the record."""
+    try:
+        return value[step] if isinstance(value, Mapping) else getattr(value, step)
+    except (AttributeError, KeyError, TypeError, IndexError):
+        if hasattr(value, "__getitem__") and not isinstance(value, str | bytes | Mapping):
+            try:
+                return value[step]
+            except (KeyError, TypeError, IndexError):
+                pass
+    names = field_names(value)
+    has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
+    _wrong(f"{_where(query, position)}no field `{quotable(path)}` in {type(value).__name__}; {has}")
+
+
+def _call(accessor: Callable[[Any], Any], item: Any, role: str, query: str) -> Any:
+    try:
+        return accessor(item)
+    except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
+        names = field_names(item)
+        has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
+        problem = f"{type(error).__name__}: {error}"
+        message = f"query `{quotable(query)}`: {role}= failed for {type(item).__name__} ({quotable(problem)}); {has}"
+        raise InputError([message]) from error
+
+
+def _where(query: str, position: int) -> str:
+    return f"query `{quotable(query)}`, position {position}: " if query else f"position {position}: "
+
+
+def field_names(item: Any) -> list[str]:
+    """The fields of a record, and the keys of those that are dicts."""
+    names = []
+    for name, value in _fields(item).items():
+        names.append(str(name))
+        if isinstance(value, Mapping):
+            names += [f"{name}.{key}" for key in value]
+    return names
+
+
+def _fields(item: Any) -> Mapping[Any, Any]:
+    if isinstance(item, Mapping):
+        return item
+    if hasattr(item, "_asdict"):
+        return dict(item._asdict())
+    if hasattr(item, "__dict__"):
+        return {name: value for name, value in vars(item).items() if not name.startswith("_")}
+    slots = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
+    return {name: getattr(item, name, None) for name in slots if not name.startswith("_")}
+
+
+def frame_of_records(items: Sequence[Any]) -> ListFrame | None:
+    """Rows that have a query and a document each, as columns; None if the first record is something else."""
+    columns = _roles(_fields(items[0]))
+    if not {"query", "document"} <= columns.keys():
+        return None
+    names = dict.fromkeys(columns.values())
+    return ListFrame({name: _field_values(items, name, "") for name in names})
+
+
+def columns_of(source: Mapping[Any, Any]) -> ListFrame | None:
+    """``{"query_id": [...], "doc_id": [...], ...}`` as columns; None for everything else."""
+    roles = _roles(source)
+    if not {"query", "document"} <= roles.keys():
+        return None
+    lists = [isinstance(source[name], list | tuple) for name in roles.values()]
+    if not all(lists) or len({len(source[name]) for name in roles.values()}) > 1:
+        return None
+    return ListFrame({name: list(source[name]) for name in roles.values()})
+
+
+def rankings_of_records(items: Sequence[Any]) -> dict[Any, Any] | None:
+    """Records with a query and its results each, as ``{query: results}``; None if the first record is something else.
+
+    sentence-transformers writes its predictions so.
+    """
+    fields = _fields(items[0])
+    ranking = next((name for name in FIELDS["ranking"] if isinstance(fields.get(name), list | tuple)), None)
+    query = _roles(fields).get("query")
+    if ranking is None or query is None:
+        return None
+    queries, rankings = _field_values(items, query, ""), _field_values(items, ranking, "")
+    if len(set(map(str, queries))) < len(queries):
+        texts = list(map(str, queries))
+        repeated = next(text for text in texts if texts.count(text) > 1)
+        raise InputError([f"query `{quotable(repeated)}` has two records"], hint="give the results of a query once")
+    return dict(zip(queries, rankings, strict=True))
+
+
+def _roles(fields: Mapping[Any, Any]) -> dict[str, str]:
+    """The fields that have the usual name of a column, by role."""
+    normalised = {normalise_name(name): name for name in reversed(list(fields)) if isinstance(name, str)}
+    roles = {}
+    for role in ("query", "document", "score", "rank", "grade", "iteration"):
+        name = next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None)
+        if name is not None:
+            roles[role] = name
+    return roles
+
+
+def _wrong(message: str, hint: str = "") -> NoReturn:
+    raise InputError([message], hint=hint)

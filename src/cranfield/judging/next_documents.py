@@ -1,0 +1,455 @@
+"""What to judge next: the unjudged documents whose grades settle the most pairs of runs.
+
+`mtc` (minimal test collections) orders documents by how much judging them can change the differences of all pairs of
+runs that are not decided yet. The other strategies (`strategies`) choose for each query alone, in turn.
+
+A pair is *decided* if its bounds exclude 0: no grades of the unjudged documents can reverse it. It is *sure* if the
+chance of the sign is at least the given confidence, for independent documents with the given chances of relevance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from cranfield.data import Floats, Integers, Judgments
+from cranfield.errors import MeasureError, UsageError, check_choice, check_fraction
+from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.pair_bounds import DECIMALS, NONE, check_linear, highest_gain, rank_weights
+from cranfield.evaluation.predicted import mapping_of
+from cranfield.evaluation.scores import number
+from cranfield.io import read_qrels
+from cranfield.judging.strategies import judging_order
+from cranfield.measures import Measure, parse
+from cranfield.ranking.first_page import ranked_lists
+from cranfield.ranking.tie_rules import Ties
+
+Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge"]
+STRATEGIES = get_args(Strategy)
+CANDIDATES = 2000  # documents whose weight is computed at a time
+PAIRS = 1 << 22  # differences of weights that are held at a time
+
+
+class Proposal(NamedTuple):
+    """A document to judge: its weight, and the pair of runs for which it matters most.
+
+    ``change``: how much its grade can change the mean difference of that pair; ``low``, ``high``: the bounds of the
+    difference before. All are NaN for strategies that choose within a query. ``best_rank``: over all runs.
+    """
+
+    query: str
+    document: str
+    weight: float
+    run: str
+    other: str
+    change: float
+    low: float
+    high: float
+    best_rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class PairStatus:
+    """The mean difference of every pair of runs over all possible grades of unjudged documents; arrays are (pair,).
+
+    ``low``, ``high``: bounds; ``low_alone``, ``high_alone``: from the bounds of each run alone. ``expected``,
+    ``variance``: for the given chances of relevance, NaN if unknown.
+    """
+
+    runs: tuple[str, ...]
+    pairs: Integers
+    low: Floats
+    high: Floats
+    low_alone: Floats
+    high_alone: Floats
+    expected: Floats
+    variance: Floats
+
+    @property
+    def decided(self) -> Any:
+        """Whether no completion reverses the pair, (pair,)."""
+        equal = (np.abs(self.low) <= NONE) & (np.abs(self.high) <= NONE)
+        return (self.low > NONE) | (self.high < -NONE) | equal
+
+    @property
+    def confidence(self) -> Floats:
+        """How sure the sign of each difference is."""
+        from scipy.special import ndtr
+
+        spread = np.sqrt(np.maximum(self.variance, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sure = ndtr(np.abs(self.expected) / spread)
+        fixed = np.where(np.abs(self.expected) > NONE, 1.0, 0.5)
+        return np.where(self.decided, 1.0, np.where(spread == 0, fixed, sure))
+
+
+@dataclass(frozen=True, eq=False)
+class NextDocuments:
+    """The documents to judge next, and how far the pairs of runs are settled.
+
+    ``unjudged``: the number of unjudged documents that count. ``open_pairs``: pairs neither decided nor sure.
+    """
+
+    measure: str
+    strategy: str
+    documents: tuple[Proposal, ...]
+    status: PairStatus
+    unjudged: int
+    confidence: float
+    depth: int
+
+    @property
+    def decided(self) -> int:
+        return int(self.status.decided.sum())
+
+    @property
+    def sure(self) -> int:
+        """Pairs that are sure, but not decided."""
+        return int(((self.status.confidence >= self.confidence) & ~self.status.decided).sum())
+
+    @property
+    def open_pairs(self) -> int:
+        return len(self.status.pairs) - self.decided - self.sure
+
+    @property
+    def stop(self) -> Literal["decided", "sure"] | None:
+        """Whether judging can stop: every pair is decided, or at least sure."""
+        if self.decided == len(self.status.pairs):
+            return "decided"
+        return "sure" if self.open_pairs == 0 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        names = "measure", "strategy", "unjudged", "confidence", "depth", "decided", "sure", "open_pairs", "stop"
+        status = self.status
+        return {
+            **{name: getattr(self, name) for name in names},
+            "documents": [
+                {name: number(x) if isinstance(x, float) else x for name, x in proposal._asdict().items()}
+                for proposal in self.documents
+            ],
+            "pairs": [
+                {
+                    "run": status.runs[a],
+                    "other": status.runs[b],
+                    "low": float(status.low[p]),
+                    "high": float(status.high[p]),
+                    "confidence": number(float(c)),
+                }
+                for p, ((a, b), c) in enumerate(zip(status.pairs.tolist(), status.confidence, strict=True))
+            ],
+        }
+
+
+class _Query(NamedTuple):
+    """One query: documents (bytewise by id), and of each its weight and rank (0 for none) in every run.
+
+    ``best``: the best rank over runs. ``known``: the gain, NaN if unjudged. ``chance``: how likely it has the highest
+    gain. ``elsewhere``: relevant documents that no run retrieves.
+    """
+
+    name: str
+    documents: list[str]
+    weight: Floats
+    best: Integers
+    known: Floats
+    chance: Floats
+    rank: Integers
+    elsewhere: int
+
+
+def next_documents(
+    qrels: Any,
+    run: Any,
+    measure: str | Measure,
+    *,
+    n: int = 50,
+    strategy: Strategy = "mtc",
+    predicted: Any = None,
+    prior: float = 0.5,
+    confidence: float = 0.95,
+    depth: int = 100,
+    ties: Ties | None = None,
+    names: Sequence[str] | None = None,
+) -> NextDocuments:
+    """The next ``n`` documents to judge, and how far every pair of runs is settled.
+
+    ``measure``: one that is linear in the gains, or AP. ``predicted``: predicted judgments, which give the chance that
+    a document is relevant; by default it is ``prior`` for all. ``depth``: the last rank of each run that counts.
+
+    >>> runs = {"A": {"q": {"a": 2.0, "b": 1.0}}, "B": {"q": {"b": 2.0, "c": 1.0}}}
+    >>> found = next_documents({"q": {"a": 1}}, runs, "P@2")
+    >>> [(proposal.document, proposal.change) for proposal in found.documents]
+    [('c', 0.5)]
+    """
+    check_choice("strategy", strategy, STRATEGIES)
+    check_fraction("confidence", confidence)
+    check_fraction("prior", prior)
+    judgments = read_qrels(qrels)
+    runs = read_runs(run, names)
+    if len(runs) < 2:
+        message = "what to judge next needs at least two runs: judgments settle which of them is better"
+        raise UsageError(message)
+    chosen = _measure_to_depth(parse(measure), depth)
+    lists = ranked_lists(runs, judgments, ties or chosen.views.ties, chosen.rank_cutoff or depth)
+    guesses = None if predicted is None else read_qrels(predicted)
+    if guesses is not None and not set(guesses.queries) & set(judgments.queries):
+        from cranfield.errors import InputError
+
+        raise InputError(
+            [f"predicted: none of the judged queries has predictions (first query: `{judgments.queries[0]}`)"],
+            hint=f"the predictions are for queries such as `{guesses.queries[0]}`",
+        )
+    top = float(max(judgments.grade.max(initial=1), 1))
+    queries = _queries(chosen, judgments, lists, guesses, prior, top)
+    status = pair_status(chosen, queries, tuple(r.name for r in runs), top)
+    unjudged = sum(int(((query.weight > NONE).any(axis=0) & np.isnan(query.known)).sum()) for query in queries)
+    if strategy == "mtc":
+        documents = _by_weight(chosen, queries, status, n, confidence, top)
+    else:
+        documents = _by_strategy(strategy, judgments, lists, n, chosen)
+    return NextDocuments(str(measure), strategy, tuple(documents), status, unjudged, confidence, depth)
+
+
+def _measure_to_depth(measure: Measure, depth: int) -> Measure:
+    views = measure.views
+    if measure.symbol == "AP" and not measure.chosen["graded"] and not (views.condensed or views.terminal):
+        return measure
+    try:
+        check_linear(measure)
+    except MeasureError as error:
+        hint = "for nDCG@10, DCG@10 orders runs nearly alike; " if measure.symbol == "nDCG" else ""
+        raise MeasureError(
+            error.message, hint=f"{hint}use AP or a linear measure, such as P@10, DCG@10 or RBP"
+        ) from None
+    return replace(measure, views=replace(views, depth=min(views.depth or depth, depth)))
+
+
+def _queries(
+    measure: Measure,
+    judgments: Judgments,
+    lists: Sequence[Mapping[str, Sequence[str]]],
+    guesses: Judgments | None,
+    prior: float,
+    top: float,
+) -> list[_Query]:
+    judged = mapping_of(judgments)
+    said = {} if guesses is None else mapping_of(guesses)
+    most = highest_gain(measure, top)
+    found = []
+    for query in judgments.queries:
+        rankings = [of_run.get(query, ()) for of_run in lists]
+        documents = sorted({d for ranking in rankings for d in ranking}, key=_bytes)
+        column = {d: i for i, d in enumerate(documents)}
+        known = np.full(len(documents), np.nan)
+        for i, d in enumerate(documents):
+            grade = judged[query].get(d, -1)
+            known[i] = grade if grade >= 0 else np.nan
+        gains = measure.gains.of(np.nan_to_num(known), top)
+        chance = np.full(len(documents), prior)
+        if query in said:
+            guessed = measure.gains.of(np.array([max(said[query].get(d, 0.0), 0.0) for d in documents]), top)
+            has = np.array([d in said[query] for d in documents], bool)
+            chance = np.where(has, np.clip(guessed / most, 0.02, 0.98), prior)
+        weight, rank = np.zeros((len(rankings), len(documents))), np.zeros((len(rankings), len(documents)), np.int64)
+        of_all = measure.gains.of(np.array(list(judged[query].values()), np.float64), top) > 0
+        elsewhere = sum(bool(r) for d, r in zip(judged[query], of_all.tolist(), strict=True) if d not in column)
+        best = np.full(len(documents), np.iinfo(np.int64).max)
+        for r, ranking in enumerate(rankings):
+            at = np.array([column[d] for d in ranking], np.int64)
+            if not len(at):
+                continue
+            rank[r, at] = np.arange(1, len(at) + 1)
+            best[at] = np.minimum(best[at], rank[r, at])
+            if measure.symbol == "AP":
+                p = np.where(np.isnan(known[at]), chance[at], gains[at])
+                weight[r, at] = _precision_weights(p, measure.rank_cutoff)
+            else:
+                weight[r, at] = rank_weights(measure, len(at), top)
+        if measure.symbol == "AP":
+            expected = float(np.where(np.isnan(known), chance, gains).sum()) + elsewhere
+            weight /= max(expected, 1.0)
+        known = np.where(np.isnan(known), np.nan, gains)
+        found.append(_Query(query, documents, weight, best, known, chance, rank, elsewhere))
+    return found
+
+
+def _precision_weights(chance: Floats, cutoff: int | None) -> Floats:
+    """How much the expected sum of precisions changes if the document at each rank is relevant or not."""
+    rank = np.arange(1, len(chance) + 1)
+    own = (1 + np.cumsum(chance) - chance) / rank
+    below = chance / rank
+    if cutoff is not None:
+        own, below = np.where(rank <= cutoff, own, 0), np.where(rank <= cutoff, below, 0)
+    later = np.cumsum(below[::-1])[::-1] - below
+    return np.where(rank <= (cutoff or len(rank)), own + later, 0)
+
+
+def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ...], top: float) -> PairStatus:
+    """The bounds of the mean difference of every pair of runs, over all queries."""
+    pairs = np.array(list(combinations(range(len(runs)), 2)), np.int64).reshape(-1, 2)
+    a, b = pairs.T
+    most, count, size = highest_gain(measure, top), len(queries), len(runs)
+    fixed, mean, room, shared, spread = (
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros((size, size)),
+        np.zeros((size, size)),
+    )
+    for query in queries:
+        open_ = np.isnan(query.known)
+        fixed += query.weight[:, ~open_] @ query.known[~open_]
+        weight = query.weight[:, open_]
+        p = query.chance[open_]
+        mean += most * weight @ p
+        room += most * weight.sum(axis=1)
+        spread += (most**2 * weight * (p * (1 - p))) @ weight.T
+        several = weight[:, (weight > 0).sum(axis=0) > 1]
+        for r in range(size - 1):
+            shared[r, r + 1 :] += most * np.minimum(several[r], several[r + 1 :]).sum(axis=1)
+    known = fixed[a] - fixed[b]
+    variance = spread[a, a] + spread[b, b] - 2 * spread[a, b]
+    if measure.symbol == "AP":
+        return _precision_status(queries, runs, pairs, measure.rank_cutoff)
+    return PairStatus(
+        runs,
+        pairs,
+        (known + shared[a, b] - room[b]) / count,
+        (known + room[a] - shared[a, b]) / count,
+        (known - room[b]) / count,
+        (known + room[a]) / count,
+        (known + mean[a] - mean[b]) / count,
+        np.maximum(variance, 0) / count**2,
+    )
+
+
+def _precision_status(
+    queries: Sequence[_Query], runs: tuple[str, ...], pairs: Integers, cutoff: int | None
+) -> PairStatus:
+    """Pairs in AP, bounded by each run alone.
+
+    The sum of precisions of a run lies between that of its known relevant documents and that with all unjudged ones;
+    R lies between the known relevant documents and all documents that may be.
+    """
+    low, high = np.zeros((2, len(runs)))
+    for query in queries:
+        relevant, open_ = query.known > 0, np.isnan(query.known)
+        fewest = float(relevant.sum()) + query.elsewhere
+        most = fewest + float(open_.sum())
+        for r in range(len(runs)):
+            order = np.flatnonzero(query.rank[r] > 0)
+            order = order[np.argsort(query.rank[r, order])][:cutoff]
+            known, possible = relevant[order], relevant[order] | open_[order]
+            rank = np.arange(1, len(order) + 1)
+            low[r] += float((known * np.cumsum(known) / rank).sum()) / max(most, 1)
+            # With x more relevant documents both sides grow; all of them relevant, and at least these many, is enough.
+            greatest = float((possible * np.cumsum(possible) / rank).sum())
+            high[r] += min(greatest / max(fewest, 1), 1.0)
+    a, b = pairs.T
+    count = max(len(queries), 1)
+    lowest, highest = (low[a] - high[b]) / count, (high[a] - low[b]) / count
+    nothing = np.full(len(pairs), np.nan)
+    return PairStatus(runs, pairs, lowest, highest, lowest, highest, nothing, nothing)
+
+
+def _by_weight(
+    measure: Measure, queries: Sequence[_Query], status: PairStatus, n: int, confidence: float, top: float
+) -> list[Proposal]:
+    """The documents with the greatest total weight over pairs that are neither decided nor sure."""
+    most, count = highest_gain(measure, top), max(len(queries), 1)
+    settled = (
+        status.decided
+        if math.isnan(float(status.variance[:1].sum()))
+        else status.decided | (status.confidence >= confidence)
+    )
+    open_pairs = np.flatnonzero(~settled)
+    if not len(open_pairs):
+        return []
+    a, b = status.pairs[open_pairs].T
+    partners = np.bincount(np.concatenate([a, b]), minlength=len(status.runs))
+    entries: list[tuple[float, int, int]] = []
+    for q, query in enumerate(queries):
+        open_ = np.flatnonzero(np.isnan(query.known) & (query.weight > NONE).any(axis=0))
+        limit = partners @ query.weight[:, open_]  # no total over pairs is greater
+        entries += zip(limit.tolist(), [q] * len(open_), open_.tolist(), strict=True)
+    entries.sort(key=lambda entry: -entry[0])
+    found: list[tuple[float, str, str, int, Proposal]] = []
+    for first in range(0, len(entries), CANDIDATES):
+        if len(found) >= n and sorted((entry[0] for entry in found), reverse=True)[n - 1] > entries[first][0]:
+            break
+        chunk = entries[first : first + CANDIDATES]
+        columns = np.array([queries[q].weight[:, d] for _, q, d in chunk])
+        for i in range(0, len(chunk), step := max(1, PAIRS // len(open_pairs))):
+            delta = np.abs(columns[i : i + step][:, a] - columns[i : i + step][:, b])
+            total, strongest = delta.sum(axis=1), delta.argmax(axis=1)
+            for row, (_, q, d) in enumerate(chunk[i : i + step]):
+                if round(float(total[row]), DECIMALS) <= 0:
+                    continue
+                pair = int(open_pairs[strongest[row]])
+                x, y = status.pairs[pair].tolist()
+                query = queries[q]
+                proposal = Proposal(
+                    query.name,
+                    query.documents[d],
+                    most * float(total[row]) / count,
+                    status.runs[x],
+                    status.runs[y],
+                    most * float(delta[row, strongest[row]]) / count,
+                    float(status.low[pair]),
+                    float(status.high[pair]),
+                    int(query.best[d]),
+                )
+                found.append((float(total[row]), query.name, query.documents[d], int(query.best[d]), proposal))
+    several = len(queries) > 1
+    found.sort(
+        key=lambda entry: (
+            -round(entry[0], DECIMALS),
+            _bytes(entry[1]) if several else entry[3],
+            _bytes(entry[2]),
+        )
+    )
+    return [entry[-1] for entry in found[:n]]
+
+
+def _by_strategy(
+    strategy: Strategy,
+    judgments: Judgments,
+    lists: Sequence[Mapping[str, Sequence[str]]],
+    n: int,
+    measure: Measure,
+) -> list[Proposal]:
+    """Round robin over queries; judged documents answer for themselves, proposed ones count as not relevant."""
+    assert strategy != "mtc"
+    rel = measure.chosen.get("rel") or 1.0
+    judged = {
+        query: {d: grade for d, grade in documents.items() if grade >= 0}
+        for query, documents in mapping_of(judgments).items()
+    }
+
+    def relevant_in(query: str) -> Any:
+        return lambda document: judged[query].get(document, 0) >= rel
+
+    orders = {
+        query: judging_order([of_run.get(query, ()) for of_run in lists], relevant_in(query), strategy)
+        for query in sorted(judged, key=_bytes)
+    }
+    found: list[Proposal] = []
+    while orders and len(found) < n:
+        for query in list(orders):
+            document = next((d for d in orders[query] if d not in judged[query]), None)
+            if document is None:
+                del orders[query]
+            elif len(found) < n:
+                ranks = [run[query].index(document) + 1 for run in lists if document in run.get(query, ())]
+                found.append(Proposal(query, document, math.nan, "", "", math.nan, math.nan, math.nan, min(ranks)))
+    return found
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")

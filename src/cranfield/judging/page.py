@@ -1,0 +1,77 @@
+"""A page to judge documents on: one file that works without a network, with the keyboard, and on a phone."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from cranfield import __version__
+from cranfield.errors import UsageError
+from cranfield.evaluation.predicted import mapping_of
+from cranfield.io import read_qrels
+from cranfield.io.collection import read_texts
+from cranfield.judging.next_documents import Proposal
+
+
+def judging_page(
+    proposals: Sequence[Proposal],
+    *,
+    name: str = "",
+    texts: Any = None,
+    topics: Any = None,
+    grades: Sequence[str] = ("0", "1", "2", "3"),
+    suggestions: Any = None,
+) -> str:
+    """The HTML of a page with these documents.
+
+    ``texts``: a collection with the texts of documents; ``topics``: one with the texts of queries. ``grades``: what may
+    be given, each a single digit. ``suggestions``: predicted judgments, which the page marks and does not count.
+    """
+    if not grades or any(len(grade) != 1 or not grade.isdigit() for grade in grades):
+        message = f"the grades of the page must be single digits, not `{' '.join(grades)}`"
+        raise UsageError(message)
+    if not proposals:
+        message = "there is no document to judge"
+        raise UsageError(message)
+    text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
+    topic_of = {} if topics is None else read_texts([topics], {proposal.query for proposal in proposals})
+    said = {} if suggestions is None else mapping_of(read_qrels(suggestions))
+    documents = [
+        {
+            "query": proposal.query,
+            "document": proposal.document,
+            "topic": topic_of.get(proposal.query),
+            "text": text_of.get(proposal.document),
+            "reason": _reason(proposal),
+            "suggestion": _suggestion(said.get(proposal.query, {}).get(proposal.document), grades),
+        }
+        for proposal in proposals
+    ]
+    pairs = "\n".join(f"{proposal.query} {proposal.document}" for proposal in proposals)
+    data = {
+        "id": f"{zlib.crc32(pairs.encode('utf-8', 'surrogateescape')):08x}",
+        "name": name,
+        "grades": list(grades),
+        "documents": documents,
+    }
+    # Nothing in a script may look like its end tag.
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    template = files("cranfield.judging").joinpath("page.html").read_text(encoding="utf-8")
+    before, _, after = template.partition("{data}")
+    return before.replace("{version}", escape(__version__)) + text + after
+
+
+def _reason(proposal: Proposal) -> str:
+    if math.isnan(proposal.change):
+        return ""
+    return f"It can change {proposal.run} – {proposal.other} by {proposal.change:.4f}"
+
+
+def _suggestion(grade: float | None, grades: Sequence[str]) -> str | None:
+    text = None if grade is None else f"{grade:g}"
+    return text if text in grades else None

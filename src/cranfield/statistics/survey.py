@@ -1,0 +1,287 @@
+"""Estimates of one query's score from judgments of a sample: Horvitz-Thompson and the difference estimator.
+
+A measure that is linear in the gains is a total over documents of weight times gain. If document d was drawn with a
+known probability π_d, then Σ w g/π over the drawn documents estimates it without bias. With predicted gains ĝ, the
+difference estimator adds what the predictions got wrong to what they say: λ Σ w ĝ + Σ w (g - λ ĝ)/π. It is unbiased for
+every λ that is fixed beforehand; λ = 0 is Horvitz-Thompson.
+
+In all functions a gain of NaN is a document that was not drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.data import Booleans, Floats
+from cranfield.errors import InputError, UsageError
+from cranfield.statistics.intervals import t_quantile
+
+
+class Total(NamedTuple):
+    """An estimated total and its estimated variance; NaN if undefined."""
+
+    estimate: float
+    variance: float
+
+    def interval(self, alpha: float = 0.05) -> tuple[float, float]:
+        """The normal interval, which is not clipped to the range of the measure."""
+        half = NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(max(self.variance, 0))
+        return self.estimate - half, self.estimate + half
+
+
+def _columns(*values: npt.ArrayLike) -> list[Floats]:
+    columns = [np.asarray(value, np.float64) for value in values]
+    if len({column.shape for column in columns}) > 1:
+        message = f"expected one value for each document, got {', '.join(str(c.size) for c in columns)}"
+        raise UsageError(message)
+    return columns
+
+
+def _check_drawn(probability: Floats, relevant_to_score: Booleans) -> None:
+    if ((probability < 0) | (probability > 1)).any():
+        raise InputError(["a probability to be drawn must be between 0 and 1"])
+    if (relevant_to_score & (probability == 0)).any():
+        raise InputError(
+            ["a document that counts cannot be drawn: its probability is 0"],
+            hint="give every document that affects the score a probability above 0",
+        )
+
+
+def difference_estimate(
+    weight: npt.ArrayLike,
+    gain: npt.ArrayLike,
+    probability: npt.ArrayLike,
+    predicted: npt.ArrayLike | None = None,
+    *,
+    tuning: float = 1.0,
+) -> Total:
+    """Documents drawn independently (Poisson sampling): the estimate and its unbiased variance.
+
+    >>> difference_estimate([1, 1], [1, np.nan], [0.5, 0.5])
+    Total(estimate=2.0, variance=2.0)
+    """
+    w, g, pi = _columns(weight, gain, probability)
+    predictions = np.zeros_like(w) if predicted is None else _columns(w, np.nan_to_num(np.asarray(predicted, float)))[1]
+    _check_drawn(pi, w != 0)
+    drawn = ~np.isnan(g)
+    y = np.where(drawn, w * (np.where(drawn, g, 0) - tuning * predictions), 0)
+    pi = np.where(pi > 0, pi, 1)
+    estimate = tuning * float((w * predictions).sum()) + float((y / pi).sum())
+    return Total(estimate, float(((1 - pi) / pi**2 * y**2).sum()))
+
+
+def horvitz_thompson(weight: npt.ArrayLike, gain: npt.ArrayLike, probability: npt.ArrayLike) -> Total:
+    """The total of weight times gain, from documents drawn independently with known probabilities."""
+    return difference_estimate(weight, gain, probability, tuning=0.0)
+
+
+def stratified_estimate(
+    weight: npt.ArrayLike,
+    gain: npt.ArrayLike,
+    stratum: npt.ArrayLike,
+    predicted: npt.ArrayLike | None = None,
+    *,
+    tuning: float = 1.0,
+) -> Total:
+    """Documents drawn as a simple random sample of each stratum: the estimate and its unbiased variance.
+
+    The variance is undefined if a single document of a larger stratum was drawn, and the estimate if none was from a
+    stratum with weight.
+
+    >>> stratified_estimate([1, 1, 1], [1, np.nan, 0], [0, 0, 0])
+    Total(estimate=1.5, variance=0.75)
+    """
+    w, g = _columns(weight, gain)
+    strata = np.asarray(stratum)
+    predictions = np.zeros_like(w) if predicted is None else _columns(w, np.nan_to_num(np.asarray(predicted, float)))[1]
+    estimate, variance = tuning * float((w * predictions).sum()), 0.0
+    for c in np.unique(strata):
+        member = strata == c
+        drawn = member & ~np.isnan(g)
+        size, n = int(member.sum()), int(drawn.sum())
+        if n == 0:
+            if (w[member] != 0).any():
+                return Total(math.nan, math.nan)
+            continue
+        y = w[drawn] * (g[drawn] - tuning * predictions[drawn])
+        estimate += size * float(y.mean())
+        if n < size:
+            variance += size**2 * (1 - n / size) * float(y.var(ddof=1)) / n if n > 1 else math.nan
+    return Total(estimate, variance)
+
+
+def fixed_size_variance(y: npt.ArrayLike, probability: npt.ArrayLike, joint: npt.ArrayLike) -> float:
+    """The variance of Σ y/π for any design of a fixed size (Yates and Grundy), from joint probabilities."""
+    y, pi = _columns(y, probability)
+    both = np.asarray(joint, np.float64)
+    share = y / pi
+    off = ~np.eye(len(y), dtype=bool)
+    terms = (both - np.outer(pi, pi)) / np.where(off, both, 1) * (share[:, None] - share) ** 2
+    return float(-0.5 * terms[off].sum())
+
+
+def ratio_estimate(
+    above: npt.ArrayLike,
+    below: npt.ArrayLike,
+    gain: npt.ArrayLike,
+    probability: npt.ArrayLike,
+    predicted: npt.ArrayLike | None = None,
+    *,
+    constant: float = 0.0,
+) -> Total:
+    """A ratio of totals Σ a g / (constant + Σ b g), with the delta method's variance; the bias is O(1/sample).
+
+    Recall at k is a = [rank ≤ k], b = 1; F1 at k is a = 2 [rank ≤ k], b = 1 and the constant k.
+    """
+    a, b, g, pi = _columns(above, below, gain, probability)
+    predictions = np.zeros_like(a) if predicted is None else np.nan_to_num(np.asarray(predicted, np.float64))
+    _check_drawn(pi, (a != 0) | (b != 0))
+    top = difference_estimate(a, g, pi, predictions).estimate
+    bottom = constant + difference_estimate(b, g, pi, predictions).estimate
+    if bottom == 0:
+        return Total(math.nan, math.nan)
+    ratio = top / bottom
+    drawn = ~np.isnan(g)
+    y = np.where(drawn, (a - ratio * b) * (np.where(drawn, g, 0) - predictions) / bottom, 0)
+    return Total(ratio, float(((1 - pi) / pi**2 * y**2).sum()))
+
+
+def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike | None = None) -> float:
+    """The sum of precisions, which is the numerator of AP, from documents drawn independently; in rank order.
+
+    Σ_{j≤i} (1/i) (b̂_i b̂_j + [both drawn] (b_i b_j - b̂_i b̂_j)/π_ij); it is unbiased.
+    """
+    g, pi = _columns(gain, probability)
+    predictions = np.zeros_like(g) if predicted is None else _columns(g, predicted)[1]
+    _check_drawn(pi, np.ones(len(pi), bool))
+    drawn = ~np.isnan(g)
+    human = np.where(drawn, g, 0)
+    total = 0.0
+    for i in range(len(g)):
+        said, known = predictions[i] * predictions[: i + 1], human[i] * human[: i + 1]
+        joint = pi[i] * pi[: i + 1]
+        said[i], known[i], joint[i] = predictions[i], human[i], pi[i]
+        both = drawn[i] & drawn[: i + 1]
+        total += float((said + np.where(both, (known - said) / joint, 0)).sum()) / (i + 1)
+    return total
+
+
+def tuned_on_others(
+    weight: npt.ArrayLike, gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike
+) -> float:
+    """λ for a query from the drawn documents of other queries, between 0 and 1; 1 without any information."""
+    w, g, pi, f = _columns(weight, gain, probability, predicted)
+    drawn = ~np.isnan(g)
+    w, g, pi, f = (column[drawn] for column in (w, g, pi, f))
+    a = w**2 * (1 - pi) / pi
+    below = float((a * f * f / pi).sum())
+    return min(max(float((a * g * f / pi).sum()) / below, 0.0), 1.0) if below > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class MeanOfEstimates:
+    """The mean over queries of estimates within queries.
+
+    ``error_of_these``: its standard error for exactly these queries, from the variances within queries alone.
+    ``error_like_these``: for queries like these; the spread of the estimates contains both stages.
+    """
+
+    mean: float
+    error_of_these: float
+    error_like_these: float
+    queries: int
+
+    def interval(self, queries: str = "like", alpha: float = 0.05) -> tuple[float, float]:
+        """The interval for queries like these (``like``), or for exactly these (``these``)."""
+        if queries == "these":
+            half = NormalDist().inv_cdf(1 - alpha / 2) * self.error_of_these
+        elif self.queries > 1:
+            half = t_quantile(1 - alpha, self.queries - 1) * self.error_like_these
+        else:
+            half = math.nan
+        return self.mean - half, self.mean + half
+
+
+def mean_of_estimates(estimates: npt.ArrayLike, variances: npt.ArrayLike) -> MeanOfEstimates:
+    """The mean over queries, with standard errors for these queries and for queries like these."""
+    value, variance = _columns(estimates, variances)
+    n = len(value)
+    like = float(value.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return MeanOfEstimates(float(value.mean()), math.sqrt(max(float(variance.sum()), 0.0)) / n, like, n)
+
+
+@dataclass(frozen=True)
+class Prevalence:
+    """A share of relevant documents, corrected for a judge's errors; all but ``raw`` are clipped to [0, 1]."""
+
+    raw: float
+    estimate: float
+    variance: float
+    low: float
+    high: float
+
+
+def rogan_gladen(
+    observed: float,
+    n: int,
+    sensitivity: float,
+    n_positive: int,
+    specificity: float,
+    n_negative: int,
+    *,
+    alpha: float = 0.05,
+) -> Prevalence:
+    """The true share of relevant documents, from the judge's share and its sensitivity and specificity.
+
+    Rogan and Gladen (1978), with the interval of Lang and Reiczigel (2014). Right for a system only if the judge errs
+    independently of system and rank. Undefined (NaN) if the judge is no better than chance.
+
+    >>> round(rogan_gladen(0.4, 200, 0.9, 50, 0.8, 60).estimate, 4)
+    0.2857
+    """
+    better = sensitivity + specificity - 1
+    if better <= 0:
+        return Prevalence(*[math.nan] * 5)
+    raw = (observed + specificity - 1) / better
+    variance = (
+        observed * (1 - observed) / n
+        + raw**2 * sensitivity * (1 - sensitivity) / n_positive
+        + (1 - raw) ** 2 * specificity * (1 - specificity) / n_negative
+    ) / better**2
+    z = NormalDist().inv_cdf(1 - alpha / 2)
+    size = n + z * z
+    q = (n * observed + z * z / 2) / size
+    se, sp = (n_positive * sensitivity + 1) / (n_positive + 2), (n_negative * specificity + 1) / (n_negative + 2)
+    j = se + sp - 1
+    p = (q + sp - 1) / j
+    from_positive, from_negative = se * (1 - se) / (n_positive + 2), sp * (1 - sp) / (n_negative + 2)
+    shift = 2 * z * z * (p * from_positive - (1 - p) * from_negative)
+    half = z * math.sqrt(q * (1 - q) / size + p * p * from_positive + (1 - p) ** 2 * from_negative) / j
+    low, high, estimate = (min(max(x, 0.0), 1.0) for x in (p + shift - half, p + shift + half, raw))
+    return Prevalence(raw, estimate, variance, low, high)
+
+
+class GradeShares(NamedTuple):
+    """The true shares of grades, which may leave [0, 1], and the mean gain; NaN if undefined."""
+
+    distribution: Floats
+    mean_gain: float
+
+
+def corrected_grades(confusion: npt.ArrayLike, observed: npt.ArrayLike, gains: npt.ArrayLike) -> GradeShares:
+    """The true shares of grades, from a judge's shares and P(judge's grade | human grade) in the rows of a matrix.
+
+    >>> corrected_grades([[0.9, 0.1], [0.2, 0.8]], [0.55, 0.45], [0, 1]).mean_gain
+    0.5
+    """
+    matrix, shares = np.asarray(confusion, np.float64), np.asarray(observed, np.float64)
+    if np.linalg.matrix_rank(matrix) < len(matrix):
+        return GradeShares(np.full(len(matrix), np.nan), math.nan)
+    distribution: Floats = np.asarray(np.linalg.solve(matrix.T, shares), np.float64)
+    return GradeShares(distribution, float(distribution @ np.asarray(gains, np.float64)))

@@ -1,0 +1,132 @@
+"""Bounds of pairs of runs against golden values, and against all completions."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.evaluation.pair_bounds import judge_until_decided, linear_difference, precision_difference
+from cranfield.measures import parse
+from golden_cases import STRUCTURED
+
+
+def rows(prefix: str) -> Any:
+    cases = [case for case in STRUCTURED if case["id"].split("-")[0] == prefix]
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case["id"])
+
+
+def measure(case: dict[str, Any]) -> str:
+    name: str = case["measure"].rpartition(", ")[2]
+    return name
+
+
+@rows("L2")
+def test_linear(case: dict[str, Any]) -> None:
+    found = linear_difference(
+        measure(case), case["run_a"], case["run_b"], case["judged"], top=case["gain_range"][1], prior=case["prior"]
+    )
+    assert found.chances is not None
+    values = {
+        "low": found.low,
+        "high": found.high,
+        "low_of_single_bounds": found.low_alone,
+        "high_of_single_bounds": found.high_alone,
+        "expected": found.expected,
+        "variance": found.variance,
+        "confidence_normal": found.confidence,
+        "p_a_better": found.chances.a_better,
+        "p_b_better": found.chances.b_better,
+    }
+    expected = dict(case["expected"])
+    assert found.next == expected.pop("next")
+    assert values == pytest.approx(expected, abs=case["tol"])
+
+
+@rows("L3")
+def test_average_precision(case: dict[str, Any]) -> None:
+    # The cases count the relevant documents of the two lists alone.
+    judged = {d: grade for d, grade in case["judged"].items() if d in case["run_a"] or d in case["run_b"]}
+    found = {
+        kind: precision_difference(case["run_a"], case["run_b"], judged, prior=case["prior"], weighting=kind)
+        for kind in ("expected", "relevant")
+    }
+    expected = dict(case["expected"])
+    for kind, bounds in found.items():
+        assert bounds.weights == pytest.approx(expected.pop(f"weights_{kind}"), abs=case["tol"])
+        assert bounds.next == expected.pop(f"next_{kind}")
+    bounds = found["expected"]
+    assert bounds.chances is not None
+    values = {
+        "sp_low_pairwise": bounds.sp_low_pairwise,
+        "sp_high_pairwise": bounds.sp_high_pairwise,
+        "sp_low_exact": bounds.sp_low,
+        "sp_high_exact": bounds.sp_high,
+        "ap_low_exact": bounds.ap_low,
+        "ap_high_exact": bounds.ap_high,
+        "sp_expected": bounds.sp_expected,
+        "sp_variance": bounds.sp_variance,
+        "confidence_normal": bounds.confidence,
+        "p_a_better": bounds.chances.a_better,
+        "p_b_better": bounds.chances.b_better,
+    }
+    assert values == pytest.approx(expected, abs=case["tol"])
+
+
+@rows("L4")
+def test_judging_until_decided(case: dict[str, Any]) -> None:
+    found = judge_until_decided(measure(case), case["run_a"], case["run_b"], case["truth"])
+    expected = case["expected"]
+    assert (found.judged, found.decision) == (expected["judged"], expected["decision"])
+    assert (found.low, found.high) == pytest.approx((expected["low"], expected["high"]), abs=case["tol"])
+
+
+LINEAR = ["P@3", "CG@4", "DCG@5", "SDCG(max=1)@4", "RBP(p=0.6)", "InvSq", "INSQ", "NPV", "SET@4", "TBG(half=3)", "U(L=4)"]
+LINEAR += ["SetP", "NumRelRet"]
+RUN_A, RUN_B = list("abcdef"), list("cagfh")
+
+
+def test_every_linear_measure_is_tried() -> None:
+    assert {parse(name).symbol for name in LINEAR} == {d.symbol for d in cf.MEASURES.values() if d.linear}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("judged", [{}, {"a": 1, "b": 0, "g": 1}])
+def test_bounds_are_those_of_all_completions(name: str, judged: dict[str, float]) -> None:
+    found = linear_difference(name, RUN_A, RUN_B, judged)
+    documents = sorted(set(RUN_A + RUN_B) - set(judged))
+    runs = [{"q": {d: -float(i) for i, d in enumerate(run)}} for run in (RUN_A, RUN_B)]
+    differences = []
+    for grades in itertools.product((0, 1), repeat=len(documents)):
+        complete = judged | dict(zip(documents, grades, strict=True))
+        evaluator = cf.Evaluator({"q": complete, "top": {"t": 1}}, name)
+        a, b = (float(evaluator.values(run)[0, 0]) for run in runs)
+        differences.append(a - b)
+    assert (found.low, found.high) == pytest.approx((min(differences), max(differences)), abs=1e-12)
+    assert found.low_alone <= found.low + 1e-12
+    assert found.high <= found.high_alone + 1e-12
+    assert found.expected == pytest.approx(np.mean(differences), abs=1e-12)
+    assert found.variance == pytest.approx(np.var(differences), abs=1e-12)
+
+
+def test_bounds_of_average_precision_are_those_of_all_completions() -> None:
+    judged = {"a": 1, "b": 0, "elsewhere": 1}
+    found = precision_difference(RUN_A, RUN_B, judged)
+    documents = sorted(set(RUN_A + RUN_B) - set(judged))
+    runs = [{"q": {d: -float(i) for i, d in enumerate(run)}} for run in (RUN_A, RUN_B)]
+    differences = []
+    for grades in itertools.product((0, 1), repeat=len(documents)):
+        evaluator = cf.Evaluator({"q": judged | dict(zip(documents, grades, strict=True))}, "AP")
+        a, b = (float(evaluator.values(run)[0, 0]) for run in runs)
+        differences.append(a - b)
+    assert (found.ap_low, found.ap_high) == pytest.approx((min(differences), max(differences)), abs=1e-12)
+    assert found.sp_low_pairwise <= found.sp_low
+    assert found.sp_high <= found.sp_high_pairwise
+
+
+def test_other_measures_have_no_such_bounds() -> None:
+    with pytest.raises(cf.MeasureError, match="not linear"):
+        linear_difference("nDCG@10", RUN_A, RUN_B, {})

@@ -1,0 +1,112 @@
+"""LETOR and SVM-rank files: judgments, and a run for each feature."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cranfield as cf
+from cranfield.cli.main import cli
+from cranfield.errors import InputError
+from cranfield.io.formats.letor import read_letor
+
+LETOR4 = """\
+2 qid:10 1:0.5 2:3 46:0.007 #docid = GX008-86-4444840 inc = 1 prob = 0.086
+0 qid:10 1:0.25 2:3 46:0.1 #docid = GX037-06-11625428 inc = 0.003 prob = 0.090
+# a comment line
+
+1 qid:11 1:1e-3 46:-2 #docid = GX001
+"""
+
+
+@pytest.fixture
+def letor(tmp_path: Path) -> Path:
+    path = tmp_path / "train.txt"
+    path.write_text(LETOR4)
+    return path
+
+
+def test_judgments_and_features(letor: Path) -> None:
+    qrels, runs, features = read_letor(letor)
+    assert list(qrels.queries) == ["10", "11"]
+    assert list(qrels.documents) == ["GX008-86-4444840", "GX037-06-11625428", "GX001"]
+    assert qrels.grade.tolist() == [2, 0, 1]
+    assert list(runs) == ["1", "2", "46"]
+    assert features.tolist() == [[0.5, 3, 0.007], [0.25, 3, 0.1], [0.001, 0, -2]]
+    assert runs["46"].source.score.tolist() == [0.007, 0.1, -2]
+    assert runs["46"].name == "train#46"
+
+
+def test_the_same_evaluation_as_with_dicts(letor: Path) -> None:
+    qrels, runs, _ = read_letor(letor)
+    judged = {"10": {"GX008-86-4444840": 2, "GX037-06-11625428": 0}, "11": {"GX001": 1}}
+    feature = {"10": {"GX008-86-4444840": 0.007, "GX037-06-11625428": 0.1}, "11": {"GX001": -2.0}}
+    measures = ["nDCG@10", "AP", "RR[ties=expected]"]
+    expected = cf.evaluate(judged, feature, measures).means
+    assert np.array_equal(cf.evaluate(qrels, runs["46"], measures).means, expected)
+    assert np.array_equal(cf.evaluate(letor, f"{letor}#46", measures).means, expected)
+    every = cf.evaluate(letor, letor, measures)
+    assert every.runs == ("train#1", "train#2", "train#46")
+    assert np.array_equal(every.means[2:], expected)
+
+
+def test_ids_without_a_docid(tmp_path: Path) -> None:
+    path = tmp_path / "mslr.txt"
+    path.write_text("2 qid:1 1:3\n0 qid:1 1:3 # page-7\n1 qid:1 1:2 # two words\n")
+    assert list(cf.read_qrels(path).documents) == ["1", "page-7", "3"]
+
+
+def test_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "train.letor.gz"
+    path.write_bytes(gzip.compress(LETOR4.encode()))
+    assert cf.evaluate(path, path, "AP").runs == ("train#1", "train#2", "train#46")
+
+
+def test_one_run_is_expected_where_one_is_asked_for(letor: Path) -> None:
+    with pytest.raises(InputError, match="3 features") as error:
+        cf.read_run(letor)
+    assert "train.txt#1" in error.value.hint
+    with pytest.raises(InputError, match="no feature 7"):
+        cf.read_run(f"{letor}#7")
+
+
+def test_faults_have_lines(tmp_path: Path) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text("1 qid:1 1:3\nhigh qid:1 1:2\n1 id:1 1:3\n1 qid:1 1:x\n1 qid:1 1:\n1 qid:1 0x1:2\n1 qid:1 1:nan\n")
+    with pytest.raises(InputError) as error:
+        cf.read_qrels(path)
+    found = [line.rpartition("bad.txt:")[2] for line in error.value.message.splitlines()]
+    assert [line.partition(":")[0] for line in found] == ["2", "3", "4", "5", "6", "7"]
+    path.write_text("1 qid:1 1:3\n1 qid:1 1:2 1:3\n1 qid:1 2:1e999\n")
+    with pytest.raises(InputError) as error:
+        cf.read_qrels(path)
+    found = [line.rpartition("bad.txt:")[2] for line in error.value.message.splitlines()]
+    assert found == ["2: feature 1 appears twice", "3: feature 2 is not a finite number"]
+
+
+def test_a_document_twice_in_a_query(tmp_path: Path) -> None:
+    path = tmp_path / "twice.txt"
+    path.write_text("1 qid:1 1:3 # d\n0 qid:1 1:2 # d\n")
+    with pytest.raises(InputError, match=r"twice\.txt:2"):
+        cf.read_qrels(path)
+
+
+def test_trec_text_is_still_trec_text(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("1 qid:1 1:3 2\n")
+    assert list(cf.read_qrels(path).documents) == ["1:3"]
+
+
+def test_command_line(letor: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["eval", str(letor), str(letor), f"{letor}#46", "-m", "RR", "--format", "csv"])
+    assert result.exit_code == 0, result.output
+    assert "train#1" in result.output
+    checked = CliRunner().invoke(cli, ["check", str(letor), str(letor)])
+    assert checked.exit_code == 0, checked.output
+    target = tmp_path / "feature.run"
+    assert CliRunner().invoke(cli, ["convert", f"{letor}#46", str(target), "--kind", "run"]).exit_code == 0
+    assert target.read_text().splitlines()[1].split()[2:5:2] == ["GX037-06-11625428", "0.1"]

@@ -1,0 +1,216 @@
+"""Lists, sets, pairs and records: every shape of the same rankings and judgments gives the same scores."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections import namedtuple
+from pathlib import PurePosixPath
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wrong_shapes import SHAPES
+
+import cranfield as cf
+from cranfield import io, native
+from cranfield.data import Run
+from cranfield.errors import CranfieldError
+from cranfield.io.runs import empty_index
+from cranfield.native import plain
+
+MEASURES = ["nDCG@3", "AP", "RR", "P@2", "Bpref"]
+Rankings = list[list[str]]
+Judged = list[dict[str, int]]
+Row = namedtuple("Row", "query_id doc_id score")
+
+
+@dataclasses.dataclass
+class Result:
+    doc_id: str
+    score: float
+
+
+def by_name(values: list[Any]) -> dict[str, Any]:
+    return {str(position): value for position, value in enumerate(values, 1)}
+
+
+def pairs(ranking: list[str]) -> list[tuple[str, float]]:
+    return [(document, 1.0 / rank) for rank, document in enumerate(ranking, 1)]
+
+
+def flat(rankings: Rankings, record: Any) -> list[Any]:
+    return [record(query, d, s) for query, ranking in by_name(rankings).items() for d, s in pairs(ranking)]
+
+
+# Without an empty ranking, which rows cannot hold.
+FLAT = {
+    "named tuples": lambda r: flat(r, Row),
+    "dicts with queries": lambda r: flat(r, lambda q, d, s: {"qid": q, "docno": d, "score": s}),
+    "objects with queries": lambda r: flat(r, lambda q, d, s: SimpleNamespace(query_id=q, doc_id=d, score=s)),
+    "columns": lambda r: dict(
+        zip(("query_id", "doc_id", "score"), map(list, zip(*flat(r, Row), strict=True)), strict=True)
+    ),
+    "a frame": lambda r: pd.DataFrame(flat(r, Row)),
+    "a generator of rows": lambda r: iter(flat(r, Row)),
+}
+RUNS = {
+    "lists by position": lambda r: r,
+    "tuples by position": lambda r: tuple(map(tuple, r)),
+    "generators": lambda r: (iter(ranking) for ranking in r),
+    "lists by query": by_name,
+    "pairs by query": lambda r: by_name(list(map(pairs, r))),
+    "pairs by position": lambda r: list(map(pairs, r)),
+    "lists as pairs": lambda r: [[list(pair) for pair in pairs(ranking)] for ranking in r],
+    "dicts by position": lambda r: [dict(pairs(ranking)) for ranking in r],
+    "dicts by query": lambda r: by_name([dict(pairs(ranking)) for ranking in r]),
+    "bytes": lambda r: [[document.encode() for document in ranking] for ranking in r],
+    "paths": lambda r: [[PurePosixPath(document) for document in ranking] for ranking in r],
+    "queries as integers": lambda r: dict(enumerate(r, 1)),
+    "data classes": lambda r: [[Result(*pair) for pair in pairs(ranking)] for ranking in r],
+    "hits": lambda r: [[{"corpus_id": d, "score": s} for d, s in pairs(ranking)] for ranking in r],
+    "responses": lambda r: [{"hits": {"hits": [{"_id": d, "_score": s} for d, s in pairs(ranking)]}} for ranking in r],
+    "_msearch": lambda r: {"responses": RUNS["responses"](r)},
+    "predictions": lambda r: [{"query_id": q, "results": h} for q, h in by_name(RUNS["hits"](r)).items()],
+    "several runs": lambda r: {"run": r},
+    "records": lambda r: cf.records(
+        [[{"meta": {"source": d}} for d in ranking] for ranking in r], document="meta.source"
+    ),
+    "a function": lambda r: cf.records(r, document=lambda chunk: chunk),
+}
+GRADED = {
+    "dicts by position": lambda j: j,
+    "dicts by query": by_name,
+    "pairs": lambda j: [list(judged.items()) for judged in j],
+    "records": lambda j: [[{"id": d, "grade": g} for d, g in judged.items()] for judged in j],
+    "bytes": lambda j: [{d.encode(): g for d, g in judged.items()} for judged in j],
+}
+BINARY = {
+    "sets": lambda j: [set(judged) for judged in j],
+    "frozen sets by query": lambda j: by_name([frozenset(judged) for judged in j]),
+    "lists": lambda j: [list(judged) for judged in j],
+    "arrays": lambda j: by_name([np.array(list(judged), dtype=object) for judged in j]),
+}
+
+
+@st.composite
+def collections(draw: Any) -> tuple[Rankings, Judged]:
+    names = [f"d{number}" for number in range(8)]
+    queries = draw(st.integers(1, 3))
+    rankings = [draw(st.lists(st.sampled_from(names), unique=True, max_size=6)) for _ in range(queries)]
+    grades = st.dictionaries(st.sampled_from(names), st.integers(0, 3), max_size=5)
+    return rankings, [draw(grades) | {"d0": 1} for _ in range(queries)]
+
+
+def reference(judged: Judged, rankings: Rankings) -> np.ndarray:
+    run = {query: dict(pairs(ranking)) for query, ranking in by_name(rankings).items()}
+    return cf.Evaluator(by_name(judged), MEASURES).values(run)
+
+
+@settings(max_examples=40)
+@given(collections())
+def test_every_shape_of_a_run_has_the_same_scores(collection: tuple[Rankings, Judged]) -> None:
+    rankings, judged = collection
+    expected = reference(judged, rankings)
+    shapes = RUNS | (FLAT if all(rankings) else {})
+    for name, shape in shapes.items():
+        got = cf.evaluate(judged if name not in FLAT else by_name(judged), shape(rankings), MEASURES).values[0]
+        np.testing.assert_array_equal(got, expected, err_msg=name)
+
+
+@settings(max_examples=40)
+@given(collections())
+def test_every_shape_of_judgments_has_the_same_scores(collection: tuple[Rankings, Judged]) -> None:
+    rankings, judged = collection
+    for shapes, grades in ((GRADED, judged), (BINARY, [dict.fromkeys(documents, 1) for documents in judged])):
+        expected = reference(grades, rankings)
+        for name, shape in shapes.items():
+            got = cf.Evaluator(shape(grades), MEASURES).values(rankings)
+            np.testing.assert_array_equal(got, expected, err_msg=name)
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "ä", "日", 7, None]), max_size=5), min_size=1, max_size=4))
+def test_the_native_join_of_lists_is_the_plain_one(rankings: list[list[Any]]) -> None:
+    if not native.NATIVE:
+        pytest.skip("there is no native core")
+    source = by_name(rankings)
+    native_result = native.join_dict(source, empty_index(), ["score"], True, 3)
+    index = (np.zeros(1, np.int64), np.empty(0, np.uint8))
+    plain_result = plain.join_dict(source, plain.Index(index, np.zeros(1, np.int64), index), ["score"], True, 3)
+    assert native_result["faults"] == plain_result["faults"]
+    if not plain_result["faults"]:
+        np.testing.assert_array_equal(native_result["other_length"], plain_result["other_length"])
+        for ours, theirs in zip(native_result["tops"], plain_result["tops"], strict=True):
+            np.testing.assert_array_equal(ours["start"], theirs["start"])
+
+
+def test_ids_are_compared_as_text() -> None:
+    key = uuid.UUID(int=7)
+    run = [[1, np.int64(2)], [key, b"d"], [PurePosixPath("a/b"), "x"]]
+    assert cf.Evaluator([["1"], [str(key)], ["a/b"]], "RR").means(run) == {"RR": 1.0}
+    assert cf.Evaluator({1: {10: 1}}, "RR").means({1: {11: 2.0, 10: 1.0}}) == {"RR": 0.5}
+    assert cf.Evaluator({"1": {"10": 1}}, "RR").means({1: ["11", 10]}) == {"RR": 0.5}
+
+
+def test_two_lists_of_lists() -> None:
+    scores = cf.evaluate([["a"], ["b", "c"]], [["a", "x"], ["x", "c"]], ["nDCG@10", "RR"])
+    assert scores.queries == ("1", "2")
+    assert scores.means[0, 1] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("run", "duplicates", "expected"),
+    [
+        ([["x", "x", "a"]], "first", 0.5),
+        ([["x", "x", "a"]], "best", 0.5),
+        ([[("a", 1.0), ("x", 2.0), ("a", 3.0)]], "first", 0.5),
+        ([[("a", 1.0), ("x", 2.0), ("a", 3.0)]], "best", 1.0),
+        (pd.DataFrame({"qid": [1, 1, 1], "docno": ["a", "x", "a"], "score": [1.0, 2.0, 3.0]}), "first", 0.5),
+        (pd.DataFrame({"qid": [1, 1, 1], "docno": ["a", "x", "a"], "score": [1.0, 2.0, 3.0]}), "best", 1.0),
+        (Run("run", {"1": ["x", "x", "a"]}), "first", 0.5),
+    ],
+)
+def test_duplicates(run: Any, duplicates: Any, expected: float) -> None:
+    assert cf.evaluate([{"a"}], run, "RR", duplicates=duplicates).means[0, 0] == expected
+    assert cf.Evaluator([{"a"}], "RR").means(cf.read_run(run, duplicates=duplicates)) == {"RR": expected}
+    with pytest.raises(CranfieldError, match=r'appears twice[\s\S]*duplicates="first"'):
+        cf.evaluate([{"a"}], run, "RR")
+
+
+@pytest.mark.parametrize(("duplicates", "expected"), [("first", 0.5), ("best", 1.0)])
+def test_duplicates_in_files(tmp_path: Any, duplicates: Any, expected: float) -> None:
+    path = tmp_path / "chunks.run"
+    path.write_text("1 Q0 a 1 1 t\n1 Q0 x 2 2 t\n1 Q0 a 3 3 t\n")
+    assert cf.evaluate([{"a"}], path, "RR", duplicates=duplicates).means[0, 0] == expected
+
+
+def test_an_unknown_policy_for_duplicates() -> None:
+    with pytest.raises(CranfieldError, match="duplicates must be one of error, first, best"):
+        cf.evaluate([{"a"}], [["a"]], "RR", duplicates="last")  # type: ignore[arg-type]
+
+
+def test_relevant_documents_given_twice_are_counted() -> None:
+    assert io.read_qrels({"q": ["a", "a", "b"]}).repeated == 1
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_wrong_shape_is_answered_by_one_sentence(name: str) -> None:
+    qrels, run = SHAPES[name]
+    with pytest.raises(CranfieldError) as caught:
+        cf.evaluate(qrels, run, "RR")
+    assert "\n" not in caught.value.message
+    assert len(caught.value.message) < 160
+
+
+def test_there_are_forty_wrong_shapes() -> None:
+    assert len(SHAPES) >= 40
+
+
+def test_lists_can_be_loaded_and_written(tmp_path: Any) -> None:
+    path = tmp_path / "lists.run"
+    io.write_run(io.read_run({"q": ["b", "a"]}), path)
+    assert path.read_text().splitlines() == ["q Q0 b 1 0.0 run", "q Q0 a 2 -1.0 run"]
