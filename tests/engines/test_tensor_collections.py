@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 import cranfield as cf
 from cranfield.engines.tensors import RankCounter, audit_precision, dense_evaluate
 from cranfield.errors import CranfieldError
-from tests.engines.tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2"]
 
@@ -37,7 +38,7 @@ def test_blocks_in_any_order(name: str, table: Any, ties: Any, data: st.DataObje
     scores, grades, mask = table
     of_judged, values, columns = judged_table(scores, grades, mask)
     cuts = sorted(data.draw(st.sets(st.integers(1, scores.shape[1]), max_size=3)) | {0, scores.shape[1]})
-    blocks = data.draw(st.permutations(list(zip(cuts[:-1], cuts[1:], strict=True))))
+    blocks = data.draw(st.permutations(list(pairwise(cuts))))
     middle = data.draw(st.integers(0, len(scores)))
     with library(name) as array:
 

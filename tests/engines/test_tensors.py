@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 import cranfield as cf
 from cranfield.engines.tensors import tensor_evaluation
 from cranfield.errors import CranfieldError
-from tests.engines.tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2", "RBP", "infAP", "Q"]
 TIES = ["expected", "trec", "trec9", "best", "worst", "input", "rank"]

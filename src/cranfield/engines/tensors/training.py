@@ -112,7 +112,7 @@ def checked(preds: Any, target: Any, indexes: Any) -> tuple[Any, Any, Any]:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         message = f"preds, target and indexes must have the same shape, not {listed}"
         raise UsageError(message)
-    return tuple(values.reshape(-1) for values in arrays.values())  # type: ignore[return-value]
+    return tuple(values.reshape(-1) for values in arrays.values())
 
 
 def evaluation(
@@ -139,7 +139,7 @@ def _joined(batches: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
         return tuple(np.concatenate(column) for column in columns)  # type: ignore[return-value]
     import torch
 
-    return tuple(torch.cat(column) for column in columns)  # type: ignore[return-value]
+    return tuple(torch.cat(column) for column in columns)
 
 
 def _of_all_processes(
