@@ -29,6 +29,7 @@ from cranfield.ranking.tie_rules import Ties
 Similarity = Literal["dot", "cosine"]
 QUERIES = 8192  # the most queries of one product
 ON_DEVICE, ON_HOST = 1 << 30, 1 << 23  # scores of one product
+MOST_DIGITS = 18  # of a number of 64 bits
 EXACT = 1 << 24  # the integers up to this are exact as 32-bit floats
 
 
@@ -126,6 +127,24 @@ def _text_ids(qrels: Any) -> Any:
     if not isinstance(qrels, Mapping) or not any(isinstance(query, (int, np.integer)) for query in qrels):
         return qrels
     return {str(query): {str(d): grade for d, grade in judged.items()} for query, judged in qrels.items()}
+
+
+def _numbers(names: Strings) -> Integers:
+    """Ids that are whole numbers, as numbers; -1 for other ids.
+
+    >>> _numbers(Strings.of(["7", "120", "", "x1", "05"])).tolist()
+    [7, 120, -1, -1, -1]
+    """
+    length, first = np.diff(names.offsets), names.offsets[:-1]
+    number, valid = np.zeros(len(length), np.int64), (length > 0) & (length < MOST_DIGITS)
+    data = np.append(names.data, np.zeros(1, np.uint8))
+    for i in range(int(length[valid].max(initial=0))):
+        inside = i < length
+        digit = data[np.where(inside, first + i, -1)].astype(np.int64) - ord("0")
+        valid &= ~inside | ((digit >= 0) & (digit <= 9))
+        number = np.where(inside, number * 10 + digit, number)
+    valid &= (length == 1) | (data[np.minimum(first, len(data) - 1)] != ord("0"))
+    return np.where(valid, number, -1)
 
 
 def _positions(document_ids: Sequence[Any] | None, order: str) -> Callable[[Integers], Integers]:
@@ -266,7 +285,7 @@ class Located:
         row_of_query = np.array([row_of.get(query, -1) for query in judgments.queries], np.int64)
         query = np.repeat(row_of_query, np.diff(judgments.begin))
         if document_ids is None:
-            number = np.array([int(name) if name.isdecimal() else -1 for name in judgments.documents], np.int64)
+            number = _numbers(judgments.documents)
         else:
             wanted = dict.fromkeys(judgments.documents, -1)
             for row, name in enumerate(document_ids):

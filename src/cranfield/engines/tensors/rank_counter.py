@@ -41,8 +41,7 @@ class ScoreCounts:
         self.higher, self.equal = ops.zeros(len(value), value), ops.zeros(len(value), value)
         self.before = None if position is None else ops.zeros(len(value), value)
         self.length, self.bad = ops.zeros(rows, value), ops.zeros(rows, value)
-        self._begin: Any = None
-        self._singles: Any = None
+        self._kernel: Any = None
 
     def add(self, scores: Any, *, first: int = 0, mask: Any = None, positions: Any = None) -> None:
         """Count a block (rows, documents) whose first row is number ``first``."""
@@ -79,12 +78,9 @@ class ScoreCounts:
 
         if not kernels.usable(scores):
             return False
-        if self._begin is None:
-            self._begin, self._singles = kernels.begin_of(self.row, self.rows), self.value.float()
-        last = first + len(scores)
-        kernels.add_counts(
-            scores, self._begin[first : last + 1], self._singles, self.higher, self.equal, self.bad[first:last]
-        )
+        if self._kernel is None:
+            self._kernel = kernels.FusedCounts(self.rows, self.row, self.value)
+        self._kernel.add(scores, first, self.higher, self.equal, self.bad)
         return True
 
     def merge(self, other: ScoreCounts) -> None:
