@@ -199,7 +199,7 @@ class Audit:
 
 def audit(
     qrels: Any,
-    run: Any,
+    run: Any = None,
     measures: Measures = DEFAULT_MEASURES,
     *,
     interval: Interval = "t",
@@ -212,8 +212,8 @@ def audit(
 ) -> Audit:
     """How ties, unjudged documents, short lists and the choice of queries affect each score.
 
-    Takes the arguments of `evaluate`; ``policy`` are the fields of `Policy`. ``interval`` is the method of confidence
-    intervals: Student's t, or the BCa bootstrap.
+    Takes the arguments of `evaluate`; ``policy`` are the fields of `Policy`. Or takes an `Evaluation` alone.
+    ``interval`` is the method of confidence intervals: Student's t, or the BCa bootstrap.
 
     >>> import cranfield as cf
     >>> runs = {"tied": {"q": {"a": 1.0, "b": 1.0}}, "clear": {"q": {"b": 2.0, "a": 1.0}}}
@@ -222,6 +222,14 @@ def audit(
     ([[0.5], [0.5]], [[1.0], [0.5]])
     """
     check_choice("interval", interval, get_args(Interval))
+    if isinstance(qrels, Evaluation):
+        if run is not None or policy:
+            message = "audit takes no runs, measures or options together with an Evaluation"
+            raise UsageError(message)
+        return audit_evaluation(qrels, interval=interval, progress=progress)
+    if run is None:
+        message = "audit needs judgments and runs"
+        raise UsageError(message, hint="call audit(qrels, runs, measures), or audit(evaluation)")
     plan = make_plan(measures, Policy.of(**policy))
     evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus, costs=costs).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)
