@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import comb
@@ -240,17 +240,25 @@ def audit_evaluation(evaluation: Evaluation, *, interval: Interval = "t", progre
     return evaluation.remember(("audit", interval), lambda: Auditor(evaluation).audit(interval, progress))
 
 
-def reversible(evaluation: Evaluation, progress: Progress | None = None) -> tuple[Swap, ...]:
-    """The pairs of runs whose order ties or unjudged documents could reverse."""
+def reversible(
+    evaluation: Evaluation, progress: Progress | None = None, runs: Container[str] | None = None
+) -> tuple[Swap, ...]:
+    """The pairs of runs whose order ties or unjudged documents could reverse; of these ``runs``, or of all."""
+    unknown = [(np.nan, np.nan)] * len(evaluation.columns)
 
     def find() -> tuple[Swap, ...]:
         auditor = Auditor(evaluation)
-        parts = evaluation.for_each_run(auditor.limits, progress)
+
+        def limits_of(run: RunScores) -> dict[str, Any]:
+            chosen = runs is None or run.run.name in runs
+            return auditor.limits(run) if chosen else {"ties": unknown, "unjudged": unknown}
+
+        parts = evaluation.for_each_run(limits_of, progress)
         causes: tuple[Cause, ...] = ("ties", "unjudged")
         limits = {cause: _limits_of(parts, cause) for cause in causes}
         return tuple(_swaps(evaluation.scores, limits, _lowest_differences(evaluation)))
 
-    return evaluation.remember("reversible", find)
+    return evaluation.remember("reversible", find) if runs is None else find()
 
 
 def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
