@@ -299,8 +299,8 @@ class Auditor:
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             **arrays,
         )
-        limits = {cause: audit.reach(cause) for cause in CAUSES}
-        return replace(audit, swaps=tuple(_swaps(scores, limits, _lowest_differences(self.evaluation))))
+        ranges = {cause: audit.reach(cause) for cause in CAUSES}
+        return replace(audit, swaps=tuple(_swaps(scores, ranges, _lowest_differences(self.evaluation))))
 
     def variants(self, column: Column) -> dict[str, Column]:
         """Variants of the column with another tie rule or view, by the name of the rule or view."""
@@ -428,7 +428,8 @@ def _swaps(
     """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
 
     ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``differences``: for each
-    measure the lowest difference of every pair that unjudged documents allow, where it is known: two runs share documents.
+    measure the lowest difference of every pair that unjudged documents allow, where it is known: two runs share
+    documents.
     """
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
