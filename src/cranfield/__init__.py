@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.risk import georisk, urisk
     from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
     from cranfield.data import Judgments, Run
+    from cranfield.engines.tensors.candidates import evaluate_tensors
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
@@ -73,6 +74,7 @@ __all__ = [
     "context_precision",
     "context_recall",
     "evaluate",
+    "evaluate_tensors",
     "explain",
     "georisk",
     "kendall",
@@ -110,6 +112,7 @@ MODULES = {
     "analysis.risk": ("georisk", "urisk"),
     "analysis.variants": ("p_mrr", "paired_accuracy", "robustness"),
     "data": ("Judgments", "Run"),
+    "engines.tensors.candidates": ("evaluate_tensors",),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.columns": ("Column",),
     "evaluation.evaluation": ("Evaluation",),

@@ -262,9 +262,11 @@ def with_predictions(
     comparison: Comparison, evaluation: Evaluation, predicted: Any, runs: Sequence[Run], inference: Inference = "loo"
 ) -> Comparison:
     """The comparison, with the difference of each pair from human and predicted judgments together."""
-    from cranfield.evaluation.predicted import judged_per_query, predicted_differences
+    from cranfield.evaluation.predicted import check_queries, judged_per_query, predicted_differences
 
-    scores = Evaluator.of(read_qrels(predicted), evaluation.plan)(list(runs), names=evaluation.runs)
+    judgments = read_qrels(predicted)
+    check_queries(evaluation.queries, list(judgments.queries))
+    scores = Evaluator.of(judgments, evaluation.plan)(list(runs), names=evaluation.runs)
     differences = predicted_differences(
         evaluation.scores,
         scores,
