@@ -4,7 +4,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const floats = (text) => new Float64Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-  const { runs, measures, queries, digits } = data;
+  const { runs, labels, ticks, measures, queries, digits } = data;
   const values = floats(data.values);
   const counted = data.counted.map((row) => new Set(row));
   const queryLabel = (q) => (data.queryTexts[queries[q]] ? `${queries[q]}: ${data.queryTexts[queries[q]]}` : queries[q]);
@@ -14,6 +14,16 @@
   const chance = (p) => (p === null ? "–" : p < 0.0001 ? "<0.0001" : p.toFixed(4));
   // Every sentence and label of the page that is not in page.html.
   const TEXT = {
+    headline: (run, measure, mean) => `${run} has the highest ${measure} (${mean}).`,
+    headlineOne: (run, measure, mean, n) => `${run}: ${measure} ${mean} over ${n} ${n === 1 ? "query" : "queries"}.`,
+    beats: (n, all) => (n === all ? ` It is significantly better than ${all === 1 ? "the other run" : `all ${all} other runs`}.` : n ? ` It is significantly better than ${n} of ${all} other runs.` : " It is not significantly better than any other run."),
+    notBeaten: (names, more) => ` It does not differ significantly from ${names.join(", ")}${more ? ` and ${more} more` : ""}.`,
+    headlineReversible: (n) => ` Ties or unjudged documents could reverse ${n} of these differences.`,
+    wonLost: (measure) => `significantly better / worse in ${measure}`,
+    linkToPair: "Link to this pair",
+    linkToQuery: "Link to this query",
+    bestRuns: (n) => `the best ${n}`,
+    allRuns: (n) => `all ${n}`,
     oneRun: "There is only one run, so there is nothing to compare.",
     sameRun: "Select two different runs.",
     notTested: (measure) => `${measure} has no per-query values to test.`,
@@ -61,6 +71,7 @@
     cutoff: "k",
     gain: "nDCG@k",
   };
+  let started = false;  // the address is left alone until a reader selects something
   const state = { measure: 0, a: 0, b: Math.min(1, runs.length - 1), query: null };
 
   function h(tag, attributes = {}, ...children) {
@@ -96,6 +107,7 @@
         }))));
       const again = held === null ? null : body.querySelector(`tr[data-row="${held}"] button`);
       if (again) again.focus({ preventScroll: true });
+      columns.forEach((column, i) => { if (typeof column.title === "function") head.children[i].firstChild.textContent = column.title(); });
       [...head.children].forEach((cell, i) => cell.setAttribute("aria-sort", i === at ? (falling ? "descending" : "ascending") : "none"));
     }
     columns.forEach((column, i) => head.append(h("th", { scope: "col" }, h("button", {
@@ -107,7 +119,7 @@
         draw();
         if (column.selected) column.selected();
       },
-    }, column.title))));
+    }, typeof column.title === "function" ? column.title() : column.title))));
     $(id).replaceChildren(h("thead", {}, head), body);
     draw();
     return { draw, find: (text) => { wanted = text.toLowerCase(); draw(); } };
@@ -142,7 +154,7 @@
     spec.background = "transparent";
     spec.config = {
       view: { stroke: null }, font: "system-ui, sans-serif",
-      axis: { labelColor: t.soft, titleColor: t.soft, gridColor: t.line, domainColor: t.line, tickColor: t.line, titleFontWeight: "normal", labelLimit: 140 },
+      axis: { labelColor: t.soft, titleColor: t.soft, gridColor: t.line, domainColor: t.line, tickColor: t.line, titleFontWeight: "normal", labelLimit: 240 },
       legend: { labelColor: t.ink, titleColor: t.soft, titleFontWeight: "normal" },
     };
     // Without warnings: a chart may be empty because there are too few queries or runs.
@@ -159,11 +171,33 @@
 
   const byMean = (m) => runs.map((_, r) => r).sort((x, y) => (data.means[y][m] ?? -1) - (data.means[x][m] ?? -1) || x - y);
 
+  const pairs = data.pairs;
+  const sizeOf = (r) => { const [low, high] = [Math.min(...data.sizes[r]), Math.max(...data.sizes[r])]; return low === high ? String(low) : `${low}–${high}`; };
+  // Pairs follow each other as (0, 1), (0, 2), ..., (1, 2), ...
+  const pairAt = (a, b) => {
+    const [i, j] = a < b ? [a, b] : [b, a];
+    return i * runs.length - (i * (i + 1)) / 2 + j - i - 1;
+  };
+  // How many runs are significantly worse and better than each run, by measure.
+  const tallies = {};
+  function tally(m, r) {
+    tallies[m] ??= runs.map((_, a) => {
+      const found = { won: 0, lost: 0, open: [], doubtful: 0 };
+      runs.forEach((_, b) => {
+        const pair = a === b ? null : pairResult(m, a, b);
+        if (!pair) return;
+        if (!pair.significant) found.open.push(b);
+        else if (pair.difference > 0) { found.won += 1; found.doubtful += pair.doubts ? 1 : 0; } else found.lost += 1;
+      });
+      return found;
+    });
+    return tallies[m][r];
+  }
   // Leaderboard
   const best = measures.map((_, m) => Math.max(...runs.map((_, r) => data.means[r][m] ?? -Infinity)));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
   const board = table("scores", [
-    { title: TEXT.run, of: (r) => runs[r], show: (r) => h("button", { type: "button", class: "link", onclick: () => select({ a: r }) }, runs[r]), text: true, id: true },
+    { title: TEXT.run, of: (r) => runs[r], show: (r) => h("button", { type: "button", class: "link", title: runs[r], onclick: () => select({ a: r }) }, labels[r]), text: true, id: true },
     ...measures.map((name, m) => ({
       title: name,
       of: (r) => data.means[r][m],
@@ -171,12 +205,17 @@
       show: (r) => [shown(data.means[r][m], data.ranked[m] ? digits : 0), h("small", {}, data.low[r][m] === null ? "" : `[${shown(data.low[r][m])}, ${shown(data.high[r][m])}]`)],
       selected: () => select({ measure: m }),
     })),
-    { title: TEXT.queries, of: (r) => counted[r].size, show: (r) => String(counted[r].size) },
+    ...(runs.length > 1 ? [{
+      title: () => TEXT.wonLost(measures[state.measure]),
+      of: (r) => tally(state.measure, r).won - tally(state.measure, r).lost,
+      show: (r) => `${tally(state.measure, r).won} / ${tally(state.measure, r).lost}`,
+    }] : []),
+    { title: TEXT.queries, of: (r) => Math.max(...data.sizes[r]), show: (r) => sizeOf(r) },
   ], runs.map((_, r) => r), { sort: 1, attributes: marked });
   $("find-run").addEventListener("input", (event) => board.find(event.target.value));
   const rowHeight = Math.max(12, Math.min(22, 700 / runs.length));
   chart("chart-means", Math.max(60, rowHeight * runs.length), (t) => ({
-    data: { values: runs.map((run, r) => ({ run: safeName(run), mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
+    data: { values: runs.map((run, r) => ({ run: safeName(ticks[r]), mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
     encoding: { y: { field: "run", type: "nominal", sort: { field: "mean", order: "descending" }, title: null } },
     layer: [
       { mark: { type: "rule", color: t.soft }, encoding: { x: { field: "low", type: "quantitative", title: measures[state.measure], axis: { tickCount: 8 } }, x2: { field: "high" } } },
@@ -185,12 +224,6 @@
   }));
 
   // Pairs
-  const pairs = data.pairs;
-  // Pairs follow each other as (0, 1), (0, 2), ..., (1, 2), ...
-  const pairAt = (a, b) => {
-    const [i, j] = a < b ? [a, b] : [b, a];
-    return i * runs.length - (i * (i + 1)) / 2 + j - i - 1;
-  };
   function pairResult(m, a, b) {
     if (a === b || !pairs.difference || pairs.difference[m][0] === null) return null;
     const p = pairAt(a, b), sign = a < b ? 1 : -1;
@@ -219,15 +252,32 @@
       TEXT.p(chance(pair.p), chance(pair.corrected)),
     ].join("; ");
     const warning = causes ? ` ${causes[0].toUpperCase()}${TEXT.reversible(causes.slice(1))}` : "";
-    $("pair").textContent = `${runs[a]} ${verdict} ${runs[b]}: ${details}. ${TEXT.wins(pair.wins, same, pair.losses)}${warning}`;
+    $("pair").textContent = `${runs[a]} ${verdict} ${runs[b]}: ${details}. ${TEXT.wins(pair.wins, same, pair.losses)}${warning} `;
+    $("pair").append(h("a", { class: "permalink", href: address({ query: null }) }, TEXT.linkToPair));
   }
+  function showHeadline() {
+    const m = state.measure, [top] = byMean(m), mean = shown(data.means[top][m]);
+    if (runs.length < 2) { $("headline").textContent = TEXT.headlineOne(runs[0], measures[m], mean, data.sizes[0][m]); return; }
+    const { won, open, doubtful } = tally(m, top), tested = pairResult(m, top, top ? 0 : 1);
+    const near = byMean(m).filter((r) => open.includes(r));
+    const words = TEXT.headline(labels[top], measures[m], mean);
+    if (!tested) { $("headline").textContent = words; return; }
+    $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => labels[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful) : "");
+  }
+  const FEW = 40;
+  const shownRuns = () => Math.min(Number($("pairs-shown").value), runs.length);
+  $("pairs-shown").replaceChildren(...[FEW, 80].filter((n) => n < runs.length).map((n) => h("option", { value: n }, TEXT.bestRuns(n))), h("option", { value: runs.length }, TEXT.allRuns(runs.length)));
+  $("pairs-shown").parentElement.hidden = runs.length <= FEW;
+  $("pairs-shown").addEventListener("change", () => repaint("chart-pairs"));
   chart("chart-pairs", Math.max(380, Math.min(760, runs.length * 15)), (t) => {
-    const m = state.measure, order = byMean(m), rows = [];
+    // The two selected runs are always shown.
+    const m = state.measure, all = byMean(m), first = new Set([...all.slice(0, shownRuns()), state.a, state.b]);
+    const order = all.filter((r) => first.has(r)), rows = [];
     for (const a of order) for (const b of order) {
       const pair = pairResult(m, a, b);
-      if (pair) rows.push({ run: safeName(runs[a]), against: safeName(runs[b]), a, b, difference: pair.difference, shade: pair.significant ? pair.difference : null, corrected: chance(pair.corrected), reversible: pair.significant && pair.doubts ? pair.doubts : "" });
+      if (pair) rows.push({ run: safeName(ticks[a]), against: safeName(ticks[b]), a, b, difference: pair.difference, shade: pair.significant ? pair.difference : null, corrected: chance(pair.corrected), reversible: pair.significant && pair.doubts ? pair.doubts : "" });
     }
-    const names = order.map((r) => safeName(runs[r])), most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.difference)));
+    const names = order.map((r) => safeName(ticks[r])), most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.difference)));
     const label = names.length > 60 ? NONE : { labelFontSize: Math.max(7, Math.min(11, 440 / names.length)) };
     const titles = { run: TEXT.run, against: TEXT.against, difference: TEXT.differenceTitle, corrected: TEXT.corrected, reversible: TEXT.reversibleBy };
     const tooltip = Object.entries(titles).map(([field, title]) => ({ field, format: field === "difference" ? "+.4f" : undefined, title }));
@@ -240,7 +290,7 @@
       },
       layer: [
         { mark: { type: "rect", stroke: t.line, strokeWidth: .3, cursor: "pointer" }, encoding: { color: { condition: { test: "datum.shade !== null", field: "shade", type: "quantitative", title: TEXT.differenceTitle, scale: { domain: [-most, most], range: [t.other, t.raised, t.accent], interpolate: "lab" } }, value: t.paper } } },
-        { transform: [{ filter: "datum.reversible !== ''" }], mark: { type: "point", filled: true, color: t.ink, size: 12, opacity: 1, cursor: "pointer" } },
+        { transform: [{ filter: "datum.reversible !== ''" }], mark: { type: "point", filled: true, color: t.ink, size: names.length > FEW ? 4 : 12, opacity: 1, cursor: "pointer" } },
       ],
     };
   });
@@ -278,8 +328,8 @@
     const { measure: m, a, b } = state;
     listed = table("by-query", [
       { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queryLabel(q)), text: true, id: true },
-      { title: runs[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
-      { title: runs[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
+      { title: labels[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
+      { title: labels[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
       { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },
       { title: TEXT.meanOfAll, of: (q) => spread(q).mean, show: (q) => shown(spread(q).mean) },
       { title: TEXT.disagreement, of: (q) => spread(q).deviation, show: (q) => shown(spread(q).deviation) },
@@ -290,6 +340,7 @@
   $("find-query").addEventListener("input", (event) => listed.find(event.target.value));
   function open(q) {
     show(q);
+    remember();
     $("detail").focus({ preventScroll: true });
     $("detail").scrollIntoView({ block: "nearest" });
   }
@@ -319,13 +370,13 @@
     };
     detail.replaceChildren(
       h("h3", {}, TEXT.queryTitle(queryLabel(q))),
-      h("p", { class: "lead" }, TEXT.rankingsLead(pages.relevant)),
+      h("p", { class: "lead" }, TEXT.rankingsLead(pages.relevant), " ", h("a", { class: "permalink", href: address({}) }, TEXT.linkToQuery)),
       h("div", { class: "rankings" }, side(state.a, state.b), ...(state.a === state.b ? [] : [side(state.b, state.a)])));
   }
 
   // Curves and agreement
   const curve = (name, x, y) => (t) => ({
-    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(run), x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
+    data: { values: runs.flatMap((run, r) => data.curves[name].x.map((at, i) => ({ run: safeName(ticks[r]), x: at, y: data.curves[name].y[r][i], who: r === state.a ? "a" : r === state.b ? "b" : "", front: r === state.a || r === state.b ? 1 : 0 }))) },
     mark: { type: "line", point: { size: 18 }, tooltip: true },
     encoding: {
       x: { field: "x", type: "quantitative", title: x, scale: name === "gain" ? { type: "log" } : {}, axis: name === "gain" ? { values: data.curves.gain.x, grid: false } : {} },
@@ -355,7 +406,7 @@
     const column = (heading, name, d = digits) => ({ title: heading, of: of(name), show: (r) => shown(of(name)(r), d) });
     const range = (heading, low, high) => ({ title: heading, of: (r) => of(high)(r) - of(low)(r), show: (r) => (of(low)(r) === null ? "–" : `${shown(of(low)(r))} … ${shown(of(high)(r))}`) });
     table("audited", [
-      { title: TEXT.run, of: (r) => runs[r], show: (r) => runs[r], text: true, id: true },
+      { title: TEXT.run, of: (r) => runs[r], show: (r) => h("span", { title: runs[r] }, labels[r]), text: true, id: true },
       column(measures[m], "score"),
       range(TEXT.interval, "low", "high"),
       range(TEXT.tieRange, "worst", "best"),
@@ -368,18 +419,65 @@
     $("swaps").replaceChildren(...data.swaps[m].map((text) => h("li", {}, text)));
   }
 
+  // The address after # holds the selection, so that a link opens the same pair and query.
+  function address(change) {
+    const { measure, a, b, query } = { ...state, ...change };
+    const parts = { measure: measures[measure], a: runs[a], b: runs[b], ...(query === null ? {} : { query: queries[query] }) };
+    return "#" + new URLSearchParams(parts).toString();
+  }
+  function remember() {
+    try { history.replaceState(null, "", address({})); } catch { /* some browsers refuse for files */ }
+  }
+  function follow() {
+    if (!location.hash.includes("=")) return false;
+    const parts = new URLSearchParams(location.hash.slice(1)), change = {};
+    for (const [name, all] of [["measure", measures], ["a", runs], ["b", runs]]) {
+      const at = all.indexOf(parts.get(name));
+      if (at >= 0) change[name] = at;
+    }
+    const query = queries.indexOf(parts.get("query"));
+    select(change);
+    if (query >= 0) open(query); else if ("a" in change) $("significance").scrollIntoView();
+    return true;
+  }
+  addEventListener("hashchange", follow);
+
+  // Tables as files.
+  const quoted = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
+  const lines = (rows) => rows.map((row) => row.map(quoted).join(",") + "\n").join("");
+  const CSV = {
+    scores: () => [["run", ...measures, "queries"], ...byMean(state.measure).map((r) => [runs[r], ...data.means[r], sizeOf(r)])],
+    queries: () => [["query", "run", ...measures], ...queries.flatMap((query, q) => [state.a, state.b].filter((r) => counted[r].has(q)).map((r) => [query, runs[r], ...measures.map((_, m) => value(r, m, q))]))],
+    pairs: () => [
+      ["measure", "run", "versus", "difference", "low", "high", "p", "corrected", "significant", "reversible by"],
+      ...runs.flatMap((_, a) => runs.slice(a + 1).flatMap((_, i) => {
+        const b = a + 1 + i, pair = pairResult(state.measure, a, b);
+        return pair ? [[measures[state.measure], runs[a], runs[b], pair.difference, ...pair.interval, pair.p, pair.corrected, pair.significant, pair.doubts]] : [];
+      })),
+    ],
+  };
+  for (const name of Object.keys(CSV)) {
+    $(`csv-${name}`).addEventListener("click", () => {
+      const link = h("a", { href: URL.createObjectURL(new Blob([lines(CSV[name]())], { type: "text/csv" })), download: `${name}.csv` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+  }
+
   // The only function that changes the selection.
   function select(change) {
     Object.assign(state, change);
     $("measure").value = state.measure;
     $("run-a").value = state.a;
     $("run-b").value = state.b;
+    showHeadline();
     showPair();
     list();
     audited();
     board.draw();
     $("caption-means").textContent = TEXT.meansCaption(measures[state.measure], data.interval);
     if (state.query !== null) show(state.query);
+    if (started) remember();
     repaint(...Object.keys(charts));
   }
   const options = (id, names) => $(id).replaceChildren(...names.map((name, i) => h("option", { value: i }, name)));
@@ -401,6 +499,8 @@
   $("reproduce").hidden = data.commands.length === 0;
   const order = byMean(0);
   select({ a: order[0], b: order[Math.min(1, order.length - 1)] });
+  follow();
+  started = true;
   // Draw all charts when idle, so that they are ready for printing.
   const idle = window.requestIdleCallback || ((work) => setTimeout(work, 200));
   const waiting = Object.keys(charts);
@@ -409,5 +509,5 @@
     charts[id].near = true;
     paint(id).then(() => waiting.length && idle(next));
   });
-  window.report = { data, state, select, open, value, pairResult, paint: () => Promise.all(Object.keys(charts).map((id) => { charts[id].near = true; return paint(id); })) };
+  window.report = { data, state, select, open, value, pairResult, csv: (name) => lines(CSV[name]()), paint: () => Promise.all(Object.keys(charts).map((id) => { charts[id].near = true; return paint(id); })) };
 })();

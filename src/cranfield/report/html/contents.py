@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import check_settings
 from cranfield.data import Floats, Judgments
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.notes import summarised
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io.collection import read_texts
 from cranfield.io.query_texts import shortened
@@ -30,6 +32,8 @@ from cranfield.wording import plural
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
 POINTS = (*(f"IPrec@{r:g}" for r in RECALL), *(f"nDCG@{k}" for k in CUTS))
+SHORTEST_PREFIX = 4  # characters that all names of runs share, from which on labels leave them out
+LONGEST_LABEL = 30  # characters of a label
 SNIPPET = 400  # characters of a document's text
 
 
@@ -76,9 +80,12 @@ def contents(
     text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
     snippets = {name: _snippet(text) for name, text in text_of.items() if name in shown}
     done()
-    means = scores.means
+    means, labels = scores.means, without_prefix(scores.runs)
     return {
         "runs": list(scores.runs),
+        "labels": labels,
+        "ticks": cut_names(labels),
+        "sizes": scores.sizes.tolist(),
         "measures": list(scores.measures),
         "queries": list(scores.queries),
         "queryTexts": {name: shortened(text) for name, text in (query_texts or {}).items()},
@@ -103,12 +110,40 @@ def contents(
         "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
         "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
         "notes": [
-            *sentences(scores.notes),
+            *summarised(scores.notes)[0],
             *([] if comparison is None else [*comparison.resolution_notes, *notes(comparison, all_pairs=True)]),
         ],
         "about": _about(scores, evaluation.judgments),
         "commands": list(commands),
     }
+
+
+def without_prefix(names: Sequence[str]) -> list[str]:
+    """Names without a long prefix that all of them share.
+
+    >>> without_prefix(["input.bm25", "input.dense"]), without_prefix(["run01", "run02"])
+    (['bm25', 'dense'], ['run01', 'run02'])
+    """
+    same = takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
+    # Up to a separator: the digits of run01 and run02 are no label.
+    end = max((i + 1 for i, signs in enumerate(same) if not signs[0].isalnum()), default=0)
+    if len(names) < 2 or end < SHORTEST_PREFIX or any(len(name) <= end for name in names):
+        return list(names)
+    return [name[end:] for name in names]
+
+
+def cut_names(names: Sequence[str]) -> list[str]:
+    """Names for the axes of charts: long ones are cut in the middle, but never to the same text.
+
+    >>> cut_names(["bm25", "a" * 20 + "b" * 20])
+    ['bm25', 'aaaaaaaaaaaaaaa…bbbbbbbbbbbbbbb']
+    >>> [len(name) for name in cut_names(["a" * 20 + sign + "b" * 20 for sign in "xy"])]
+    [41, 41]
+    """
+    half = LONGEST_LABEL // 2
+    cut = [f"{name[:half]}…{name[-half:]}" if len(name) > LONGEST_LABEL else name for name in names]
+    count = Counter([*cut, *names])
+    return [short if short == name or count[short] == 1 else name for short, name in zip(cut, names, strict=True)]
 
 
 AUDITED = (
