@@ -400,3 +400,78 @@ def test_a_whole_track_fits(opened: Any) -> None:
     assert len(texts(browser, "#scores tbody tr")) == 37
     width = browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
     assert width <= 0
+
+
+def test_a_headline_says_who_is_best_and_by_how_much(opened: Any) -> None:
+    browser = opened(*museum(), ["AP", "RR"])
+    means = cf.evaluate(*museum()[::-1], ["AP", "RR"]).means
+    (headline,) = texts(browser, "#headline")
+    assert headline.startswith(f"llm has the highest AP ({means[2, 0]:.4f}).")
+    assert "significantly better" in headline
+    browser.execute_script("report.select({ measure: 1 })")
+    assert texts(browser, "#headline")[0].startswith("llm has the highest RR")
+    alone = opened({"q": {"a": 1.0}}, {"q": {"a": 1}}, ["RR"])
+    assert texts(alone, "#headline") == ["run: RR 1.0000 over 1 query."]
+
+
+def test_a_link_opens_the_same_pair_and_query(opened: Any, browser: Any) -> None:
+    opened(*museum(), MEASURES)
+    assert browser.execute_script("return location.hash") == ""
+    browser.execute_script("report.select({ measure: 1, a: 3, b: 0 }); report.open(2)")
+    (link,) = browser.execute_script("return [...document.querySelectorAll('#detail .permalink')].map((n) => n.href)")
+    assert browser.current_url == link
+    browser.get("about:blank")
+    browser.get(link)
+    state = browser.execute_script("return report.state")
+    assert (state["measure"], state["a"], state["b"], state["query"]) == (1, 3, 0, 2)
+    assert texts(browser, "#detail h3")[0].startswith("Query q3")
+    # A section is a section, and a link to something unknown changes nothing.
+    browser.execute_script("location.hash = '#audit'")
+    browser.execute_script("location.hash = '#measure=xyzzy&a=nobody'")
+    assert browser.execute_script("return report.state.a") == 3
+
+
+def test_tables_are_files_too(opened: Any) -> None:
+    browser = opened(*museum(), ["AP", "RR"])
+    scores = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
+    expected = cf.evaluate(*museum()[::-1], ["AP", "RR"])
+    assert {row["run"]: float(row["AP"]) for row in scores} == dict(
+        zip(expected.runs, expected.means[:, 0].tolist(), strict=True)
+    )
+    pairs = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('pairs')"))))
+    assert len(pairs) == 6
+    found = cf.compare(expected).contests[0]
+    assert float(pairs[0]["corrected"]) == found.corrected
+    queries = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('queries')"))))
+    assert {row["run"] for row in queries} == {"llm", "dense"}
+    for name in ("scores", "pairs", "queries"):
+        click(browser, f"document.getElementById('csv-{name}')")
+
+
+def test_names_are_short_but_never_the_same(opened: Any) -> None:
+    names = ["input.2019." + "a" * 40 + sign + "z" * 40 for sign in "xy"] + ["input.2019.bm25"]
+    qrels, run = {"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}, "r": {"a": 1.0}}
+    browser = opened([run, run, run], qrels, ["RR"], names=names)
+    shown = texts(browser, "#scores tbody td:first-child")
+    assert sorted(shown) == sorted(name.removeprefix("input.2019.") for name in names)
+    ticks = browser.execute_script("return report.data.ticks")
+    assert len(set(ticks)) == 3
+    assert browser.execute_script("return document.querySelector('#scores button.link').title").startswith(
+        "input.2019."
+    )
+
+
+def test_many_runs_show_the_best_pairs_first(opened: Any) -> None:
+    qrels = {f"q{q}": {"a": 1} for q in range(12)}
+    runs = [{q: {"a": 1.0 if (i * 7 + n) % 3 else 3.0, "b": 2.0} for n, q in enumerate(qrels)} for i in range(50)]
+    browser = opened(runs, qrels, ["RR"], names=[f"r{i}" for i in range(50)])
+    assert texts(browser, "#pairs-shown option") == ["the best 40", "all 50"]
+    labels = "return document.querySelectorAll('#chart-pairs .role-axis-label text').length"
+    assert 2 * 40 <= browser.execute_script(labels) <= 2 * 42
+    browser.execute_script(
+        "const s = document.getElementById('pairs-shown'); s.value = 50; s.dispatchEvent(new Event('change'))"
+    )
+    browser.execute_async_script("report.paint().then(() => arguments[0]())")
+    assert browser.execute_script(labels) == 2 * 50
+    cells = texts(browser, "#scores tbody tr:first-child td")
+    assert re.fullmatch(r"\d+ / 0", cells[-2])
