@@ -73,6 +73,12 @@ class Verbs(LazyGroup):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.NoSuchOption as error:
+            from cranfield.cli import guesses
+
+            help_page = f"see `{error.ctx.command_path if error.ctx else 'cranfield'} --help`"
+            suggestion = guesses.hint(error.option_name, error.ctx) if error.ctx else ""
+            fail(f"unknown option {error.option_name}", f"{suggestion} ({help_page})" if suggestion else help_page, 2)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "cranfield"
             fail(error.format_message(), f"see `{path} --help`", error.exit_code)
