@@ -231,7 +231,7 @@ def texts(data: bytes) -> None:
     for name in ("x.jsonl", "x.tsv", "x.trec", "x.parquet"):
         seen = []
         for size in (7, 1 << 22):
-            documents.BLOCK_BYTES = size
+            documents.TextBlocks.__init__.__defaults__ = b"\n", size
             try:
                 readers = collection.document_readers(named(data, name), documents.FieldChoice())
                 parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]

@@ -113,7 +113,7 @@ def _number(text: str) -> float:
 
 def _check(stream: Stream, faults: list[str], rows: int) -> None:
     if faults:
-        raise InputError(faults[:max_faults()], total=len(faults))
+        raise InputError(faults[: max_faults()], total=len(faults))
     if not rows:
         raise no_rows_error(stream.source_name)
 

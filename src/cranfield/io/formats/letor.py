@@ -100,7 +100,7 @@ def _parse(stream: Stream) -> _Lines:
         of_rows = np.repeat(np.arange(rows_before, len(grades)), counts)
         blocks.append((of_rows, values[:, 0].astype(np.int64), values[:, 1]))
     if faults:
-        raise InputError(faults[:max_faults()], total=len(faults))
+        raise InputError(faults[: max_faults()], total=len(faults))
     if not grades:
         raise no_rows_error(stream.source_name)
     row, feature, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
@@ -147,7 +147,7 @@ def _check_features(
         messages = [
             f"{source_name}:{line[row[i]]}: feature {numbers[column[i]]} "
             + ("appears twice" if twice[i] else "is not a finite number")
-            for i in faulty[:max_faults()].tolist()
+            for i in faulty[: max_faults()].tolist()
         ]
         raise InputError(messages, total=len(faulty))
 

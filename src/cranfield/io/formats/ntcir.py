@@ -70,7 +70,7 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
         else:
             rows.append((query, intent[0] if intent else b"0", document, float(level[1]), number))
     if faults:
-        raise input_error(faults[:max_faults()], len(faults), location)
+        raise input_error(faults[: max_faults()], len(faults), location)
     if not rows:
         raise no_rows_error(stream.source_name)
     queries, query_of = _numbered([row[0] for row in rows])
