@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
+import cranfield as cf
 from cranfield.evaluation.pair_bounds import judge_until_decided, linear_difference, precision_difference
+from cranfield.evaluation.pair_limits import lowest_differences
+from cranfield.measures import parse
 from golden_cases import STRUCTURED
 
 
@@ -78,3 +83,92 @@ def test_judging_until_decided(case: dict[str, Any]) -> None:
     expected = case["expected"]
     assert (found.judged, found.decision) == (expected["judged"], expected["decision"])
     assert (found.low, found.high) == pytest.approx((expected["low"], expected["high"]), abs=case["tol"])
+
+
+LINEAR = [
+    "P@3",
+    "CG@4",
+    "DCG@5",
+    "SDCG(max=1)@4",
+    "RBP(p=0.6)",
+    "RBPbeta",
+    "InvSq",
+    "INSQ",
+    "NPV",
+    "SET@4",
+    "TBG(half=3)",
+    "U(L=4)",
+]
+LINEAR += ["SetP", "NumRelRet"]
+RUN_A, RUN_B = list("abcdef"), list("cagfh")
+
+
+def test_every_linear_measure_is_tried() -> None:
+    assert {parse(name).symbol for name in LINEAR} == {d.symbol for d in cf.MEASURES.values() if d.linear}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("judged", [{}, {"a": 1, "b": 0, "g": 1}])
+def test_bounds_are_those_of_all_completions(name: str, judged: dict[str, float]) -> None:
+    found = linear_difference(name, RUN_A, RUN_B, judged)
+    documents = sorted(set(RUN_A + RUN_B) - set(judged))
+    runs = [{"q": {d: -float(i) for i, d in enumerate(run)}} for run in (RUN_A, RUN_B)]
+    differences = []
+    for grades in itertools.product((0, 1), repeat=len(documents)):
+        complete = judged | dict(zip(documents, grades, strict=True))
+        evaluator = cf.Evaluator({"q": complete, "top": {"t": 1}}, name)
+        a, b = (float(evaluator.values(run)[0, 0]) for run in runs)
+        differences.append(a - b)
+    assert (found.low, found.high) == pytest.approx((min(differences), max(differences)), abs=1e-12)
+    assert found.low_alone <= found.low + 1e-12
+    assert found.high <= found.high_alone + 1e-12
+    assert found.expected == pytest.approx(np.mean(differences), abs=1e-12)
+    assert found.variance == pytest.approx(np.var(differences), abs=1e-12)
+
+
+def test_bounds_of_average_precision_are_those_of_all_completions() -> None:
+    judged = {"a": 1, "b": 0, "elsewhere": 1}
+    found = precision_difference(RUN_A, RUN_B, judged)
+    documents = sorted(set(RUN_A + RUN_B) - set(judged))
+    runs = [{"q": {d: -float(i) for i, d in enumerate(run)}} for run in (RUN_A, RUN_B)]
+    differences = []
+    for grades in itertools.product((0, 1), repeat=len(documents)):
+        evaluator = cf.Evaluator({"q": judged | dict(zip(documents, grades, strict=True))}, "AP")
+        a, b = (float(evaluator.values(run)[0, 0]) for run in runs)
+        differences.append(a - b)
+    assert (found.ap_low, found.ap_high) == pytest.approx((min(differences), max(differences)), abs=1e-12)
+    assert found.sp_low_pairwise <= found.sp_low
+    assert found.sp_high <= found.sp_high_pairwise
+
+
+def test_other_measures_have_no_such_bounds() -> None:
+    with pytest.raises(cf.MeasureError, match="not linear"):
+        linear_difference("nDCG@10", RUN_A, RUN_B, {})
+
+
+def test_pairs_of_an_evaluation_are_those_of_single_queries() -> None:
+    qrels = {"1": {"a": 2, "b": 0, "c": -1}, "2": {"x": 1}}
+    runs = {
+        "A": {"1": {d: -float(i) for i, d in enumerate(RUN_A)}, "2": {"y": 2.0, "x": 1.0}},
+        "B": {"1": {d: -float(i) for i, d in enumerate(RUN_B)}, "2": {"x": 2.0, "y": 1.0}},
+        "C": {"1": {"h": 2.0, "c": 1.0}},
+    }
+    for name in ("P@3", "DCG@4"):
+        found = lowest_differences(cf.Evaluator(qrels, name).evaluation(runs), 0)
+        assert found is not None
+        for a, b in itertools.permutations(range(3), 2):
+            parts = [
+                linear_difference(name, *(list(runs["ABC"[r]].get(q, {})) for r in (a, b)), qrels[q], top=2)
+                for q in qrels
+            ]
+            assert found[a, b] == pytest.approx(sum(part.low for part in parts) / 2, abs=1e-12)
+    assert lowest_differences(cf.Evaluator(qrels, "AP").evaluation(runs), 0) is None
+
+
+def test_shared_documents_cannot_reverse_a_pair() -> None:
+    """Each run alone could lose everything, but the unjudged document is the same for both."""
+    qrels = {"q": {"a": 1, "b": 0}}
+    runs = {"good": {"q": {"u": 3.0, "a": 2.0}}, "bad": {"q": {"u": 3.0, "b": 2.0}}}
+    swaps = cf.audit(qrels, runs, ["P@2", "RBP"]).swaps
+    assert ("P@2", "unjudged") not in {(swap.measure, swap.cause) for swap in swaps}
+    assert ("RBP", "unjudged") in {(swap.measure, swap.cause) for swap in swaps}

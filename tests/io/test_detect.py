@@ -99,6 +99,6 @@ def test_records_are_complete() -> None:
     assert len(set(priorities)) == len(priorities)
     assert records[-1].name == "TREC text"
     for record in records:
-        assert record.read_run or record.read_documents, record.name
+        assert record.read_run or record.read_qrels or record.read_documents, record.name
         for extension in record.writers:
             assert not extension or short_name(f"a{extension}.gz") == "a"

@@ -171,8 +171,8 @@ def test_only_the_first_faults_are_shown() -> None:
 
 CSV = {
     "no header": (
-        "q1,d1,2\n",
-        " no column for the query; the columns are q1, d1, 2\n\n"
+        "q1,d1,high\n",
+        " no column for the query; the columns are q1, d1, high\n\n"
         'hint: name it query_id, or in Python pass columns={"query": ...}',
     ),
     "fields": ("qid,docid,score\nq,d,1\n\nq,e\n", "4: expected 3 fields as in the first line, found 2"),

@@ -2,11 +2,144 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
+import cranfield as cf
 from golden_cases import cases_of, check
 
 
 @cases_of("sampled")
 def test_golden(case: dict[str, Any]) -> None:
     check(case)
+
+
+QRELS = {"q": {"a": 2, "b": 0, "c": -1, "d": 1, "e": -1, "missed": 1, "nope": 0}}
+STRATA = {"q": {"a": "1", "b": "2", "c": "1", "d": "2", "e": "2", "missed": "1", "nope": "2"}}
+INCLUSION = {"q": {"a": 0.5, "b": 0.25, "d": 0.3, "missed": 0.1, "nope": 1.0, "c": None, "e": None}}
+TIED = {"q": {"a": 2.0, "b": 2.0, "c": 2.0, "x": 2.0, "d": 1.0, "e": 1.0}}
+ESTIMATES = ["xinfAP", "xinfAP@3", "infnDCG", "infP@3", "infIPrec@0.5", "infNumRelRet"]
+BY_CHANCE = ["statAP", "statP@3", "statRPrec", "statAP_variance(version=3)", "statnDCG@4"]
+
+
+def orders() -> list[dict[str, float]]:
+    return [
+        {document: -float(rank) for rank, document in enumerate([*first, *second])}
+        for first in itertools.permutations("abcx")
+        for second in itertools.permutations("de")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [*((name, {"strata": STRATA}) for name in ESTIMATES), *((name, {"inclusion": INCLUSION}) for name in BY_CHANCE)],
+)
+def test_expectation_over_orders(name: str, design: dict[str, Any]) -> None:
+    expected = cf.Evaluator(QRELS, f"{name}[ties=expected]", **design).values(TIED)
+    evaluator = cf.Evaluator(QRELS, name, **design)
+    every = [float(evaluator.values({"q": run})[0, 0]) for run in orders()]
+    assert float(expected[0, 0]) == pytest.approx(np.mean(every), abs=1e-12)
+
+
+def test_worked_examples() -> None:
+    qrels = {"q": {"a": 1, "b": 0, "c": -1, "e": 2}}
+    strata = {"q": {"a": "1", "b": "1", "c": "1", "e": "2"}}
+    run = {"q": {"a": 3.0, "c": 2.0, "b": 1.0}}
+    found = cf.Evaluator(qrels, ["xinfAP", "infnDCG"], strata=strata).per_query(run)["q"]
+    assert found == pytest.approx({"xinfAP": 0.6, "infnDCG": 0.479091}, abs=1e-6)
+    qrels = {"q": {"a": 2, "b": 0, "d": 1, "e": 1}}
+    inclusion, method = {"q": {"a": 0.5, "b": 0.25, "d": 0.3, "e": 0.1}}, {"q": {"a": 1, "b": 1, "d": 2, "e": 4}}
+    run = {"q": {d: -float(i) for i, d in enumerate("bazdc")}}
+    assert cf.evaluate(qrels, run, "statAP", inclusion=inclusion, method=method).means == pytest.approx(1.75 / 13)
+
+
+def test_complete_judgments_are_no_estimate() -> None:
+    """Where everything is drawn, the estimates are the measures themselves and have no error."""
+    qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}}
+    run = {"q": {"b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0}}
+    names = ["statAP", "AP", "P@3[sampled]", "P@3"]
+    values = cf.Evaluator(qrels, names, strata={"q": dict.fromkeys("abcd", "1")}).per_query(run)["q"]
+    assert values["statAP"] == pytest.approx(values["AP"], abs=1e-12)
+    assert values["P@3[sampled]"] == pytest.approx(values["P@3"], abs=1e-12)
+    scores = cf.evaluate(
+        qrels, run, ["xinfAP", "P@3[sampled]"], strata={"q": dict.fromkeys("abcd", "1")}, standard_errors=True
+    )
+    assert scores.means[0, [1, 3]].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["P@4", "DCG@5", "RBP(p=0.7)", "SDCG(max=2)@4", "NumRelRet"])
+def test_expanded_gains_are_unbiased(name: str) -> None:
+    """The mean over all samples of two documents from each stratum is the true score, and so is that of variances."""
+    grades = {"a": 2, "b": 0, "c": 1, "d": 0, "e": 1, "f": 2}
+    strata = dict(zip("abcdef", "111222", strict=True))
+    run = {"q": {d: -float(i) for i, d in enumerate("cxaebfd")}}
+    truth = float(cf.Evaluator({"q": grades}, name).values(run)[0, 0])
+    values, variances = [], []
+    for first in itertools.combinations("abc", 2):
+        for second in itertools.combinations("def", 2):
+            drawn = {*first, *second}
+            qrels = {"q": {d: grade if d in drawn else -1 for d, grade in grades.items()}}
+            # The highest grade is part of the measure.
+            top = {"z": {"top": 2}}
+            scores = cf.evaluate(
+                qrels | top,
+                run,
+                f"{name}[sampled]",
+                strata={"q": strata, "z": {"top": "1"}},
+                standard_errors=True,
+            )
+            values.append(float(scores.values[0, 0, 0]))
+            variances.append(float(scores.values[0, 1, 0]) ** 2)
+    assert np.mean(values) == pytest.approx(truth, abs=1e-12)
+    assert np.mean(variances) == pytest.approx(np.var(values), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("design", "sentence"),
+    [
+        ({"inclusion": {"q": {"a": 1.5}}}, "not between 0 and 1"),
+        ({"inclusion": {"q": {"a": "often"}}}, "not between 0 and 1"),
+        ({"inclusion": {"q": {"a": 0}}}, "cannot be drawn"),
+        ({"strata": {"q": {"a": "1"}}}, "has no stratum"),
+        ({"strata": {"other": {"a": "1"}}}, "none of the queries is judged"),
+        ({"method": {"q": {"a": 3}}}, "not 0, 1, 2 or 4"),
+    ],
+)
+def test_bad_samples(design: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(cf.InputError, match=sentence):
+        cf.evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0}}, "statAP", **design)
+
+
+def test_strata_without_a_sample() -> None:
+    qrels, strata = {"q": {"a": 1, "b": -1}}, {"q": {"a": "1", "b": "2"}}
+    with pytest.raises(cf.InputError, match="no document of stratum `2` of query `q` is judged"):
+        cf.evaluate(qrels, {"q": {"a": 1.0}}, "P@1[sampled]", strata=strata)
+    assert cf.evaluate(qrels, {"q": {"a": 1.0}}, "xinfAP", strata=strata).means == 1
+
+
+@pytest.mark.parametrize("name", ["AP[sampled]", "nDCG@10[sampled]", "P@5[sampled, condensed]", "xinfAP[ties=best]"])
+def test_no_such_estimate(name: str) -> None:
+    with pytest.raises(cf.MeasureError):
+        cf.parse(name)
+
+
+def test_shifted_file(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("1 0 a 1 1\n1 0 b 1\n1 0 c 2 -1\n")
+    with pytest.raises(cf.InputError, match=r"qrels.txt:2: expected 5 columns .* found 4"):
+        cf.evaluate(path, {"1": {"a": 1.0}}, "xinfAP")
+    path.write_text("1 0 a 1 1\n1 0 b 1 x\n")
+    with pytest.raises(cf.InputError, match=r"qrels.txt:2: the grade is not a number"):
+        cf.evaluate(path, {"1": {"a": 1.0}}, "xinfAP")
+
+
+def test_tables_with_probabilities(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.csv"
+    path.write_text("query_id,doc_id,relevance,probability\nq,a,1,0.5\nq,b,0,0.25\nq,c,1,\n")
+    run = {"q": {"b": 2.0, "a": 1.0}}
+    found = cf.evaluate(path, run, ["statAP", "P@2[sampled]"]).means[0]
+    assert found.tolist() == pytest.approx([0.5, 1.0])

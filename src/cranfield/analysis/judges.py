@@ -171,9 +171,9 @@ def judges(
     (0.5, 1)
     """
     human = read_qrels(qrels)
-    given = dict(predicted) if _several(predicted) else {None: predicted}
+    given: dict[Any, Any] = dict(predicted) if _several(predicted) else {None: predicted}
     if isinstance(predicted, (list, tuple)):
-        given = {i: one for i, one in enumerate(predicted)}
+        given = dict(enumerate(predicted))
     runs = [] if run is None else read_runs(run, names)
     lists = ranked_lists(runs, human, policy.get("ties"), PAGE) if runs else []
     patterns = [own] if isinstance(own, str) else list(own)
@@ -225,7 +225,8 @@ def _report(
     if patterns and not 0 < len(family) < len(runs):
         message = f"the family must be some of the runs, and not all: {', '.join(patterns)}"
         raise UsageError(message, hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}")
-    agreements, wrong = (), None
+    agreements: tuple[MeasureAgreement, ...] = ()
+    wrong = None
     if len(runs) > 1:
         agreements = _measures(x, y, queries, runs, family, measures, policy)
     if family:

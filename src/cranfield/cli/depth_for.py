@@ -59,7 +59,7 @@ def command(
 
     \b
     cranfield depth-for RBP "RBP(p=0.95)" InvSq --residual 0.01
-    cranfield depth-for RBP --residual 0.01 --run bm25.run --run dense.run --qrels qrels.txt
+    cranfield depth-for RBP --residual 0.01 --run bm25.run --qrels qrels.txt
     """
     from cranfield.analysis.judging_depth import depths_for, judged_of, pooled_documents
 

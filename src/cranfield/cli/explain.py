@@ -32,6 +32,7 @@ from cranfield.cli.commands import Verb
     show_default=True,
     help="How many words of each document to show.",
 )
+@options.queries_file
 @options.ordering
 @results.writing
 def command(
@@ -39,6 +40,7 @@ def command(
     run: str,
     measure: str,
     words: int,
+    queries_file: str | None,
     figures: str | None,
     digits: int,
     format: str,
@@ -61,7 +63,17 @@ def command(
 
     results.drawable(figures)
     explanation = explain(qrels, run, measure, **settings)
-    tables = pages(explanation, digits, words)
+    text = ""
+    if queries_file is not None:
+        from cranfield.io.query_texts import read_query_texts
+
+        text = read_query_texts(queries_file, [explanation.query]).get(explanation.query, "")
+    tables = pages(explanation, digits, words, text)
     results.deliver(
-        tables, explanation.to_dict(), partial(draw, explanation), format=format, output=output, figures=figures
+        tables,
+        explanation.to_dict() | ({"text": text} if text else {}),
+        partial(draw, explanation),
+        format=format,
+        output=output,
+        figures=figures,
     )

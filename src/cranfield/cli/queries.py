@@ -33,6 +33,7 @@ from cranfield.cli.evaluating import read_evaluation
     show_default=True,
     help="With --query: how many top documents to compare.",
 )
+@options.queries_file
 @options.views
 @options.corpus
 @options.policies
@@ -48,6 +49,7 @@ def command(
     most: int | None,
     query: str | None,
     page: int,
+    queries_file: str | None,
     figures: str | None,
     digits: int,
     format: str,
@@ -79,19 +81,26 @@ def command(
         raise UsageError(message)
     evaluation, _ = read_evaluation(qrels, runs, [measure], page=0 if query is None else page, **settings)
     scores = evaluation.scores
+    texts = {}
+    if queries_file is not None:
+        from cranfield.io.query_texts import read_query_texts
+
+        texts = read_query_texts(queries_file, scores.queries)
     if query is not None:
         ranks = per_query.documents(evaluation, query, page, settings["ties"])
         result: Any = {"query": query, "runs": list(scores.runs), "documents": [rank._asdict() for rank in ranks]}
-        pages = [report.documents(ranks, (scores.runs[0], scores.runs[1]), query, page)]
+        pages = [report.documents(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""))]
         draw = None
     else:
         by_query = per_query.by_query(scores, 0, order)
         result = by_query.to_dict()
-        pages = [report.queries(by_query, digits, most=most, bars=format == "table")]
+        pages = [report.queries(by_query, digits, most=most, bars=format == "table", texts=texts)]
         draw = partial(drawing.figures, by_query)
         notes = input_notes(scores.notes)
         if by_query.left_out:
             notes.append(f"{plural(by_query.left_out, 'query')} left out because some run has no value there")
         if notes:
             result["notes"] = notes
+    if texts:
+        result["texts"] = texts
     results.deliver(pages, result, draw, format=format, output=output, figures=figures)

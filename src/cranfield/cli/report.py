@@ -50,6 +50,7 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
     metavar="SOURCE",
     help="Include document text from this collection (any input of `cranfield corpus`); may be repeated.",
 )
+@options.queries_file
 @options.figures("Also draw means and curves into this folder, as PDF, SVG and PNG.")
 @testing
 @options.views
@@ -69,6 +70,7 @@ def command(
     title: str,
     page: int,
     texts: tuple[str, ...],
+    queries_file: str | None,
     figures: str | None,
     **given: Any,
 ) -> None:
@@ -89,10 +91,16 @@ def command(
     results.drawable(figures)
     comparing = {name: given.pop(name) for name in TESTING}
     evaluation, notes = read_evaluation(qrels, runs, measures, default=MEASURES, page=page, **given)
+    query_texts = {}
+    if queries_file is not None:
+        from cranfield.io.query_texts import read_query_texts
+
+        query_texts = read_query_texts(queries_file, evaluation.queries)
     with progress("Building the report") as step:
         data = contents(
             evaluation,
             texts=texts,
+            query_texts=query_texts,
             comparing=comparing,
             commands=commands(ctx, [qrels, *runs], evaluation.columns),
             progress=step,

@@ -19,7 +19,7 @@ NAMES = {
     "inum_rel": "infNumRel",
 }
 SUMS = ("inum_rel_ret", "inum_rel", "num_ret")
-VERSIONS = (2011, 2012)
+VERSIONS = ("2011", "2012")
 
 
 def sample_eval(qrels: Any, run: Any, *, version: int = 2011) -> dict[str, dict[str, float]]:
@@ -28,7 +28,7 @@ def sample_eval(qrels: Any, run: Any, *, version: int = 2011) -> dict[str, dict[
     The mean is over the queries in both; ``inum_rel`` of ``all`` is the sum over all queries of the judgments. The
     version of 2011 drops leading zeros of the query ids of the run, the one of 2012 keeps them.
     """
-    check_choice("version", version, VERSIONS)
+    check_choice("version", str(version), VERSIONS)
     names = [
         f"{name}(version={version})" if name in ("xinfAP", "infnDCG") and version == 2012 else name
         for name in NAMES.values()

@@ -12,7 +12,7 @@ from cranfield import io
 from cranfield.errors import check_choice
 from cranfield.evaluation.evaluator import Evaluator
 
-VERSIONS = (3, 4)
+VERSIONS = ("3", "4")
 Only = Literal["all", "sampled", "mixed"]
 
 
@@ -29,10 +29,10 @@ class StatAPResult:
 def stat_ap(prels: Any, run: Any, *, version: int = 4, sampled: bool = False, only: Only = "all") -> StatAPResult:
     """StatAP of a run, for five-column judgments with methods and probabilities.
 
-    ``sampled`` is the flag -f: documents that were judged for another method only are dropped. ``only``: queries without
-    any document of such a method (``sampled``, the flag -n), or with one (``mixed``, the flag -m).
+    ``sampled`` is the flag -f: documents that were judged for another method only are dropped. ``only``: queries
+    without any document of such a method (``sampled``, the flag -n), or with one (``mixed``, the flag -m).
     """
-    check_choice("version", version, VERSIONS)
+    check_choice("version", str(version), VERSIONS)
     check_choice("only", only, ("all", "sampled", "mixed"))
     method = "sampled" if sampled else "mixed"
     judgments = io.read_qrels(prels)

@@ -35,6 +35,7 @@ from cranfield.statistics.prediction import (
     human_mean,
     ppi_mean,
     too_few_differences,
+    undefined_mean,
 )
 from cranfield.wording import few, plural
 
@@ -92,7 +93,7 @@ def predicted_means(
 ) -> tuple[PredictedMean, ...]:
     """The means of all runs and measures; both scores are of the same runs and measures."""
     check_choice("inference", inference, INFERENCES)
-    _check_queries(human, predicted)
+    check_queries(human.queries, predicted.queries)
     return tuple(
         _estimate(human.columns[m], run, "", sides, inference, alpha, judged_per_query)
         for r, run in enumerate(human.runs)
@@ -111,7 +112,7 @@ def predicted_differences(
 ) -> tuple[PredictedMean, ...]:
     """The mean differences of pairs of runs, the first less the second."""
     check_choice("inference", inference, INFERENCES)
-    _check_queries(human, predicted)
+    check_queries(human.queries, predicted.queries)
     of_run = [dict(_sides_of_run(human, predicted, r)) for r in range(len(human.runs))]
     found = []
     for m, column in enumerate(human.columns):
@@ -123,13 +124,14 @@ def predicted_differences(
     return tuple(found)
 
 
-def _check_queries(human: Scores, predicted: Scores) -> None:
+def check_queries(human: Sequence[str], predicted: Sequence[str]) -> None:
     """Raise if the predictions are for other queries, or lack some of those with human judgments."""
-    missing = [query for query in human.queries if query not in set(predicted.queries)]
-    if len(missing) == len(human.queries):
+    having = set(predicted)
+    missing = [query for query in human if query not in having]
+    if len(missing) == len(human):
         raise InputError(
             [f"predicted: none of the human queries has predictions (first query: `{missing[0]}`)"],
-            hint=f"the predictions are for queries such as `{predicted.queries[0]}`",
+            hint=f"the predictions are for queries such as `{predicted[0]}`",
         )
     if missing:
         raise InputError(
@@ -188,7 +190,7 @@ def _estimate(
     both = ppi_mean(sides.human, sides.predicted, sides.others, method=inference, alpha=alpha)
     reason = _reason(column, sides, other, both)
     if reason:
-        both = MeanEstimate(inference, *[math.nan] * 5, 0, len(sides.human), len(sides.others))
+        both = undefined_mean(inference, len(sides.human), len(sides.others))
         if "differ" in reason:  # no interval holds for so few differences
             human = replace(human, low=math.nan, high=math.nan)
     worth = equivalent_queries(both, human) - len(sides.human)
@@ -232,10 +234,12 @@ def predicted_within(
             if column.part != "value":
                 continue
             if not is_linear(measure):
-                nothing = MeanEstimate("none", *[math.nan] * 5, 0, 0, 0)
+                nothing = undefined_mean("none")
                 reason = f"{column.label} is not linear in the gains of documents: a sample within queries has no "
                 reason += "unbiased difference estimator"
-                found.append(PredictedMean(column.label, name, "", *[nothing] * 3, math.nan, math.nan, reason))
+                found.append(
+                    PredictedMean(column.label, name, "", nothing, nothing, nothing, math.nan, math.nan, reason)
+                )
                 continue
             totals = np.array(
                 [
@@ -246,12 +250,11 @@ def predicted_within(
                 ]
             )
             plain, said, both = totals.T
-            estimates = [
-                human_mean(values, alpha=alpha, method=kind)
-                for values, kind in ((plain, "human"), (said, "predicted"), (both, "both"))
-            ]
-            worth = equivalent_queries(estimates[2], estimates[0]) - len(human)
-            found.append(PredictedMean(column.label, name, "", *estimates, worth, math.nan))
+            by_humans = human_mean(plain, alpha=alpha, method="human")
+            by_judge = human_mean(said, alpha=alpha, method="predicted")
+            together = human_mean(both, alpha=alpha, method="both")
+            worth = equivalent_queries(together, by_humans) - len(human)
+            found.append(PredictedMean(column.label, name, "", by_humans, by_judge, together, worth, math.nan))
     return tuple(found)
 
 

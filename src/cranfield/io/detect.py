@@ -56,6 +56,7 @@ class FileFormat:
     extensions: tuple[str, ...] = ()  # not part of the name of a run
     document_extensions: tuple[str, ...] = ()  # of files in a folder that hold many documents each
     document_name: str = ""  # what a file with documents is called, if not ``name``
+    listed: bool = True  # whether messages name it among the supported formats
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def document_extensions() -> tuple[str, ...]:
 
 def supported_formats(kind: ContentKind) -> str:
     """A hint that lists the formats of runs and judgments, or of documents."""
-    records = [record for record in file_formats() if getattr(record, f"read_{kind}") is not None]
+    records = [record for record in file_formats() if record.listed and getattr(record, f"read_{kind}") is not None]
     names = [record.document_name or record.name if kind == "documents" else record.name for record in records]
     if kind == "documents":
         names += ["a folder of text files", "irds:DATASET"]

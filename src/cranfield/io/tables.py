@@ -30,7 +30,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "document": ("doc_id", "docno", "document_id", "corpus_id", "docid", "did", "doc", "document"),
     "score": ("score", "sim"),
     "rank": ("rank",),
-    "grade": ("relevance", "rel", "grade", "label", "relevance_score", "score"),
+    "grade": ("relevance", "rel", "grade", "label", "rating", "relevance_score", "score"),
     "iteration": ("subtopic_id", "subtopic", "iteration"),
     "stratum": ("stratum",),
     "probability": ("probability", "inclusion_probability", "inclusion"),

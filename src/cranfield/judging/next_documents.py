@@ -179,8 +179,8 @@ def next_documents(
 ) -> NextDocuments:
     """The next ``n`` documents to judge, and how far every pair of runs is settled.
 
-    ``measure``: one that is linear in the gains, or AP. ``predicted``: predicted judgments, from which the chance that a
-    document is relevant is taken; by default it is ``prior`` for all. ``depth``: the last rank of each run that counts.
+    ``measure``: one that is linear in the gains, or AP. ``predicted``: predicted judgments, which give the chance that
+    a document is relevant; by default it is ``prior`` for all. ``depth``: the last rank of each run that counts.
 
     >>> runs = {"A": {"q": {"a": 2.0, "b": 1.0}}, "B": {"q": {"b": 2.0, "c": 1.0}}}
     >>> found = next_documents({"q": {"a": 1}}, runs, "P@2")

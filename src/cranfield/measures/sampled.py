@@ -370,10 +370,9 @@ def found(b: Batch, method: str) -> Found:
     inverse = np.divide(1, probability, out=np.zeros(b.grade.shape), where=probability > 0)
     assert b.gain_of_grade is not None
     gaining = b.gain_of_grade(pool.judged.grade[of_pool.document]) > 0
-    relevant = np.bincount(
-        of_pool.row[gaining], 1 / of_pool.probability[of_pool.document[gaining]], minlength=len(pool.query)
-    )
-    relevant = np.where(of_pool.counts & (relevant > 0), relevant, np.nan)[rows]
+    inverse_of_pool = 1 / of_pool.probability[of_pool.document[gaining]]
+    weights = np.bincount(of_pool.row[gaining], inverse_of_pool, len(pool.query)).astype(np.float64)
+    relevant = np.where(of_pool.counts & (weights > 0), weights, np.nan)[rows]
     return Found(np.where(kept & b.relevant, inverse, 0), probability, kept, relevant)
 
 
@@ -385,7 +384,7 @@ def _precisions(b: Batch, of_ranking: Found) -> Floats:
 
 @measure(
     "statAP",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statAP = Σ_{relevant, at rank k} (1/π) (1 + H(k)) / k / R̂",
     bounds=(0, inf),
     ties=OverOrders(),
@@ -411,7 +410,7 @@ def statistical_average_precision(b: Batch, *, method: Method = "mixed", version
 
 @measure(
     "statAP_variance",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statAP_variance = (Σ(1-π)y² - ((Σy)² - Σy²)/(n-1) + C) / R̂²,  y = (precision - statAP)/π",
     bounds=(-inf, inf),
     ties=OverOrders(),
@@ -468,7 +467,7 @@ def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mix
 
 @measure(
     "statP",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statP@k = H(k+1) / k",
     bounds=(0, inf),
     ties=OverOrders(),
@@ -493,7 +492,7 @@ def statistical_precision(b: Batch, *, k: Rank, method: Method = "mixed", versio
 
 @measure(
     "statRPrec",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statRPrec = H(c+1) / c,  c = ⌊R̂ + ½⌋;  a shorter ranking: H(end) / R̂",
     bounds=(0, inf),
     ties=OverOrders(),
@@ -517,7 +516,7 @@ def statistical_r_precision(b: Batch, *, method: Method = "mixed", version: Stat
 
 @measure(
     "statNumRel",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statNumRel = R̂",
     bounds=(0, inf),
     aggregate="sum",
@@ -538,7 +537,7 @@ def statistical_number_relevant(b: Batch, *, method: Method = "mixed", version: 
 
 @measure(
     "statnDCG",
-    cite="aslam2006 carterette2008",
+    cite="aslam2006",
     formula="statnDCG@k = Σ_{drawn, at rank i ≤ k} (2^g - 1) / log2(i+1) / ideal of the drawn documents",
     gains="grades",
     bounds=(-inf, inf),

@@ -14,7 +14,6 @@ from cranfield.data import Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.io.duplicates import codes_of
 from cranfield.io.rows import concatenate
-from cranfield.native import plain
 
 
 def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[Judgments, Integers]:
@@ -53,6 +52,8 @@ def first_nil_only(run: Run, nil: str) -> tuple[Run, tuple[str, ...]]:
     """
     source = run.source
     if callable(source):
+        from cranfield.native import plain
+
         read = plain.scan_run(source)  # the native one refuses any repeated document
         if read["faults_total"]:
             return run, ()

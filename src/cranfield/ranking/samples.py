@@ -15,7 +15,7 @@ from cranfield.ranking.rankings import Pool, Rankings
 
 
 class Strata(NamedTuple):
-    """The strata of each query of a pool: that of each row of the judgments, and documents and drawn ones (query, c)."""
+    """The strata of a pool: that of each row of the judgments, and documents and drawn ones by (query, stratum)."""
 
     of_document: Integers
     size: Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cranfield.analysis.explain import Explanation, Step
+from cranfield.io.query_texts import shortened
 from cranfield.report.numbers import shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
@@ -10,11 +11,12 @@ from cranfield.report.sheet import Cell, Sheet
 UNJUDGED, MISSING = "unjudged", "not in corpus"
 
 
-def pages(explanation: Explanation, digits: int = 4, words: int = 3) -> list[Page]:
-    """The ranks in one table, and the ``words`` with the largest contributions in another."""
+def pages(explanation: Explanation, digits: int = 4, words: int = 3, text: str = "") -> list[Page]:
+    """The ranks in one table, and the ``words`` with the largest contributions in another; ``text`` of the query."""
     score = shown(explanation.score, digits)
+    query = f"{explanation.query} ({shortened(text)})" if text else explanation.query
     first = Page(
-        f"{explanation.measure} of {explanation.run} for query {explanation.query}: {score}",
+        f"{explanation.measure} of {explanation.run} for query {query}: {score}",
         _ranks(explanation, digits),
     )
     title = "Contributions of words to the coverage of the subtopic"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
+from cranfield.io.query_texts import shortened
 from cranfield.report.numbers import UNDEFINED, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
@@ -15,10 +16,17 @@ from cranfield.wording import printable
 BAR = 12  # characters of the longest bar
 
 
-def queries(scores: PerQueryScores, digits: int = 4, *, most: int | None = None, bars: bool = True) -> Page:
+def queries(
+    scores: PerQueryScores,
+    digits: int = 4,
+    *,
+    most: int | None = None,
+    bars: bool = True,
+    texts: Mapping[str, str] | None = None,
+) -> Page:
     """A row for each query: all runs if they are few, otherwise the lowest and the highest.
 
-    ``bars`` need a font in which all characters have the same width.
+    ``bars`` need a font in which all characters have the same width. ``texts``: the texts of queries, by id.
     """
     rows = range(len(scores.queries) if most is None else min(most, len(scores.queries)))
     wide = len(scores.runs) <= 6
@@ -39,9 +47,10 @@ def queries(scores: PerQueryScores, digits: int = 4, *, most: int | None = None,
             cells += [Cell(signed(gap, digits)), *([Cell(bar(gap, longest))] if bars else [])]
         else:
             cells += [Cell(shown(float(scores.mean[q]), digits)), Cell(shown(float(scores.deviation[q]), digits))]
-        lines.append(((scores.queries[q],), cells))
+        name = scores.queries[q]
+        lines.append(((name, shortened(texts.get(name, ""))) if texts else (name,), cells))
     part = f", {len(rows)} of {len(scores.queries)} queries" if len(rows) < len(scores.queries) else ""
-    return Page(f"{scores.measure} by query{part}", sheet(("query",), heads, lines))
+    return Page(f"{scores.measure} by query{part}", sheet(("query", "text") if texts else ("query",), heads, lines))
 
 
 def bar(gap: float, longest: float) -> str:
@@ -55,8 +64,8 @@ def bar(gap: float, longest: float) -> str:
     return f"{'' if gap > 0 else blocks:>{BAR}}│{blocks if gap > 0 else '':<{BAR}}"
 
 
-def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str, page: int) -> Page:
-    """The top documents of two runs for a query."""
+def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str, page: int, text: str = "") -> Page:
+    """The top documents of two runs for a query, whose ``text`` the title shows."""
     rows = []
     for document in ranks:
         if document.first is None:
@@ -70,7 +79,8 @@ def documents(ranks: Sequence[DocumentRanks], runs: tuple[str, str], query: str,
         relevant = bool(document.grade and document.grade > 0)
         rows.append(((document.document,), [Cell(grade, relevant), *cells, Cell(change)]))
     heads = ("grade", *map(printable, runs), "change")
+    named = f"{query} ({shortened(text)})" if text else query
     return Page(
-        f"Query {query}: ranks in the top {page} of both runs (? = unjudged, {UNDEFINED} = not in the top {page})",
+        f"Query {named}: ranks in the top {page} of both runs (? = unjudged, {UNDEFINED} = not in the top {page})",
         sheet(("document",), heads, rows),
     )

@@ -2,7 +2,7 @@
 
 n queries have a human score y and a predicted score f, which is the same measure under the judge's labels; N other
 queries have f only. The predictions give a mean over all queries, and the human queries tell how wrong it is:
-estimate = λ · mean(f of the others) + mean(y - λ f). Any judge gives an unbiased estimate; a good one, a short interval.
+estimate = λ · mean(f of the others) + mean(y - λ f). It is unbiased for any judge; a good one makes it precise.
 
 - `loo` (the default): λ of each human query is tuned on the other human queries, so that the estimate is unbiased, and
   the interval is Student's. For queries like these.
@@ -16,7 +16,7 @@ Queries are along the last axis; other axes are repetitions.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal, NamedTuple, get_args
 
@@ -68,6 +68,12 @@ class MeanEstimate:
         from scipy.special import stdtr
 
         return float(2 * stdtr(self.degrees, -size))
+
+
+def undefined_mean(method: str, human: int = 0, others: int = 0) -> MeanEstimate:
+    """An estimate that is undefined."""
+    nan = math.nan
+    return MeanEstimate(method, nan, nan, nan, nan, nan, 0, human, others)
 
 
 class Estimates(NamedTuple):
@@ -149,7 +155,7 @@ def ppi_mean(
     n, m = len(y), len(others)
     needs = {"loo": (3, 2), "fixed": (2, 0), "ppi++": (2, 1), "ppi": (2, 1), "classical": (2, 0)}[method]
     if n < needs[0] or m < needs[1]:
-        return MeanEstimate(method, *[math.nan] * 5, 0, n, m)
+        return undefined_mean(method, n, m)
     if method == "loo":
         found, degrees = leave_one_out(y, f, others), n - 2
     elif method == "fixed":
@@ -174,7 +180,7 @@ def human_mean(scores: npt.ArrayLike, *, alpha: float = 0.05, method: str = "hum
     y = np.asarray(scores, np.float64)
     n = len(y)
     if n < 2:
-        return MeanEstimate(method, float(y.mean()) if n else math.nan, *[math.nan] * 3, 0.0, 0, n, 0)
+        return replace(undefined_mean(method, n, 0), estimate=float(y.mean()) if n else math.nan)
     found = Estimates(y.mean(), y.std(ddof=1) / math.sqrt(n), np.zeros(()))
     return interval(method, found, n - 1, 1 - alpha, n, 0)
 

@@ -218,7 +218,7 @@ def mean_of_estimates(estimates: npt.ArrayLike, variances: npt.ArrayLike) -> Mea
 
 @dataclass(frozen=True)
 class Prevalence:
-    """A share of relevant documents, corrected for a judge's errors; ``raw`` may leave [0, 1], the others are clipped."""
+    """A share of relevant documents, corrected for a judge's errors; all but ``raw`` are clipped to [0, 1]."""
 
     raw: float
     estimate: float
@@ -283,5 +283,5 @@ def corrected_grades(confusion: npt.ArrayLike, observed: npt.ArrayLike, gains: n
     matrix, shares = np.asarray(confusion, np.float64), np.asarray(observed, np.float64)
     if np.linalg.matrix_rank(matrix) < len(matrix):
         return GradeShares(np.full(len(matrix), np.nan), math.nan)
-    distribution = np.linalg.solve(matrix.T, shares)
+    distribution: Floats = np.asarray(np.linalg.solve(matrix.T, shares), np.float64)
     return GradeShares(distribution, float(distribution @ np.asarray(gains, np.float64)))

@@ -5,13 +5,14 @@ as ``query.rank``, address, title and snippet; ``STRel.txt`` has pairs ``query.s
 results are judged: those without a pair are relevant to no subtopic. Other data sets of search results use the same
 files.
 
-BEIR has its documents in ``corpus.jsonl``, beside its queries and judgments.
+BEIR has its documents in ``corpus.jsonl``, its queries in ``queries.jsonl`` and its judgments in ``qrels/test.tsv``.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
@@ -105,6 +106,25 @@ def is_beir(path: str) -> bool:
     return os.path.isdir(path) and _beir_corpus(path) is not None
 
 
+def read_beir_qrels(path: str, name: str | None) -> Judgments:
+    """The judgments of the only split, or of the test split."""
+    from cranfield.io import read_qrels
+
+    folder = os.path.join(path, "qrels")
+    splits = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    splits = [split for split in splits if without_compression(split).endswith(".tsv")]
+    test = [split for split in splits if without_compression(split) == "test.tsv"]
+    if not splits or (len(splits) > 1 and not test):
+        found = f"the splits are {', '.join(splits)}" if splits else "there are no files"
+        message = f"{folder}: {found}"
+        raise InputError([message], hint="give the file with the judgments, such as qrels/test.tsv")
+    chosen = test[0] if test else splits[0]
+    judgments = read_qrels(os.path.join(folder, chosen), name=name or _folder_name(path))
+    if len(splits) == 1:
+        return judgments
+    return replace(judgments, remarks=(f"the judgments are those of {chosen}, one of {len(splits)} splits",))
+
+
 FORMATS = (
     SourceFormat(
         "AMBIENT folder",
@@ -113,5 +133,7 @@ FORMATS = (
         read_qrels=read_ambient_qrels,
         document_files=lambda path: [os.path.join(path, RESULTS)],
     ),
-    SourceFormat("BEIR folder", is_beir, document_files=lambda path: [_beir_corpus(path) or path]),
+    SourceFormat(
+        "BEIR folder", is_beir, read_qrels=read_beir_qrels, document_files=lambda path: [_beir_corpus(path) or path]
+    ),
 )

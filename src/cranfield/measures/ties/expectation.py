@@ -212,14 +212,14 @@ def document_kinds_in_order(batch: Batch) -> Floats:
         cost = np.where(np.isnan(batch.grade), 0, np.nan_to_num(batch.costs[batch.document], nan=-1))
         return _numbered(np.stack([batch.judged, batch.gain, cost], axis=-1))
     if batch.pool is not None:
-        facts = [batch.judged, batch.gain, np.nan_to_num(batch.grade, nan=-np.inf)]
+        known: list[Any] = [batch.judged, batch.gain, np.nan_to_num(batch.grade, nan=-np.inf)]
         if (sample := batch.sample) is not None:
-            facts.append(sample.stratum[batch.document])
+            known.append(sample.stratum[batch.document])
             if sample.probability is not None:
-                facts.append(np.nan_to_num(sample.probability[batch.document], nan=-1))
+                known.append(np.nan_to_num(sample.probability[batch.document], nan=-1))
             if sample.method is not None:
-                facts.append(sample.method[batch.document])
-        return _numbered(np.stack(facts, axis=-1).astype(np.float64))
+                known.append(sample.method[batch.document])
+        return _numbered(np.stack(known, axis=-1).astype(np.float64))
     if batch.subtopics is None or batch.gain_of_grade is None or batch.reading is not None:
         return document_kinds(batch)
     aspects = batch.subtopics.aspects(batch.gain_of_grade)

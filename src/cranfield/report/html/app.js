@@ -7,6 +7,7 @@
   const { runs, measures, queries, digits } = data;
   const values = floats(data.values);
   const counted = data.counted.map((row) => new Set(row));
+  const queryLabel = (q) => (data.queryTexts[queries[q]] ? `${queries[q]}: ${data.queryTexts[queries[q]]}` : queries[q]);
   const value = (r, m, q) => values[(r * measures.length + m) * queries.length + q];
   const shown = (x, d = digits) => (x === null || Number.isNaN(x) ? "–" : x.toFixed(d));
   const signed = (x, d = digits) => (x === null ? "–" : (x > 0 && Number(x.toFixed(d)) ? "+" : "") + x.toFixed(d));
@@ -276,7 +277,7 @@
   function list() {
     const { measure: m, a, b } = state;
     listed = table("by-query", [
-      { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queries[q]), text: true, id: true },
+      { title: TEXT.query, of: (q) => queries[q], show: (q) => h("button", { type: "button", class: "link", onclick: () => open(q) }, queryLabel(q)), text: true, id: true },
       { title: runs[a], of: (q) => value(a, m, q), show: (q) => shown(value(a, m, q)) },
       { title: runs[b], of: (q) => value(b, m, q), show: (q) => shown(value(b, m, q)) },
       { title: TEXT.differenceTitle, of: gap, show: (q) => (Number.isNaN(gap(q)) ? "–" : signed(gap(q))) },
@@ -317,7 +318,7 @@
       return h("div", {}, h("h4", {}, `${runs[r]}: ${shown(value(r, state.measure, q))}`), h("ol", {}, ...items), h("p", { class: "only" }, rest > 0 ? TEXT.more(rest) : TEXT.end));
     };
     detail.replaceChildren(
-      h("h3", {}, TEXT.queryTitle(queries[q])),
+      h("h3", {}, TEXT.queryTitle(queryLabel(q))),
       h("p", { class: "lead" }, TEXT.rankingsLead(pages.relevant)),
       h("div", { class: "rankings" }, side(state.a, state.b), ...(state.a === state.b ? [] : [side(state.b, state.a)])));
   }

@@ -19,6 +19,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io.collection import read_texts
+from cranfield.io.query_texts import shortened
 from cranfield.parallel import in_background
 from cranfield.report.audit import CAUSE_TEXTS
 from cranfield.report.compare import method, notes
@@ -36,13 +37,15 @@ def contents(
     evaluation: Evaluation,
     *,
     texts: Mapping[str, str] | Sequence[Any] = (),
+    query_texts: Mapping[str, str] | None = None,
     comparing: Mapping[str, Any] | None = None,
     commands: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """The data of the page, from an evaluation that keeps as many top documents as the page shows.
 
-    ``texts``: the text of documents by id, or collections to read it from. ``comparing``: the settings of `compare`.
+    ``texts``: the text of documents by id, or collections to read it from. ``query_texts``: the texts of queries by id.
+    ``comparing``: the settings of `compare`.
     ``commands``: the commands that reproduce the numbers.
     """
     steps = iter(range(1, 5))
@@ -78,6 +81,7 @@ def contents(
         "runs": list(scores.runs),
         "measures": list(scores.measures),
         "queries": list(scores.queries),
+        "queryTexts": {name: shortened(text) for name, text in (query_texts or {}).items()},
         "digits": 4,
         "values": _packed(scores.values),
         "undefined": {"zero": 0, "one": 1}.get(scores.undefined),
@@ -98,7 +102,10 @@ def contents(
         "agreement": _agreement(means),
         "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
         "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
-        "notes": [*sentences(scores.notes), *([] if comparison is None else notes(comparison, all_pairs=True))],
+        "notes": [
+            *sentences(scores.notes),
+            *([] if comparison is None else [*comparison.resolution_notes, *notes(comparison, all_pairs=True)]),
+        ],
         "about": _about(scores, evaluation.judgments),
         "commands": list(commands),
     }

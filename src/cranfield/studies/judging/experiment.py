@@ -61,7 +61,7 @@ class JudgingSettings:
 
 @dataclass(frozen=True)
 class StrategyResult:
-    """One strategy after each budget: τ with the order under all judgments, and the share of significant pairs found."""
+    """One strategy after each budget: τ with the order from all judgments, and significant pairs found."""
 
     strategy: str
     tau: tuple[float, ...]

@@ -76,7 +76,7 @@ def command(
     cranfield properties AP nDCG "RBP(p=0.8)" bpref "nDCG[condensed]"
     cranfield properties --file my_measures.py
     cranfield properties --table2
-    cranfield properties --table2 --columns complete,realizable,localized --classes
+    cranfield properties --table2 --columns complete,localized --classes
     """
     from cranfield.measures.plugins import load_measures
     from cranfield.studies.properties import tables

@@ -1,0 +1,132 @@
+"""Files of search engines, evaluation tools and benchmarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield import io
+from cranfield.errors import InputError
+
+RESPONSE = {
+    "took": 1,
+    "hits": {"total": {"value": 2}, "hits": [{"_id": "d3", "_score": 2.0}, {"_id": "d1", "_score": 1.0}]},
+}
+RANK_EVAL = {
+    "metric_score": 0.5,
+    "details": {"1": {"hits": [{"hit": hit, "rating": None} for hit in RESPONSE["hits"]["hits"]]}},
+}
+REQUEST = {
+    "requests": [{"id": "1", "request": {}, "ratings": [{"_index": "i", "_id": "d1", "rating": 3}]}],
+    "metric": {},
+}
+RATINGS = {"name": "j", "judgmentRatings": [{"query": "1", "ratings": [{"docId": "d1", "rating": "3.000"}]}]}
+NUGGETS = {"qid": "1", "nuggets": [{"text": "a lamp", "importance": "vital", "assignment": "support"}]}
+PREDICTION = {
+    "query_id": "1",
+    "query": "lamp",
+    "results": [{"corpus_id": "d3", "score": 0.9}, {"corpus_id": "d1", "score": 0.8}],
+}
+
+RUNS = {
+    "_search": json.dumps(RESPONSE),
+    "_search, indented": json.dumps(RESPONSE, indent=2),
+    "_msearch": json.dumps({"took": 3, "responses": [RESPONSE]}),
+    "responses by query": json.dumps({"1": RESPONSE}),
+    "a list of responses": json.dumps([RESPONSE]),
+    "_rank_eval": json.dumps(RANK_EVAL),
+    "predictions": json.dumps(PREDICTION) + "\n",
+    "two predictions": json.dumps(PREDICTION) + "\n" + json.dumps(PREDICTION | {"query_id": "2"}) + "\n",
+    "MS MARCO": "1\td3\t1\n1\td1\t2\n",
+    "four columns": "1\td3\t1\t9.5\n1\td1\t2\t9.1\n",
+    "scores": "1,d1,0.5\n1,d3,0.9\n",
+    "semicolons": "1;d1;0.5\n1;d3;0.9\n",
+    "TREC RAG": json.dumps({"topic_id": "1", "references": ["d3", "d1"], "answer": []}) + "\n",
+}
+QRELS = {
+    "_rank_eval": json.dumps(REQUEST),
+    "judgment list": json.dumps(RATINGS),
+    "judgment list as found": json.dumps({"hits": {"hits": [{"_source": RATINGS}]}}),
+    "Quepid": "query,docid,rating\n1,d1,3\n",
+    "MS MARCO": "1\t0\td1\t3\n",
+    "three columns": "1,d1,3\n",
+}
+
+
+def file(folder: Path, content: str, name: str) -> Path:
+    path = folder / name
+    path.write_text(content)
+    return path
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_runs(name: str, tmp_path: Path) -> None:
+    suffix = ".csv" if "," in RUNS[name][:3] else ".txt"
+    run = file(tmp_path, RUNS[name], f"run{suffix}")
+    assert cf.Evaluator({"1": {"d1"}}, "RR").means(run) == {"RR": 0.5}
+
+
+@pytest.mark.parametrize("name", QRELS)
+def test_judgments(name: str, tmp_path: Path) -> None:
+    judgments = io.read_qrels(file(tmp_path, QRELS[name], "j.csv" if name == "Quepid" else "qrels.tsv"))
+    assert (list(judgments.queries), list(judgments.documents), judgments.grade.tolist()) == (["1"], ["d1"], [3.0])
+
+
+def test_nuggets(tmp_path: Path) -> None:
+    path = file(tmp_path, json.dumps(NUGGETS), "nuggets.jsonl")
+    assert io.read_qrels(path).grade.tolist() == [2.0]
+    assert cf.Evaluator(path, "R@10").means(path) == {"R@10": 1.0}
+    wrong = NUGGETS | {"nuggets": [{"text": "a lamp", "importance": "high"}]}
+    with pytest.raises(InputError, match="the importance of a nugget is 'high'; expected vital, okay"):
+        io.read_qrels(file(tmp_path, json.dumps(wrong), "wrong.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        ("1\td3\t1\n1\td1\t2\n2\td1\t1\n", "query, document, rank"),
+        ("1\td3\t3\n1\td1\t2\n", "query, document, score"),
+        ("1\td3\t1\t0.5\n", "query, document, rank, score"),
+    ],
+)
+def test_a_note_says_which_columns_were_assumed(content: str, columns: str, tmp_path: Path) -> None:
+    scores = cf.evaluate({"1": {"d1"}}, file(tmp_path, content, "run.tsv"), "RR")
+    sentence = f"run: the file has no column names; its columns were read as {columns}"
+    assert sentence in [str(note) for note in scores.notes]
+
+
+def test_a_beir_folder(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    for name, content in {
+        "corpus.jsonl": '{"_id": "d1", "text": "a lamp"}\n',
+        "queries.jsonl": '{"_id": "1", "text": "lamp"}\n',
+        "qrels/test.tsv": "query-id\tcorpus-id\tscore\n1\td1\t1\n",
+        "qrels/dev.tsv": "query-id\tcorpus-id\tscore\n2\td1\t1\n",
+    }.items():
+        (tmp_path / name).write_text(content)
+    judgments = io.read_qrels(tmp_path)
+    assert list(judgments.queries) == ["1"]
+    assert judgments.remarks == ("the judgments are those of test.tsv, one of 2 splits",)
+    (tmp_path / "qrels" / "test.tsv").rename(tmp_path / "qrels" / "train.tsv")
+    with pytest.raises(InputError, match=r"the splits are dev\.tsv, train\.tsv"):
+        io.read_qrels(tmp_path)
+
+
+FAULTY: dict[str, tuple[Any, str]] = {
+    "a failed search": (
+        {"took": 1, "responses": [{"error": {"reason": "no such index"}, "status": 404}]},
+        "no such index",
+    ),
+    "no id": ({"took": 1, "hits": {"hits": [{"_score": 1.0}]}}, "no usual field for the document id"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_faulty_responses(name: str, tmp_path: Path) -> None:
+    content, message = FAULTY[name]
+    with pytest.raises(InputError, match=message):
+        io.read_run(file(tmp_path, json.dumps(content), "run.json"))
