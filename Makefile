@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: help demo test test-spark messages lint bench bench-spark docs wheel test-wheel clean
+.PHONY: help demo test test-spark messages lint fuzz bench bench-spark docs wheel test-wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make test-spark   evaluation on Spark, with worker processes that are killed (needs Java, or pip's)"
 	@echo "make messages     the snapshot of all messages, written anew (look at the difference)"
 	@echo "make lint         ruff, mypy, import-linter"
+	@echo "make fuzz         all readers with broken input, for SECONDS=60"
 	@echo "make bench        speed and memory side by side with other tools"
 	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
 	@echo "make wheel        wheels and a source distribution, checked, in dist"
@@ -50,6 +51,14 @@ lint: .venv/with-lint .venv/with-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Readers in Python first, then the core under the sanitizers, each for half of the time.
+SECONDS ?= 60
+fuzz: .venv/with-test .venv/with-fuzz
+	$(BIN)/python fuzz/readers.py --seconds $$(($(SECONDS) / 2))
+	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -pthread -Isrc/core \
+	  fuzz/core_fuzz.cpp fuzz/mutate.cpp -o .venv/core_fuzz
+	.venv/core_fuzz --seconds $$(($(SECONDS) / 2))
 
 bench: .venv/with-bench
 	$(BIN)/python benchmarks/run.py

@@ -30,6 +30,7 @@ from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
+from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
@@ -146,7 +147,9 @@ def evaluate(
     )
     if predicted is None:
         return evaluator(run, names=names, duplicates=duplicates, progress=progress)
-    return evaluator.with_predicted(run, predicted, inference=inference, names=names, progress=progress)
+    return evaluator.with_predicted(
+        run, predicted, inference=inference, names=names, duplicates=duplicates, progress=progress
+    )
 
 
 class Evaluator:
@@ -316,6 +319,7 @@ class Evaluator:
         *,
         inference: Inference = "loo",
         names: Sequence[str] | None = None,
+        duplicates: Duplicates = "error",
         progress: Progress | None = None,
     ) -> Scores:
         """The scores, with means from human and predicted judgments together."""
@@ -325,12 +329,13 @@ class Evaluator:
             message = "predicted cannot be combined with groups, nil or costs"
             raise UsageError(message)
         judgments = io.read_qrels(predicted)
-        runs = self._runs(run, names)
+        runs = self._runs(run, names, duplicates)
         scores = self(runs, progress=progress)
         sampled = self.judgments.sample
         if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
             means = prediction.predicted_in_sample(self.judgments, judgments, runs, self.plan)
         else:
+            prediction.check_queries(self._queries, list(judgments.queries))
             other = Evaluator.of(judgments, self.plan, corpus=self.corpus)
             means = prediction.predicted_means(
                 scores,
@@ -385,10 +390,14 @@ class Evaluator:
             for of_run in kept:
                 self._check(of_run)
             return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
+        from cranfield.evaluation.pair_limits import pair_depth
+
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        reader = self._make_reader(columns, page=page, rules=rules)
+        # Pairs of runs share unjudged documents; where few documents count, these are kept.
+        depth = max(pair_depth(column, self.policy) for column in self.columns)
+        reader = self._make_reader(columns, page=max(page, depth), rules=rules)
         runs = []
         notes = list(self._notes)
         for scores in reader.scores(self._runs(run, names), progress):
@@ -396,6 +405,21 @@ class Evaluator:
             notes += remark_notes(scores.run)
             runs.append(scores)
         return Evaluation(self.plan, self.judgments, runs, self._queries, notes, page)
+
+    @property
+    def reader(self) -> RunReader:
+        """The judgments prepared for alignment, and what the measures need of a run."""
+        if self._layers:
+            message = "judgments by group have no single alignment"
+            raise UsageError(message, hint="call the evaluator itself")
+        return self._reader
+
+    def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
+        """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
+        scores = [self.reader.run_scores(run) for run in runs]
+        for of_run in scores:
+            self._check(of_run)
+        return Evaluation(self.plan, self.judgments, scores, self._queries, self._notes)
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
