@@ -283,8 +283,8 @@ class Auditor:
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             **arrays,
         )
-        limits = {cause: audit.reach(cause) for cause in CAUSES}
-        return replace(audit, swaps=tuple(_swaps(scores, limits, _lowest_differences(self.evaluation))))
+        reach = {cause: audit.reach(cause) for cause in CAUSES}
+        return replace(audit, swaps=tuple(_swaps(scores, reach, _lowest_differences(self.evaluation))))
 
     def variants(self, column: Column) -> dict[str, Column]:
         """Variants of the column with another tie rule or view, by the name of the rule or view."""

@@ -55,9 +55,7 @@ def lowest_differences(evaluation: Evaluation, m: int) -> Floats | None:
     return np.asarray(means[:, None] - means + (shared - room) / queries)
 
 
-def _unjudged(
-    evaluation: Evaluation, column: Column, depth: int, weights: Floats
-) -> tuple[Integers, Integers, Floats]:
+def _unjudged(evaluation: Evaluation, column: Column, depth: int, weights: Floats) -> tuple[Integers, Integers, Floats]:
     """The unjudged documents with weight: the run, a number for the query and document, and the weight of each."""
     numbers: dict[tuple[int, str], int] = {}
     run_of: list[int] = []
