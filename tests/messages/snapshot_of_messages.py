@@ -24,6 +24,7 @@ from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.notes import SENTENCES, Note, QueryNames, sentences
+from wrong_shapes import SHAPES
 
 SNAPSHOT = Path(__file__).with_name("messages.txt")
 
@@ -191,6 +192,11 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
 
 FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
 NOTES = (
+    Note(
+        "reading",
+        "bm25",
+        values={"remark": "the file has no column names; its columns were read as query, document, rank"},
+    ),
     *(Note("queries_counted", values={"counted": counted, "queries": 8}) for counted in ("judged", "both", "run")),
     *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
     Note("undefined_groups", "bm25", "AP[groups]", {"groups": 3, "queries": FEW}),
@@ -198,6 +204,7 @@ NOTES = (
     Note("corpus_unused"),
     Note("costs_unused"),
     *(Note("standardised", values={"method": method, "runs": 4}) for method in ("z", "normal", "empirical")),
+    *(Note("scores_against_ranks", "bm25", values={"queries": queries}) for queries in (1, 50)),
     Note("repeated_nil", "bm25", None, {"nil": "NIL", "queries": FEW}),
     Note("unweighted_queries", values={"name": "weights", "queries": MANY}),
     Note("unjudged_weights", values={"name": "weights", "queries": FEW}),
@@ -299,6 +306,12 @@ def _sections(folder: Path) -> Iterator[str]:
             yield f">>> {text}\n{type(error).__name__}: {error}\n"
         else:
             raise AssertionError(f"no error: {text}")
+    yield "# Shapes of input\n"
+    for name, (qrels, run) in SHAPES.items():
+        try:
+            cf.evaluate(qrels, run, "RR")
+        except CranfieldError as error:
+            yield f"{name}\n{type(error).__name__}: {error}\n"
     yield "# Output\n"
     with chdir(folder / "faulty"):
         yield from (_output(line) for line in FAULTY_OUTPUTS)

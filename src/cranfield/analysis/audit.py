@@ -412,7 +412,7 @@ def _swaps(
     """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
 
     ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``differences``: for each
-    measure the lowest difference of every pair that unjudged documents allow, where it is known: two runs share documents.
+    measure the lowest difference of every pair that unjudged documents allow, where it is known.
     """
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
