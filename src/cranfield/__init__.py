@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.risk import georisk, urisk
     from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
     from cranfield.data import Judgments, Run
+    from cranfield.engines.tensors.candidates import evaluate_tensors
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
     from cranfield.evaluation.rescoring import Rescorer
+    from cranfield.evaluation.saved_scores import load_scores
     from cranfield.evaluation.scores import Score, Scores
     from cranfield.io import read_qrels, read_run
     from cranfield.io.formats.letor import Letor, read_letor
@@ -72,9 +74,11 @@ __all__ = [
     "context_precision",
     "context_recall",
     "evaluate",
+    "evaluate_tensors",
     "explain",
     "georisk",
     "kendall",
+    "load_scores",
     "nauc",
     "nugget_recall",
     "p_mrr",
@@ -108,6 +112,7 @@ MODULES = {
     "analysis.risk": ("georisk", "urisk"),
     "analysis.variants": ("p_mrr", "paired_accuracy", "robustness"),
     "data": ("Judgments", "Run"),
+    "engines.tensors.candidates": ("evaluate_tensors",),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.columns": ("Column",),
     "evaluation.evaluation": ("Evaluation",),
@@ -115,6 +120,7 @@ MODULES = {
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
     "evaluation.rescoring": ("Rescorer",),
+    "evaluation.saved_scores": ("load_scores",),
     "evaluation.scores": ("Score", "Scores"),
     "io": ("read_qrels", "read_run"),
     "io.formats.letor": ("Letor", "read_letor"),

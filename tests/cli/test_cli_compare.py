@@ -76,7 +76,7 @@ def test_a_worse_run_fails_with_one_sentence(call: Call, tmp_path: Path) -> None
     assert sentence.startswith("bad is worse than good: RR 0.5000 vs 1.0000 (")
     assert all(part in sentence for part in ("-0.5000", "0.01", "p = 0.0005", "randomisation", "Holm"))
     suite = ElementTree.parse(report).getroot()
-    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
     assert suite.find("testcase/failure").get("message") == result.stderr.splitlines()[-1]
 
 
@@ -88,11 +88,6 @@ def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
     assert ElementTree.parse(report).getroot().get("failures") == "0"
     assert call("compare", qrels, good, bad, *guard, "--by", "0.6").exit_code == 0
     assert call("compare", qrels, good, bad, *guard, "--baseline", bad).exit_code == 0
-    # Three queries cannot show that a difference is more than luck.
-    few, one, other = judged(tmp_path, 3), made(tmp_path, "one", True, 3), made(tmp_path, "other", False, 3)
-    result = call("compare", few, one, other, *guard)
-    assert result.exit_code == 0
-    assert "no difference can be significant" in result.stderr
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])
@@ -160,7 +155,9 @@ def test_a_guarded_measure_is_found_by_any_name(call: Call, tmp_path: Path) -> N
 def test_the_family_and_the_queries_are_named_in_csv_too(call: Call) -> None:
     result = call("compare", QRELS, *RUNS, "-m", "AP", "--format", "csv")
     assert next(csv.DictReader(StringIO(result.stdout)))["family"] == "6 pairs per measure"
-    assert result.stderr.startswith("note: compared on 7 queries (q1, q2, q3, q4, q5, ...); 1 query (q8)")
+    assert result.stderr.splitlines()[1].startswith(
+        "note: compared on 7 queries (q1, q2, q3, q4, q5, ...); 1 query (q8)"
+    )
 
 
 def test_judgments_by_subtopic_and_intents(call: Call, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import comb
@@ -199,7 +199,7 @@ class Audit:
 
 def audit(
     qrels: Any,
-    run: Any,
+    run: Any = None,
     measures: Measures = DEFAULT_MEASURES,
     *,
     interval: Interval = "t",
@@ -212,8 +212,8 @@ def audit(
 ) -> Audit:
     """How ties, unjudged documents, short lists and the choice of queries affect each score.
 
-    Takes the arguments of `evaluate`; ``policy`` are the fields of `Policy`. ``interval`` is the method of confidence
-    intervals: Student's t, or the BCa bootstrap.
+    Takes the arguments of `evaluate`; ``policy`` are the fields of `Policy`. Or takes an `Evaluation` alone.
+    ``interval`` is the method of confidence intervals: Student's t, or the BCa bootstrap.
 
     >>> import cranfield as cf
     >>> runs = {"tied": {"q": {"a": 1.0, "b": 1.0}}, "clear": {"q": {"b": 2.0, "a": 1.0}}}
@@ -222,6 +222,14 @@ def audit(
     ([[0.5], [0.5]], [[1.0], [0.5]])
     """
     check_choice("interval", interval, get_args(Interval))
+    if isinstance(qrels, Evaluation):
+        if run is not None or policy:
+            message = "audit takes no runs, measures or options together with an Evaluation"
+            raise UsageError(message)
+        return audit_evaluation(qrels, interval=interval, progress=progress)
+    if run is None:
+        message = "audit needs judgments and runs"
+        raise UsageError(message, hint="call audit(qrels, runs, measures), or audit(evaluation)")
     plan = make_plan(measures, Policy.of(**policy))
     evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus, costs=costs).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)
@@ -232,17 +240,25 @@ def audit_evaluation(evaluation: Evaluation, *, interval: Interval = "t", progre
     return evaluation.remember(("audit", interval), lambda: Auditor(evaluation).audit(interval, progress))
 
 
-def reversible(evaluation: Evaluation, progress: Progress | None = None) -> tuple[Swap, ...]:
-    """The pairs of runs whose order ties or unjudged documents could reverse."""
+def reversible(
+    evaluation: Evaluation, progress: Progress | None = None, runs: Container[str] | None = None
+) -> tuple[Swap, ...]:
+    """The pairs of runs whose order ties or unjudged documents could reverse; of these ``runs``, or of all."""
+    unknown = [(np.nan, np.nan)] * len(evaluation.columns)
 
     def find() -> tuple[Swap, ...]:
         auditor = Auditor(evaluation)
-        parts = evaluation.for_each_run(auditor.limits, progress)
+
+        def limits_of(run: RunScores) -> dict[str, Any]:
+            chosen = runs is None or run.run.name in runs
+            return auditor.limits(run) if chosen else {"ties": unknown, "unjudged": unknown}
+
+        parts = evaluation.for_each_run(limits_of, progress)
         causes: tuple[Cause, ...] = ("ties", "unjudged")
         limits = {cause: _limits_of(parts, cause) for cause in causes}
         return tuple(_swaps(evaluation.scores, limits, _lowest_differences(evaluation)))
 
-    return evaluation.remember("reversible", find)
+    return evaluation.remember("reversible", find) if runs is None else find()
 
 
 def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
@@ -283,8 +299,8 @@ class Auditor:
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             **arrays,
         )
-        reach = {cause: audit.reach(cause) for cause in CAUSES}
-        return replace(audit, swaps=tuple(_swaps(scores, reach, _lowest_differences(self.evaluation))))
+        ranges = {cause: audit.reach(cause) for cause in CAUSES}
+        return replace(audit, swaps=tuple(_swaps(scores, ranges, _lowest_differences(self.evaluation))))
 
     def variants(self, column: Column) -> dict[str, Column]:
         """Variants of the column with another tie rule or view, by the name of the rule or view."""
@@ -412,7 +428,8 @@ def _swaps(
     """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
 
     ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``differences``: for each
-    measure the lowest difference of every pair that unjudged documents allow, where it is known.
+    measure the lowest difference of every pair that unjudged documents allow, where it is known: two runs share
+    documents.
     """
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):

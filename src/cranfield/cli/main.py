@@ -1,6 +1,7 @@
 """The command ``cranfield``: loads the verb that was asked for, and turns errors into messages and exit codes.
 
-0: success; 1: bad data; 2: bad usage; 130: interrupted; 143: terminated.
+0: success; 1: bad data; 2: bad usage; 3: a check failed; 4: a check could not be decided; 130: interrupted;
+143: terminated.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
+from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
@@ -404,6 +405,21 @@ class Evaluator:
             notes += remark_notes(scores.run)
             runs.append(scores)
         return Evaluation(self.plan, self.judgments, runs, self._queries, notes, page)
+
+    @property
+    def reader(self) -> RunReader:
+        """The judgments prepared for alignment, and what the measures need of a run."""
+        if self._layers:
+            message = "judgments by group have no single alignment"
+            raise UsageError(message, hint="call the evaluator itself")
+        return self._reader
+
+    def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
+        """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
+        scores = [self.reader.run_scores(run) for run in runs]
+        for of_run in scores:
+            self._check(of_run)
+        return Evaluation(self.plan, self.judgments, scores, self._queries, self._notes)
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""

@@ -16,6 +16,7 @@ from cranfield.measures.ties.estimate import Estimate
 from cranfield.ranking.alignment import Aligner, Alignment, TopDocuments
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
+from cranfield.ranking.tie_rules import DEFAULT
 
 
 class ColumnValues(NamedTuple):
@@ -162,8 +163,12 @@ class RunScores:
 
 def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     """Raise if the judgments or the rankings of the run do not have what the measure needs."""
-    aligner = alignment.aligner
+    aligner, position = alignment.aligner, measure.views.rule.position
     _check_full_length(run, alignment, measure)
+    if position is not None and position not in alignment.tie_positions:
+        needs = "document ids" if position == "by_id" else "the positions of documents in the input"
+        message = f"{measure}: ties={measure.views.ties or DEFAULT} needs {needs}"
+        raise MeasureError(message, hint="ties=expected is the mean over all orders of tied documents")
     if measure.definition.content and aligner.reading is None:
         message = f"{measure} needs a corpus, because it uses document text"
         raise MeasureError(message)

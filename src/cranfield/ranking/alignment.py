@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -112,7 +112,7 @@ class Aligner:
 
     def aligned(self, rows: dict[str, Any], alignment: Alignment) -> Alignment:
         """An alignment of the same run with these judgments, from rows that are already known."""
-        return Alignment(self, rows, alignment.other, alignment.other_length)
+        return Alignment(self, rows, alignment.other, alignment.other_length, tie_positions=alignment.tie_positions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +153,16 @@ class AlignedRun:
 
 @dataclass(eq=False)
 class Alignment:
-    """The positions of the judged documents in a run, as rows (see `native`); `rankings` has them for measures."""
+    """The positions of the judged documents in a run, as rows (see `native`); `rankings` has them for measures.
+
+    ``tie_positions``: the columns with positions of documents in their tie groups; without ids, ``by_id`` is not known.
+    """
 
     aligner: Aligner
     rows: dict[str, Any]
     other: Strings
     other_length: Integers
+    tie_positions: tuple[str, ...] = field(default=("by_id", "by_input"), kw_only=True)
 
     def release(self) -> None:
         """Free the rankings, which are much larger than the rows; they are rebuilt when needed."""

@@ -192,7 +192,13 @@ def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> 
     )
     others = {name: values[answered:] for name, values in columns.items()}
     return CollectionAlignment(
-        Aligner(judgments), rows, alignment.other, alignment.other_length, query[answered:] - queries, others
+        Aligner(judgments),
+        rows,
+        alignment.other,
+        alignment.other_length,
+        query[answered:] - queries,
+        others,
+        tie_positions=alignment.tie_positions,
     )
 
 

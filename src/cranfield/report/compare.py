@@ -162,7 +162,7 @@ def doubt(result: PairComparison) -> str:
 
 def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
     """Notes: the queries used, pairs that are not listed, and differences that could be reversed."""
-    texts = list(comparison.notes)
+    texts = list(comparison.query_notes)
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         texts.append(f"{len(comparison.pairs)} pairs per measure hidden; use --all-pairs, or --format csv or json")
     significant = [result for result in comparison.contests if result.significant]

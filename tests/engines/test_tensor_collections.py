@@ -1,0 +1,207 @@
+"""Whole collections: blocks in any order and any split have the scores of the whole."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tensor_samples import LIBRARIES, as_dicts, library, same, tables
+
+import cranfield as cf
+from cranfield.engines.tensors import RankCounter, audit_precision, dense_evaluate
+from cranfield.errors import CranfieldError
+
+MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2"]
+
+
+def judged_table(scores: Any, grades: Any, mask: Any) -> tuple[Any, Any, Any]:
+    """Scores, grades and columns of the judged documents of each query, padded; NaN scores are not retrieved."""
+    width = max(int((~np.isnan(grades)).sum(axis=1).max()), 1)
+    of_judged, values = np.full((2, len(scores), width), np.nan)
+    columns = np.zeros((len(scores), width), np.int64)
+    for q in range(len(scores)):
+        for j, c in enumerate(np.flatnonzero(~np.isnan(grades[q]))):
+            of_judged[q, j] = scores[q, c] if mask is None or mask[q, c] else np.nan
+            values[q, j], columns[q, j] = grades[q, c], c
+    kind = scores.dtype if scores.dtype.kind == "f" else np.float64
+    return of_judged.astype(kind), values, columns
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@settings(deadline=None, max_examples=20)
+@given(table=tables(), ties=st.sampled_from(["expected", "best", "input"]), data=st.data())
+def test_blocks_in_any_order(name: str, table: Any, ties: Any, data: st.DataObject) -> None:
+    scores, grades, mask = table
+    of_judged, values, columns = judged_table(scores, grades, mask)
+    cuts = sorted(data.draw(st.sets(st.integers(1, scores.shape[1]), max_size=3)) | {0, scores.shape[1]})
+    blocks = data.draw(st.permutations(list(pairwise(cuts))))
+    middle = data.draw(st.integers(0, len(scores)))
+    with library(name) as array:
+
+        def counter() -> RankCounter:
+            positions = array(columns) if ties == "input" else None
+            return RankCounter(array(of_judged), array(values), positions=positions)
+
+        parts = [counter(), counter()]
+        for i, (a, b) in enumerate(blocks):
+            for first, last in ((0, middle), (middle, len(scores))):
+                if first < last:
+                    parts[i % 2].add(
+                        array(scores[first:last, a:b]),
+                        first=first,
+                        mask=None if mask is None else array(mask[first:last, a:b]),
+                        positions=array(np.arange(a, b)) if ties == "input" else None,
+                    )
+        ours, other = (part.evaluate(MEASURES, ties=ties) for part in (parts[0] + parts[1], parts[1] + parts[0]))
+    qrels, run = as_dicts(scores, grades, mask)
+    expected = cf.evaluate(qrels, run, MEASURES, ties=ties)
+    same(ours, expected)
+    same(other, expected)
+
+
+def test_batches_are_the_input_of_measures() -> None:
+    counter = RankCounter(np.array([[2.0, 1.0]]), np.array([[1.0, 0.0]]))
+    counter.add(np.array([[3.0, 2.0, 2.0, 1.0]]))
+    (batch,) = counter.batches()
+    assert batch.start[0, :2].tolist() == [1, 3]
+    assert batch.size[0, :2].tolist() == [2, 1]
+    assert batch.length.tolist() == [4]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@settings(deadline=None, max_examples=15)
+@given(data=st.data(), ties=st.sampled_from(["expected", "trec", "input", "worst"]))
+def test_embeddings(name: str, data: st.DataObject, ties: Any) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    queries, documents = int(rng.integers(1, 5)), int(rng.integers(2, 30))
+    kind = data.draw(st.sampled_from([np.float32, np.float64, np.int8]))
+    given_queries = rng.integers(-2, 3, (queries, 3)).astype(kind)
+    given_documents = rng.integers(-2, 3, (documents, 3)).astype(kind)
+    scores = given_queries.astype(float) @ given_documents.astype(float).T
+    ids = [f"d{c}" for c in range(documents)]
+    run = {str(q): dict(zip(ids, scores[q].tolist(), strict=True)) for q in range(queries)}
+    # Some judged documents are not in the collection, and one judged query has no embedding.
+    qrels = {
+        str(q): {f"d{c}": int(c) % 3 for c in rng.choice(documents + 3, 4, replace=False)} for q in range(queries + 1)
+    }
+    qrels["0"]["d0"] = 1
+    block = data.draw(st.integers(1, 9))
+    cut = documents // 2
+    with library(name) as array:
+        made = [
+            array(given_documents),
+            [array(given_documents[:cut]), array(given_documents[cut:])],
+            lambda: iter([given_documents[:cut], given_documents[cut:]]),
+        ]
+        ours = [
+            dense_evaluate(array(given_queries), x, qrels, MEASURES, ties=ties, document_ids=ids, block=block)
+            for x in made
+        ]
+    expected = cf.evaluate(qrels, run, MEASURES, ties=ties)
+    for scores in ours:
+        same(scores, expected)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_cosine_similarity_and_memory_maps(name: str, tmp_path: Any) -> None:
+    rng = np.random.default_rng(0)
+    queries, documents = rng.standard_normal((3, 8)).astype(np.float32), rng.standard_normal((50, 8)).astype(np.float32)
+    mapped = np.memmap(tmp_path / "documents", np.float32, "w+", shape=documents.shape)
+    mapped[:] = documents
+    mapped.flush()
+    stored = np.memmap(tmp_path / "documents", np.float32, "r", shape=documents.shape)
+    qrels = {q: {int(d): 1 for d in rng.choice(50, 5, replace=False)} for q in range(3)}
+    with library(name) as array:
+        ours = dense_evaluate(array(queries), stored, qrels, MEASURES, similarity="cosine", block=7)
+    unit = [x / np.sqrt((x.astype(float) ** 2).sum(axis=1, keepdims=True)) for x in (queries, documents)]
+    table = unit[0] @ unit[1].T
+    run = {str(q): {str(d): float(table[q, d]) for d in range(50)} for q in range(3)}
+    text = {str(q): {str(d): g for d, g in judged.items()} for q, judged in qrels.items()}
+    assert np.allclose(ours.values, cf.evaluate(text, run, MEASURES).values)
+
+
+def test_many_queries_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cranfield.engines.tensors import dense
+
+    monkeypatch.setattr(dense, "QUERIES", 2)
+    rng = np.random.default_rng(1)
+    queries, documents = rng.integers(-2, 3, (5, 3)).astype(float), rng.integers(-2, 3, (9, 3)).astype(float)
+    qrels = {str(q): {str(d): d % 2 for d in rng.choice(9, 4, replace=False).tolist()} for q in range(5)}
+    table = queries @ documents.T
+    run = {str(q): {str(d): float(table[q, d]) for d in range(9)} for q in range(5)}
+    same(dense_evaluate(queries, documents, qrels, MEASURES), cf.evaluate(qrels, run, MEASURES, ties="expected"))
+
+
+def test_what_precision_does() -> None:
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(0)
+    queries, documents = torch.randn(6, 16, generator=generator), torch.randn(400, 16, generator=generator)
+    qrels = {str(q): {str(d): 1 for d in range(q, 400, 40)} for q in range(6)}
+    audit = audit_precision(queries, documents, qrels, ["AP", "RR"], k=100, block=64)
+    assert audit.types == ("float32", "float16", "bfloat16", "int8")
+    tied = dict(zip(audit.types, audit.tied, strict=True))
+    assert tied["float32"] == 0
+    assert tied["float16"] < tied["bfloat16"]
+    assert (audit.worst <= audit.expected).all()
+    assert (audit.expected <= audit.best).all()
+    exact = dense_evaluate(queries, documents, qrels, ["AP", "RR"])
+    assert np.allclose(audit.expected[0], exact.means[0])
+    # Without ties, the first 100 documents of torch.topk are those of the ranking.
+    cut = dense_evaluate(queries, documents, qrels, ["AP[depth=100]", "RR[depth=100]"])
+    assert np.allclose(audit.top_k[0], cut.means[0])
+    assert audit.to_dict()["types"]["bfloat16"]["measures"]["AP[ties=expected]"]["best"] == audit.best[2, 0]
+
+
+S, G = np.array([[2.0]]), np.array([[1.0]])
+
+
+def counted(*blocks: Any, **options: Any) -> RankCounter:
+    counter = RankCounter(S, G, **options)
+    for block in blocks:
+        counter.add(np.array(block))
+    return counter
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda: RankCounter(S[0], G[0]), "scores of judged documents must have two dimensions"),
+        (lambda: RankCounter(S, G[:0]), "grades has the shape (0, 1), but scores has the shape (1, 1)"),
+        (lambda: counted([[1.0], [2.0]]), "a block must have up to 1 rows, one for each query, not the shape (2, 1)"),
+        (lambda: counted([[1.0]]).evaluate("AP"), "query `0`: the score of a judged document is in none of the blocks"),
+        (lambda: counted([[2.0, np.nan]]).evaluate("AP"), "query `0` has a score that is NaN"),
+        (lambda: counted([[2.0]]).evaluate("AP", ties="trec"), "AP[ties=trec]: ties=trec needs document ids"),
+        (lambda: counted([[2.0]]).evaluate("AP", ties="input"), "AP[ties=input]: ties=input needs the positions"),
+        (lambda: counted([[2.0]]).evaluate("AP", ties="rank"), "AP[ties=rank]: ties=rank needs the ranks of documents"),
+        (lambda: counted([[2.0]], positions=[[0]]), "the counter has positions of documents, but the block has none"),
+        (
+            lambda: counted() + RankCounter(S + 1, G),
+            "counters can be added only if they have the same judged documents",
+        ),
+        (lambda: RankCounter(S, G * np.nan).evaluate("AP"), "grades: no document is judged"),
+        (
+            lambda: dense_evaluate(S, np.ones((2, 2)), {"0": {"0": 1}}, "AP"),
+            "query embeddings have 1 dimensions, but a",
+        ),
+        (
+            lambda: dense_evaluate(S, S, {"9": {"9": 1}}, "AP"),
+            "qrels: none of the judged documents is among the embedd",
+        ),
+        (lambda: dense_evaluate(S[:0], S, {"0": {"0": 1}}, "AP"), "there are no queries: query_embeddings has no rows"),
+        (lambda: dense_evaluate(S, S[:0], {"0": {"0": 1}}, "AP"), "document_embeddings has no documents"),
+        (lambda: dense_evaluate(S, iter([S]), {"0": {"0": 1}}, "AP"), "an iterator of blocks can be read only once"),
+        (lambda: dense_evaluate(S, S, {"0": {"0": 1}}, "AP", ties="trec"), "ties=trec needs document ids"),
+        (lambda: dense_evaluate(S, S, {"0": {"0": 1}}, "AP", similarity="l2"), "similarity must be one of dot, cosine"),
+        (lambda: dense_evaluate(S, S, {"0": {"0": 1}}, "AP", block=0), "block must be a whole number of at least 1"),
+        (lambda: dense_evaluate(S, S.astype("f4"), {"0": {"0": 1}}, "AP"), "query embeddings are"),
+    ],
+)
+def test_errors(work: Any, message: str) -> None:
+    with pytest.raises(CranfieldError) as error:
+        work()
+    assert str(error.value).startswith(message)
