@@ -215,6 +215,7 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
 
 FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
 NOTES = (
+    Note("saved", values={"text": "a note of scores that were saved: bm25: 1 judged query has no ranking (q3)"}),
     Note(
         "reading",
         "bm25",
