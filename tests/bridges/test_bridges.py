@@ -169,3 +169,29 @@ def test_importing_cranfield_loads_no_bridge() -> None:
     path = str(next(iter(cf.__path__)).removesuffix("/cranfield"))
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {path!r}); {code}"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_trainer_of_sentence_transformers_accepts_the_evaluator(tmp_path: Any) -> None:
+    for package in ("accelerate", "datasets", "tokenizers"):
+        pytest.importorskip(package)
+    package = pytest.importorskip("sentence_transformers")
+    from datasets import Dataset
+    from sentence_transformers import losses
+    from sentence_transformers.models import StaticEmbedding
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    from cranfield.bridges.sentence_transformers import RetrievalEvaluator
+
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    model = package.SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=8)], device="cpu")
+    trainer = package.SentenceTransformerTrainer(
+        model=model,
+        args=package.SentenceTransformerTrainingArguments(str(tmp_path), max_steps=1, report_to="none", use_cpu=True),
+        train_dataset=Dataset.from_dict({"anchor": ["a", "b"], "positive": ["a a", "b b"]}),
+        loss=losses.MultipleNegativesRankingLoss(model),
+        evaluator=RetrievalEvaluator({"q": "a"}, {"d1": "a a", "d2": "b"}, {"q": {"d1": 2}}, ["nDCG@10"], name="dev"),
+    )
+    trainer.train()
+    assert trainer.evaluate()["eval_dev_nDCG@10"] == 1.0

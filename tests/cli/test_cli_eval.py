@@ -24,7 +24,7 @@ def test_a_table_of_all_runs(call: Call) -> None:
     assert head.split() == ["run", "AP", "nDCG@10", "RR", "queries"]
     assert set(rule) == {"─"}
     assert [row.split()[0] for row in rows] == ["llm", "dense", "bm25", "quiet"]
-    means = cf.evaluate(QRELS, RUNS, ["AP", "nDCG@10", "RR"]).means
+    means = cf.evaluate(QRELS, [LLM, DENSE, BM25, QUIET], ["AP", "nDCG@10", "RR"]).means
     assert [row.split()[1:4] for row in rows] == [[f"{mean:.4f}" for mean in row] for row in means]
 
 

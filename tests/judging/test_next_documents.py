@@ -75,6 +75,12 @@ def test_strategies_propose_unjudged_documents(strategy: Any) -> None:
     assert not {(p.query, p.document) for p in found.documents} & {(q, d) for q in QRELS for d in QRELS[q]}
 
 
+def test_drawn_documents_of_a_sample() -> None:
+    qrels = {"1": {"a": 1, "z": -2, "w": -1, "x": -2}, "2": {"c": 1}}
+    found = next_documents(qrels, RUNS, "P@3", strategy="drawn")
+    assert [(p.document, p.best_rank) for p in found.documents] == [("z", 3), ("x", 1)]
+
+
 def test_predictions_are_chances() -> None:
     said = {"1": {"x": 1, "y": 0, "z": 1, "w": 0}, "2": {"u": 0, "v": 1}}
     plain, informed = (next_documents(QRELS, RUNS, "P@3", predicted=p) for p in (None, said))

@@ -50,6 +50,11 @@ INPUTS = {
     "zscores.txt": "q1 map 0.5\n",
     "texts.jsonl": '{"id": "d1", "text": "lamp oil"}\n{"id": "d2", "text": "sea gull"}\n',
     "weights.txt": "q1 1 high\n",
+    "sample.txt": "q1 0 d1 1 1\nq1 0 d2 1 -1\nq1 0 d3 2 -1\n",
+    "shifted.txt": "q1 0 d1 1 1\nq1 0 d2 1\nq1 0 d3 2 -1\n",
+    "chances.csv": "query_id,doc_id,relevance,probability\nq1,d1,1,0\nq1,d2,0,1.5\n",
+    "elsewhere.txt": "q9 0 d1 1\n",
+    "flat.txt": "q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n",
 }
 
 ERRORS = (
@@ -88,6 +93,24 @@ ERRORS = (
     "eval qrels.txt good.run -m DELTARB",
     "eval qrels.txt good.run -m Prefs",
     "eval qrels.txt good.run -m AP[groups]",
+    # Samples, predictions and judging.
+    "eval sample.txt good.run -m P@1[sampled]",
+    "eval qrels.txt good.run -m AP[sampled]",
+    "eval shifted.txt good.run -m xinfAP",
+    "eval chances.csv good.run -m statAP",
+    "eval qrels.txt good.run -m infIPrec@0.25",
+    "eval qrels.txt good.run -m xinfAP --bounds",
+    "eval qrels.txt good.run -m P@1 --predicted elsewhere.txt",
+    "judges qrels.txt elsewhere.txt",
+    "judges qrels.txt good.run",
+    "judges qrels.txt flat.txt good.run better.run --own none",
+    "judge qrels.txt good.run",
+    "judge qrels.txt good.run better.run -m nDCG@10",
+    "judge qrels.txt good.run better.run --texts texts.jsonl",
+    "judge qrels.txt good.run better.run --merge conflict.txt",
+    "judge qrels.txt good.run better.run --merge flat.txt -o merged.txt",
+    "sample good.run --strata 10",
+    "sample good.run --strata 10:0",
     # Options of eval.
     "eval qrels.txt good.run --depth 0",
     "eval qrels.txt good.run --ties luck",
@@ -200,6 +223,7 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
 
 FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
 NOTES = (
+    Note("saved", values={"text": "a note of scores that were saved: bm25: 1 judged query has no ranking (q3)"}),
     Note(
         "reading",
         "bm25",

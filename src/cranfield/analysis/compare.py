@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,14 +29,16 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Policy
-from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
-from cranfield.statistics.prediction import Inference
 from cranfield.wording import few, plural
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.statistics.prediction import Inference
 
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")

@@ -35,9 +35,9 @@ def _kernel(name: str) -> Any:
     return triton.jit({"compare": _compare, "search": _search}[name])
 
 
-def _compare(
+def _compare(  # type: ignore[no-untyped-def]
     scores, stride, width, begin, value, higher, equal, bad, pieces, BLOCK: tl.constexpr, JUDGED: tl.constexpr
-):  # type: ignore[no-untyped-def]
+):
     """One program: some blocks of one row, against all values of the row."""
     row = tl.program_id(0).to(tl.int64)
     first = tl.load(begin + row)
