@@ -96,17 +96,13 @@ def summarised(notes: Iterable[Note]) -> tuple[list[str], bool]:
     (['28 runs: 1% to 28% of the top 10 are unjudged'], True)
     """
     kinds: dict[Kind, list[Note]] = {}
-    for note in dict.fromkeys(notes):
+    notes = list(dict.fromkeys(notes))
+    for note in notes:
         kinds.setdefault(note.kind, []).append(note)
-    texts, shortened = [], False
-    for kind, group in kinds.items():
-        runs = len({note.run for note in group if note.run is not None})
-        if runs > FEW_RUNS and kind in SUMMARIES:
-            texts.append(f"{runs} runs{SUMMARIES[kind](group)}")
-            shortened = True
-        else:
-            texts += sentences(group)
-    return texts, shortened
+    runs = {kind: len({note.run for note in group if note.run is not None}) for kind, group in kinds.items()}
+    many = [kind for kind in kinds if runs[kind] > FEW_RUNS and kind in SUMMARIES]
+    texts = sentences(note for note in notes if note.kind not in many)
+    return [*texts, *(f"{runs[kind]} runs{SUMMARIES[kind](kinds[kind])}" for kind in many)], bool(many)
 
 
 def _extremes(low: float, high: float, show: Callable[[float], str]) -> str:
