@@ -203,7 +203,9 @@ def test_more_resamples_are_taken_and_announced_for_many_pairs(call: Call, tmp_p
     runs = [made(tmp_path, f"run{i:03}", i % 2 == 0, 25) for i in range(102)]
     result = call("compare", qrels, *runs, "-m", "RR", "--no-audit")
     first = result.stderr.splitlines()[0]
-    assert first.startswith("note: 200,000 resamples: with 100,000, no difference could be significant after correction")
+    assert first.startswith(
+        "note: 200,000 resamples: with 100,000, no difference could be significant after correction"
+    )
     assert "51/0" in result.stdout
 
 
