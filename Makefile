@@ -44,7 +44,7 @@ test-spark: .venv/with-test .venv/with-spark
 	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 tests/engines
 
 messages: .venv/with-test
-	$(BIN)/python -m tests.messages
+	$(BIN)/python tests/messages
 
 lint: .venv/with-lint .venv/with-test
 	$(BIN)/ruff check .

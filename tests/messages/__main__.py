@@ -1,4 +1,4 @@
-"""Writes the snapshot anew: ``python -m tests.messages``."""
+"""Writes the snapshot anew: ``python tests/messages``."""
 
 import sys
 from pathlib import Path

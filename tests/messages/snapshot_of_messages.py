@@ -1,6 +1,6 @@
 """Every help page, every kind of note, errors of many kinds, and the sentences of each report, as one text.
 
-``python -m tests.messages`` writes it to ``messages.txt``: to improve a sentence is to change it where it is made, and to
+``python tests/messages`` writes it to ``messages.txt``: to improve a sentence is to change it where it is made, and to
 read the difference of that file.
 """
 

@@ -9,7 +9,7 @@ from snapshot_of_messages import ERRORS, SNAPSHOT, call, messages, verbs, write_
 
 
 def test_the_snapshot_is_up_to_date() -> None:
-    """After a change of wording: ``python -m tests.messages``, and read the difference."""
+    """After a change of wording: ``python tests/messages``, and read the difference."""
     assert messages() == SNAPSHOT.read_text(encoding="utf-8")
 
 
