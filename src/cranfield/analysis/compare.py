@@ -346,7 +346,10 @@ def number_of_tests(settings: ComparisonSettings, pairs: int, measures: int) -> 
 def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> list[str]:
     """Before anything is computed: the number of resamples, if it was raised, and whether the test can decide."""
     tests = number_of_tests(settings, len(run_pairs(scores.runs, baseline)), len(scores.measures))
+    check_comparable(scores.columns)
     queries = [len(scores.matched(m)[1]) for m in range(len(scores.measures))]
+    for measure, size in zip(scores.measures, queries, strict=True):
+        check_query_count(measure, size, int(scores.counted.any(axis=0).sum()))
     return resolution_notes(settings_for(scores, settings, baseline), scores.measures, queries, tests)
 
 

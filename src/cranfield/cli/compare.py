@@ -144,7 +144,7 @@ def command(
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
     cranfield compare qrels.txt *.run --baseline bm25.run --test t
     cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01
-    cranfield compare qrels.txt new.run --baseline scores.json --fail-if-worse nDCG@10 --fail-below nDCG@10=0.70
+    cranfield compare qrels.txt new.run --baseline scores.json --fail-below AP=0.3
     """
     from cranfield.analysis.significance import check_settings
     from cranfield.report import compare as report
