@@ -431,7 +431,7 @@ def _markdown_summary(audit: Audit, layout: Layout, *, all_pairs: bool) -> Itera
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
         yield f"**{cause}**: {_meaning(audit, cause)}\n"
         if sentences:
-            yield "".join(f"- {line}\n" for line in sentences)
+            yield "".join(f"- {printable(line)}\n" for line in sentences)
 
 
 def _markdown_runs(audit: Audit, layout: Layout, *, all_runs: bool) -> Iterator[str]:
