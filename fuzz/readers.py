@@ -235,7 +235,8 @@ def texts(data: bytes) -> None:
             try:
                 readers = collection.document_readers(named(data, name), documents.FieldChoice())
                 parsed = [reader.parse(block) for reader in readers for block in reader.blocks()]
-                seen.append([(n, p.text(i)) for p in parsed for i, n in enumerate(p.names)])
+                rows = [(n, p.text(i)) for p in parsed for i, n in enumerate(p.names)]
+                seen.append("refused" if any(p.faults.total for p in parsed) else rows)
             except CranfieldError as error:
                 seen.append(str(error))
         require(seen[0] == seen[1] or isinstance(seen[0], str) == isinstance(seen[1], str), f"blocks of {name}")
