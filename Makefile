@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: help demo test test-spark messages lint bench bench-spark docs clean
+.PHONY: help demo test test-spark messages lint fuzz bench bench-spark docs wheel test-wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,8 +12,11 @@ help:
 	@echo "make test-spark   evaluation on Spark, with worker processes that are killed (needs Java, or pip's)"
 	@echo "make messages     the snapshot of all messages, written anew (look at the difference)"
 	@echo "make lint         ruff, mypy, import-linter"
+	@echo "make fuzz         all readers with broken input, for SECONDS=60"
 	@echo "make bench        speed and memory side by side with other tools"
 	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
+	@echo "make wheel        wheels and a source distribution, checked, in dist"
+	@echo "make test-wheel   the core tests with the wheel alone, in an environment without a compiler"
 	@echo "make docs         the site, every example executed, in docs/_build/html"
 
 .venv/made:
@@ -49,6 +52,14 @@ lint: .venv/with-lint .venv/with-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Readers in Python first, then the core under the sanitizers, each for half of the time.
+SECONDS ?= 60
+fuzz: .venv/with-test .venv/with-fuzz
+	$(BIN)/python fuzz/readers.py --seconds $$(($(SECONDS) / 2))
+	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -pthread -Isrc/core \
+	  fuzz/core_fuzz.cpp fuzz/mutate.cpp -o .venv/core_fuzz
+	.venv/core_fuzz --seconds $$(($(SECONDS) / 2))
+
 bench: .venv/with-bench
 	$(BIN)/python benchmarks/run.py
 
@@ -60,5 +71,23 @@ docs: .venv/with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# Python 3.12 builds one wheel for all later versions (the stable ABI); $(PYTHON) builds its own.
+wheel: .venv/with-wheel
+	rm -rf dist build/wheels
+	$(BIN)/python -m build --quiet --sdist --outdir dist .
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz
+	if python3.12 --version >/dev/null 2>&1; then python3.12 -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz; fi
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
+	$(BIN)/twine check --strict dist/*
+
+# An index of the wheels in dist, so that pip takes the one that fits this Python.
+test-wheel: wheel
+	rm -rf build/empty
+	$(PYTHON) -m venv build/empty
+	CC=false CXX=false build/empty/bin/python -m pip install --quiet --only-binary :all: --find-links dist cranfield==$$($(BIN)/python -c "import cranfield; print(cranfield.__version__)") pytest hypothesis
+	build/empty/bin/cranfield demo >/dev/null
+	build/empty/bin/python -c "from cranfield import native; assert native.NATIVE"
+	build/empty/bin/python -m pytest -q -p no:cacheprovider tests/measures/test_golden.py tests/measures/ties tests/ranking/test_nil.py
+
 clean:
-	rm -rf .venv build docs/_build docs/reference
+	rm -rf .venv build dist docs/_build docs/reference

@@ -15,7 +15,7 @@ project = "Cranfield"
 author = "The Cranfield developers"
 version = release = cranfield.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "shell", "reference", "tolerant"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "shell", "reference", "rows", "tolerant"]
 exclude_patterns = ["_build", "_ext"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 

@@ -110,7 +110,8 @@ private:
             }
             surveyed = whole;
             std::size_t end = whole;
-            if (!ended && cut_ == Cut::queries) end = start_of_last_query({text, whole});
+            // A query that is followed by very many blank lines is finished; if it comes again, it is read twice.
+            if (!ended && cut_ == Cut::queries && !ends_blank({text, whole})) end = start_of_last_query({text, whole});
             if (end != 0 || ended) {
                 lines -= static_cast<std::uint64_t>(std::count(text + end, text + whole, '\n'));
                 carry_.assign(text + end, have - end);
@@ -204,6 +205,13 @@ private:
         while (p != end && !is_blank(*p)) ++p;
         if (first == p || *first == '#') return {};
         return {first, static_cast<std::size_t>(p - first)};
+    }
+
+    bool ends_blank(Text text) const {
+        const std::size_t enough = std::max<std::size_t>(block_, 4096);
+        if (text.size() < enough) return false;
+        const Text tail = text.substr(text.size() - enough);
+        return std::all_of(tail.begin(), tail.end(), is_blank);
     }
 
     static std::size_t after_last_newline(Text text) {

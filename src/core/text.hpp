@@ -67,7 +67,7 @@ private:
             part_.clear();
             open_ = false;
             // A large block is one query; all its rows at once need less memory than rows that grow by doubling.
-            if (block.size > large) group_->reserve(block.lines);
+            if (block.size > large) group_->reserve(std::min<std::size_t>(block.lines, block.size / 16));
             read_lines<6>(block.text(), block.line, *this);
             close();
             join_.submit(part_, gathered_);

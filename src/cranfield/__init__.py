@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.notes import Note
     from cranfield.evaluation.policy import Policy
     from cranfield.evaluation.rescoring import Rescorer
+    from cranfield.evaluation.saved_scores import load_scores
     from cranfield.evaluation.scores import Score, Scores
     from cranfield.io import read_qrels, read_run
     from cranfield.io.formats.letor import Letor, read_letor
@@ -77,6 +78,7 @@ __all__ = [
     "explain",
     "georisk",
     "kendall",
+    "load_scores",
     "nauc",
     "nugget_recall",
     "p_mrr",
@@ -118,6 +120,7 @@ MODULES = {
     "evaluation.notes": ("Note",),
     "evaluation.policy": ("Policy",),
     "evaluation.rescoring": ("Rescorer",),
+    "evaluation.saved_scores": ("load_scores",),
     "evaluation.scores": ("Score", "Scores"),
     "io": ("read_qrels", "read_run"),
     "io.formats.letor": ("Letor", "read_letor"),

@@ -204,8 +204,8 @@ Opener = Callable[[], Any]  # returns a file descriptor or an object with ``read
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 
-    It is a dict ``{query: {document: score}}`` or ``{query: [document, ...]}``, a `Table`, a `TableStream`, or, for TREC
-    text, a function that opens it: text is joined to judgments while it is read, and is never held in memory.
+    It is a dict ``{query: {document: score}}`` or ``{query: [document, ...]}``, a `Table`, a `TableStream`, or, for
+    TREC text, a function that opens it: text is joined to judgments while it is read, and is never held in memory.
     """
 
     name: str

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.analysis.significance import TESTS
+from cranfield.analysis.significance import TESTS, check_settings, choose_samples, lowest_p
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.scores import Scores
@@ -95,6 +96,30 @@ def test_only_queries_that_all_have_count() -> None:
     assert found.contests[0].difference == pytest.approx((x[0] - x[1])[[0, 1, 3, 4]].mean())
     filled = cf.compare(replace(one, undefined="zero"))
     assert len(filled.queries[0]) == 5
+
+
+def test_the_number_of_samples_fits_the_number_of_pairs() -> None:
+    settings = check_settings()
+    assert choose_samples(settings, 50, 1).samples == 100_000
+    many = choose_samples(settings, 50, 7875)
+    assert many.samples == 800_000
+    assert lowest_p(many, 50, 7875) < settings.alpha <= lowest_p(choose_samples(settings, 50, 1), 50, 7875)
+    # The number that the user chose stays, and so does the default for tests that need no more.
+    assert choose_samples(check_settings(samples=99), 50, 7875).samples == 99
+    assert choose_samples(check_settings(test="randomised-tukey"), 50, 7875).samples == 100_000
+    assert choose_samples(check_settings(correction="bh"), 50, 7875).samples == 100_000
+    assert choose_samples(settings, 10**6, 7875).samples == 100_000
+
+
+@pytest.mark.parametrize(
+    ("test", "queries", "lowest"),
+    [("randomisation", 5, 1 / 16), ("wilcoxon", 5, 1 / 16), ("t", 2, 0), ("bootstrap", 5, 1 / 100_001)],
+)
+def test_the_lowest_p_value_of_a_test(test: Any, queries: int, lowest: float) -> None:
+    assert lowest_p(check_settings(test=test), queries, 1) == lowest
+    x = np.zeros((2, queries))
+    x[0] = np.linspace(0.5, 0.6, queries)
+    assert cf.compare(scores(x), test=test).contests[0].corrected >= lowest
 
 
 def test_nothing_significant_for_want_of_samples_is_said() -> None:
@@ -192,7 +217,10 @@ def test_measures_with_enough_queries_can_be_significant() -> None:
         "AP: compared on 3 queries (q0, q1, q2); 9 queries (q10, q11, q3, q4, q5, ...) left out because some run has no "
         "value there",
         "RR: compared on 12 queries (q0, q1, q10, q11, q2, ...)",
+        "AP: no difference can be significant: the lowest possible corrected p-value of the randomisation test is 0.25; "
+        "use more queries",
     )
+    assert found.lowest_p.tolist() == [1 / 4, 1 / 2**11]
 
 
 def test_queries_are_those_used_not_their_number() -> None:

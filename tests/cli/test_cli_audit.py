@@ -74,7 +74,7 @@ def test_output_and_figures_are_files(call: Call, tmp_path: Path) -> None:
     text, folder = tmp_path / "audit.md", tmp_path / "figures"
     result = call("audit", QRELS, *RUNS, "--format", "markdown", "-o", text, "--figures", folder)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert text.read_text(encoding="utf-8").startswith("### bm25\n")
+    assert text.read_text(encoding="utf-8").startswith("### What could change the order of the runs\n")
     drawing = (folder / "audit.svg").read_text(encoding="utf-8")
     assert all(name in drawing for name in ("quiet", "nDCG@10", "condensed", "terminal", "ties: worst to best"))
     assert sorted(path.name for path in folder.iterdir()) == ["audit.pdf", "audit.png", "audit.svg"]
@@ -114,3 +114,24 @@ def test_figures_without_matplotlib_are_refused_before_the_work(call: Call, monk
     result = call("audit", QRELS, BM25, "--figures", "drawn")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "pip install 'cranfield[plot]'" in result.stderr
+
+
+def test_many_runs_fit_two_screens(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    runs = []
+    for i in range(40):
+        runs.append(tmp_path / f"run{i:02}.run")
+        lines = Path(RUNS[i % 4]).read_text().splitlines(keepends=True)
+        runs[-1].write_text("".join(lines[: len(lines) - i]))
+    short = call("audit", QRELS, *runs)
+    assert short.exit_code == 0
+    lines = short.stdout.splitlines()
+    assert lines[0] == "What could change the order of the runs"
+    assert len(lines) + len(short.stderr.splitlines()) <= 100
+    assert "AP: the best 10 of 40 runs, and the scores they could have had" in lines
+    assert "The runs whose scores could change most" in lines
+    assert "A table for each of the 40 runs: -v. All numbers: --format json." in lines
+    long = call("audit", QRELS, *runs, "-v").stdout
+    assert all(f"run{i:02}: " in long for i in range(40))
+    markdown = call("audit", QRELS, *runs, "--format", "markdown").stdout
+    assert "### AP: the best 10 of 40 runs" in markdown and "### run00" not in markdown

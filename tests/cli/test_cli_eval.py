@@ -23,7 +23,7 @@ def test_a_table_of_all_runs(call: Call) -> None:
     head, rule, *rows = result.stdout.splitlines()
     assert head.split() == ["run", "AP", "nDCG@10", "RR", "queries"]
     assert set(rule) == {"─"}
-    assert [row.split()[0] for row in rows] == ["bm25", "dense", "llm", "quiet"]
+    assert [row.split()[0] for row in rows] == ["llm", "dense", "bm25", "quiet"]
     means = cf.evaluate(QRELS, RUNS, ["AP", "nDCG@10", "RR"]).means
     assert [row.split()[1:4] for row in rows] == [[f"{mean:.4f}" for mean in row] for row in means]
 
@@ -213,3 +213,55 @@ def test_costs(call: Call, tmp_path: Path) -> None:
     assert scores["TBG(half=9, per='list')"]["mean"] == 0.5
     result = call(*asked, "--engine", "spark")
     assert result.exit_code == 2 and "--costs does not work with --engine spark" in result.stderr
+
+
+def test_runs_are_sorted_by_the_first_measure(call: Call) -> None:
+    def order(*how: object) -> list[str]:
+        result = call("eval", QRELS, *RUNS, "-m", "AP RR", "--quiet", *how)
+        assert (result.exit_code, result.stderr) == (0, "")
+        return [line.split()[0] for line in result.stdout.splitlines()[2:]]
+
+    means = cf.evaluate(QRELS, RUNS, ["AP", "RR"]).means
+    names = ["bm25", "dense", "llm", "quiet"]
+    assert order() == order("--sort", "map") == sorted(names, key=lambda name: -means[names.index(name), 0])
+    assert order("--sort", "RR") == sorted(names, key=lambda name: -means[names.index(name), 1])
+    assert order("--sort", "name") == order("--sort", "input") == names
+    assert order("--top", 2) == order()[:2]
+    assert list(json.loads(call("eval", QRELS, *RUNS[::-1], "--format", "json").stdout)["runs"]) == names[::-1]
+    wrong = call("eval", QRELS, *RUNS, "-m", "AP", "--sort", "nDCG")
+    assert wrong.exit_code == 2 and "`nDCG` is not one of the measures" in wrong.stderr
+
+
+def test_an_undefined_mean_comes_last(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 a 0\n")
+    (tmp_path / "other.run").write_text("2 Q0 a 1 1 x\n")
+    (tmp_path / "some.run").write_text("1 Q0 b 1 1 x\n")
+    runs = [tmp_path / "other.run", tmp_path / "some.run"]
+    result = call("eval", tmp_path / "qrels", *runs, "-m", "AP", "--queries", "both")
+    assert [line.split()[:2] for line in result.stdout.splitlines()[2:]] == [["some", "0.0000"], ["other", "–"]]
+
+
+def test_notes_on_many_runs_are_summarised(call: Call, tmp_path: Path) -> None:
+    runs = []
+    for i in range(30):
+        runs.append(tmp_path / f"run{i}.run")
+        lines = [f"q{q} Q0 d{d} 0 {9 - d // 2} x\n" for q in range(2, 2 + i % 5) for d in range(10 + i)]
+        runs[-1].write_text("q1 Q0 none 1 1 x\n" + "".join(lines))
+    short = call("eval", QRELS, *runs)
+    notes = [line for line in short.stderr.splitlines() if line.startswith("note: ")]
+    assert len(notes) <= 12
+    assert "note: 30 runs have no ranking for 3 to 7 queries; scored as empty" in notes
+    assert notes[-1] == "note: use -v for the notes on each run"
+    long = call("eval", QRELS, *runs, "-v")
+    assert long.stdout == short.stdout
+    assert len(long.stderr.splitlines()) > 60
+    top = call("eval", QRELS, *runs, "--top", "3")
+    assert "3 of 30 runs are shown (--top)" in top.stderr and "use -v" not in top.stderr
+
+
+def test_t_intervals_stay_within_the_bounds_of_the_measure(call: Call) -> None:
+    scores = cf.evaluate(QRELS, RUNS, ["RR", "P@1", "NumRet"])
+    for r in range(len(RUNS)):
+        for m in range(2):
+            low, high = scores.interval(r, m, method="t")
+            assert 0 <= low <= scores.means[r, m] <= high <= 1

@@ -10,6 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.evaluation.pair_bounds import judge_until_decided, linear_difference, precision_difference
+from cranfield.evaluation.pair_limits import lowest_differences
 from cranfield.measures import parse
 from golden_cases import STRUCTURED
 
@@ -84,7 +85,20 @@ def test_judging_until_decided(case: dict[str, Any]) -> None:
     assert (found.low, found.high) == pytest.approx((expected["low"], expected["high"]), abs=case["tol"])
 
 
-LINEAR = ["P@3", "CG@4", "DCG@5", "SDCG(max=1)@4", "RBP(p=0.6)", "InvSq", "INSQ", "NPV", "SET@4", "TBG(half=3)", "U(L=4)"]
+LINEAR = [
+    "P@3",
+    "CG@4",
+    "DCG@5",
+    "SDCG(max=1)@4",
+    "RBP(p=0.6)",
+    "RBPbeta",
+    "InvSq",
+    "INSQ",
+    "NPV",
+    "SET@4",
+    "TBG(half=3)",
+    "U(L=4)",
+]
 LINEAR += ["SetP", "NumRelRet"]
 RUN_A, RUN_B = list("abcdef"), list("cagfh")
 
@@ -130,3 +144,31 @@ def test_bounds_of_average_precision_are_those_of_all_completions() -> None:
 def test_other_measures_have_no_such_bounds() -> None:
     with pytest.raises(cf.MeasureError, match="not linear"):
         linear_difference("nDCG@10", RUN_A, RUN_B, {})
+
+
+def test_pairs_of_an_evaluation_are_those_of_single_queries() -> None:
+    qrels = {"1": {"a": 2, "b": 0, "c": -1}, "2": {"x": 1}}
+    runs = {
+        "A": {"1": {d: -float(i) for i, d in enumerate(RUN_A)}, "2": {"y": 2.0, "x": 1.0}},
+        "B": {"1": {d: -float(i) for i, d in enumerate(RUN_B)}, "2": {"x": 2.0, "y": 1.0}},
+        "C": {"1": {"h": 2.0, "c": 1.0}},
+    }
+    for name in ("P@3", "DCG@4"):
+        found = lowest_differences(cf.Evaluator(qrels, name).evaluation(runs), 0)
+        assert found is not None
+        for a, b in itertools.permutations(range(3), 2):
+            parts = [
+                linear_difference(name, *(list(runs["ABC"[r]].get(q, {})) for r in (a, b)), qrels[q], top=2)
+                for q in qrels
+            ]
+            assert found[a, b] == pytest.approx(sum(part.low for part in parts) / 2, abs=1e-12)
+    assert lowest_differences(cf.Evaluator(qrels, "AP").evaluation(runs), 0) is None
+
+
+def test_shared_documents_cannot_reverse_a_pair() -> None:
+    """Each run alone could lose everything, but the unjudged document is the same for both."""
+    qrels = {"q": {"a": 1, "b": 0}}
+    runs = {"good": {"q": {"u": 3.0, "a": 2.0}}, "bad": {"q": {"u": 3.0, "b": 2.0}}}
+    swaps = cf.audit(qrels, runs, ["P@2", "RBP"]).swaps
+    assert ("P@2", "unjudged") not in {(swap.measure, swap.cause) for swap in swaps}
+    assert ("RBP", "unjudged") in {(swap.measure, swap.cause) for swap in swaps}

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wrong_shapes import SHAPES
 
 import cranfield as cf
 from cranfield import io, native
@@ -22,6 +21,7 @@ from cranfield.data import Run
 from cranfield.errors import CranfieldError
 from cranfield.io.runs import empty_index
 from cranfield.native import plain
+from wrong_shapes import SHAPES
 
 MEASURES = ["nDCG@3", "AP", "RR", "P@2", "Bpref"]
 Rankings = list[list[str]]
@@ -214,3 +214,11 @@ def test_lists_can_be_loaded_and_written(tmp_path: Any) -> None:
     path = tmp_path / "lists.run"
     io.write_run(io.read_run({"q": ["b", "a"]}), path)
     assert path.read_text().splitlines() == ["q Q0 b 1 0.0 run", "q Q0 a 2 -1.0 run"]
+
+
+def test_scores_that_look_like_distances_are_noted() -> None:
+    distances = [[("a", 0.1), ("b", 0.5)], [("a", 0.2), ("b", 0.3)]]
+    for run in (distances, cf.records(distances)):
+        notes = [str(note) for note in cf.evaluate([{"a"}, {"b"}], run, "RR").notes]
+        assert any("scores increase from first to last in every list" in note for note in notes)
+    assert not cf.read_run([[("a", 0.5), ("b", 0.1)], [("a", 0.2), ("b", 0.3)]]).remarks

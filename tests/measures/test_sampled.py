@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
+import cranfield as cf
 from golden_cases import cases_of, check
 
 

@@ -24,6 +24,7 @@ from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.notes import SENTENCES, Note, QueryNames, sentences
+from wrong_shapes import SHAPES
 
 SNAPSHOT = Path(__file__).with_name("messages.txt")
 
@@ -49,6 +50,11 @@ INPUTS = {
     "zscores.txt": "q1 map 0.5\n",
     "texts.jsonl": '{"id": "d1", "text": "lamp oil"}\n{"id": "d2", "text": "sea gull"}\n',
     "weights.txt": "q1 1 high\n",
+    "sample.txt": "q1 0 d1 1 1\nq1 0 d2 1 -1\nq1 0 d3 2 -1\n",
+    "shifted.txt": "q1 0 d1 1 1\nq1 0 d2 1\nq1 0 d3 2 -1\n",
+    "chances.csv": "query_id,doc_id,relevance,probability\nq1,d1,1,0\nq1,d2,0,1.5\n",
+    "elsewhere.txt": "q9 0 d1 1\n",
+    "flat.txt": "q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n",
 }
 
 ERRORS = (
@@ -87,6 +93,24 @@ ERRORS = (
     "eval qrels.txt good.run -m DELTARB",
     "eval qrels.txt good.run -m Prefs",
     "eval qrels.txt good.run -m AP[groups]",
+    # Samples, predictions and judging.
+    "eval sample.txt good.run -m P@1[sampled]",
+    "eval qrels.txt good.run -m AP[sampled]",
+    "eval shifted.txt good.run -m xinfAP",
+    "eval chances.csv good.run -m statAP",
+    "eval qrels.txt good.run -m infIPrec@0.25",
+    "eval qrels.txt good.run -m xinfAP --bounds",
+    "eval qrels.txt good.run -m P@1 --predicted elsewhere.txt",
+    "judges qrels.txt elsewhere.txt",
+    "judges qrels.txt good.run",
+    "judges qrels.txt flat.txt good.run better.run --own none",
+    "judge qrels.txt good.run",
+    "judge qrels.txt good.run better.run -m nDCG@10",
+    "judge qrels.txt good.run better.run --texts texts.jsonl",
+    "judge qrels.txt good.run better.run --merge conflict.txt",
+    "judge qrels.txt good.run better.run --merge flat.txt -o merged.txt",
+    "sample good.run --strata 10",
+    "sample good.run --strata 10:0",
     # Options of eval.
     "eval qrels.txt good.run --depth 0",
     "eval qrels.txt good.run --ties luck",
@@ -191,6 +215,11 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
 
 FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
 NOTES = (
+    Note(
+        "reading",
+        "bm25",
+        values={"remark": "the file has no column names; its columns were read as query, document, rank"},
+    ),
     *(Note("queries_counted", values={"counted": counted, "queries": 8}) for counted in ("judged", "both", "run")),
     *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
     Note("undefined_groups", "bm25", "AP[groups]", {"groups": 3, "queries": FEW}),
@@ -198,6 +227,7 @@ NOTES = (
     Note("corpus_unused"),
     Note("costs_unused"),
     *(Note("standardised", values={"method": method, "runs": 4}) for method in ("z", "normal", "empirical")),
+    *(Note("scores_against_ranks", "bm25", values={"queries": queries}) for queries in (1, 50)),
     Note("repeated_nil", "bm25", None, {"nil": "NIL", "queries": FEW}),
     Note("unweighted_queries", values={"name": "weights", "queries": MANY}),
     Note("unjudged_weights", values={"name": "weights", "queries": FEW}),
@@ -299,6 +329,12 @@ def _sections(folder: Path) -> Iterator[str]:
             yield f">>> {text}\n{type(error).__name__}: {error}\n"
         else:
             raise AssertionError(f"no error: {text}")
+    yield "# Shapes of input\n"
+    for name, (qrels, run) in SHAPES.items():
+        try:
+            cf.evaluate(qrels, run, "RR")
+        except CranfieldError as error:
+            yield f"{name}\n{type(error).__name__}: {error}\n"
     yield "# Output\n"
     with chdir(folder / "faulty"):
         yield from (_output(line) for line in FAULTY_OUTPUTS)

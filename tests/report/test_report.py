@@ -70,7 +70,7 @@ def test_without_colour_there_is_no_escape(scores: Scores) -> None:
 
 def test_intervals_stand_below_the_means(scores: Scores) -> None:
     lines = write(scores, interval="t", digits=2, width=100).splitlines()
-    assert "[-0.64, 1.48]" in lines[3]
+    assert "[0.00, 1.00]" in lines[3]
     assert lines[2].split()[0] == "a"
 
 

@@ -38,7 +38,10 @@ def named(symbol: str) -> str:
 
 
 EVERY = [
-    named(symbol) + view for symbol, d in CATALOGUE.items() if not (d.content or d.preferences or d.sampled) for view in VIEWS
+    named(symbol) + view
+    for symbol, d in CATALOGUE.items()
+    if not (d.content or d.preferences or d.sampled)
+    for view in VIEWS
 ] + MORE
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import comb
@@ -17,6 +17,7 @@ from cranfield.evaluation.columns import Aggregate, Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import Kind, Note, sentences
+from cranfield.evaluation.pair_limits import lowest_differences
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
@@ -239,17 +240,25 @@ def audit_evaluation(evaluation: Evaluation, *, interval: Interval = "t", progre
     return evaluation.remember(("audit", interval), lambda: Auditor(evaluation).audit(interval, progress))
 
 
-def reversible(evaluation: Evaluation, progress: Progress | None = None) -> tuple[Swap, ...]:
-    """The pairs of runs whose order ties or unjudged documents could reverse."""
+def reversible(
+    evaluation: Evaluation, progress: Progress | None = None, runs: Container[str] | None = None
+) -> tuple[Swap, ...]:
+    """The pairs of runs whose order ties or unjudged documents could reverse; of these ``runs``, or of all."""
+    unknown = [(np.nan, np.nan)] * len(evaluation.columns)
 
     def find() -> tuple[Swap, ...]:
         auditor = Auditor(evaluation)
-        parts = evaluation.for_each_run(auditor.limits, progress)
+
+        def limits_of(run: RunScores) -> dict[str, Any]:
+            chosen = runs is None or run.run.name in runs
+            return auditor.limits(run) if chosen else {"ties": unknown, "unjudged": unknown}
+
+        parts = evaluation.for_each_run(limits_of, progress)
         causes: tuple[Cause, ...] = ("ties", "unjudged")
         limits = {cause: _limits_of(parts, cause) for cause in causes}
-        return tuple(_swaps(evaluation.scores, limits))
+        return tuple(_swaps(evaluation.scores, limits, _lowest_differences(evaluation)))
 
-    return evaluation.remember("reversible", find)
+    return evaluation.remember("reversible", find) if runs is None else find()
 
 
 def _limits_of(parts: Sequence[dict[str, Any]], cause: Cause) -> tuple[Floats, Floats]:
@@ -290,7 +299,8 @@ class Auditor:
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             **arrays,
         )
-        return replace(audit, swaps=tuple(_swaps(scores, {cause: audit.reach(cause) for cause in CAUSES})))
+        ranges = {cause: audit.reach(cause) for cause in CAUSES}
+        return replace(audit, swaps=tuple(_swaps(scores, ranges, _lowest_differences(self.evaluation))))
 
     def variants(self, column: Column) -> dict[str, Column]:
         """Variants of the column with another tie rule or view, by the name of the rule or view."""
@@ -407,15 +417,27 @@ def _levels(score: Floats) -> Integers:
     return ranks
 
 
-def _swaps(scores: Scores, limits: Mapping[Cause, tuple[Floats, Floats]]) -> Iterator[Swap]:
+def _lowest_differences(evaluation: Evaluation) -> list[Floats | None]:
+    """For each column the lowest difference of every pair of runs that unjudged documents allow, if it is known."""
+    return [lowest_differences(evaluation, m) for m in range(len(evaluation.columns))]
+
+
+def _swaps(
+    scores: Scores, limits: Mapping[Cause, tuple[Floats, Floats]], differences: Sequence[Floats | None]
+) -> Iterator[Swap]:
     """The pairs that each cause could reverse: by cause and measure, neighbours first, closest first.
 
-    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure).
+    ``limits``: for each cause the lowest and highest mean that it allows, (run, measure). ``differences``: for each
+    measure the lowest difference of every pair that unjudged documents allow, where it is known: two runs share
+    documents.
     """
     for cause, (low, high) in limits.items():
         for m, measure in enumerate(scores.measures):
             score, level = scores.means[:, m], _levels(scores.means[:, m])
             above = (level[:, None] > level) & (level >= 0) & (low[:, m, None] < high[:, m] - SAME)
+            of_pairs = differences[m]
+            if cause == "unjudged" and of_pairs is not None:
+                above &= of_pairs < -SAME
             first, second = np.nonzero(above)
             adjacent, gap = level[first] - level[second] == 1, score[first] - score[second]
             order = np.lexsort((second, first, gap, ~adjacent))

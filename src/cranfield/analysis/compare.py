@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cranfield.analysis.audit import Audit, Cause, Swap, reversible
 from cranfield.analysis.significance import (
+    DEFAULT_SAMPLES,
     SIGNIFICANCE_TESTS,
     ComparisonSettings,
     Family,
     MeasureComparison,
     Test,
     check_settings,
+    choose_samples,
+    lowest_p,
     test_pairs,
 )
 from cranfield.data import Floats, Integers, Run
@@ -26,18 +29,19 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Policy
-from cranfield.evaluation.predicted import PredictedMean
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
-from cranfield.statistics.prediction import Inference
 from cranfield.wording import few, plural
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.statistics.prediction import Inference
 
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
-MOST_SIGNS = 1000  # 2 to this power is still a finite float
 
 
 class PairComparison(NamedTuple):
@@ -81,6 +85,9 @@ class Comparison:
     ``effect`` (measure, pair, 3): the difference in units of its standard deviation, and both ends of its interval.
     ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
     ``doubts``: what could reverse the difference, if an audit was given.
+    ``lowest_p`` (measure,): the lowest corrected p-value that the test could give; if it is not below ``alpha``, no
+    difference can be significant. ``query_notes``, ``resolution_notes``: which queries were compared, and whether the
+    test can decide; ``notes`` are both.
     """
 
     runs: tuple[str, ...]
@@ -108,8 +115,15 @@ class Comparison:
     level: float
     samples: int
     seed: int
-    notes: tuple[str, ...] = ()
+    lowest_p: Floats
+    query_notes: tuple[str, ...] = ()
+    resolution_notes: tuple[str, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The queries that were compared, and whether the test can decide."""
+        return self.query_notes + self.resolution_notes
 
     def with_swaps(self, swaps: Sequence[Swap]) -> Comparison:
         """The same comparison, each pair with what could reverse it; ``swaps`` are of the same runs and measures."""
@@ -160,6 +174,7 @@ class Comparison:
         return {
             **{name: getattr(self, name) for name in settings},
             "queries": dict(zip(self.measures, map(list, self.queries), strict=True)),
+            "lowest_p": dict(zip(self.measures, self.lowest_p.tolist(), strict=True)),
             "anova": {
                 measure: {name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")}
                 for measure, anova in zip(self.measures, self.anova, strict=True)
@@ -183,7 +198,7 @@ def compare(
     family: Family = "measure",
     alpha: float = 0.05,
     level: float = 0.95,
-    samples: int = 100_000,
+    samples: int | None = None,
     seed: int = 0,
     predicted: Any = None,
     inference: Inference = "loo",
@@ -196,10 +211,11 @@ def compare(
     Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs have a value.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
-    cannot try every possibility. Each pair says whether ties or unjudged documents could reverse the difference,
-    unless only scores are given; then pass an ``audit`` of the same runs and measures. ``predicted``, ``inference``: as
-    in `evaluate`; the comparison then has the differences from human and predicted judgments together. Queries are
-    resampled in the order of their ids, so the order of lines in files does not matter.
+    cannot try every possibility: by default 100,000, or more if that is too few for the number of pairs. Each pair says
+    whether ties or unjudged documents could reverse the difference, unless only scores are given; then pass an
+    ``audit`` of the same runs and measures. ``predicted``, ``inference``: as in `evaluate`; the comparison then has the
+    differences from human and predicted judgments together. Queries are resampled in the order of their ids, so the
+    order of lines in files does not matter.
 
     >>> import cranfield as cf
     >>> qrels = {q: {"a": 1} for q in "123456"}
@@ -248,9 +264,11 @@ def with_predictions(
     comparison: Comparison, evaluation: Evaluation, predicted: Any, runs: Sequence[Run], inference: Inference = "loo"
 ) -> Comparison:
     """The comparison, with the difference of each pair from human and predicted judgments together."""
-    from cranfield.evaluation.predicted import judged_per_query, predicted_differences
+    from cranfield.evaluation.predicted import check_queries, judged_per_query, predicted_differences
 
-    scores = Evaluator.of(read_qrels(predicted), evaluation.plan)(list(runs), names=evaluation.runs)
+    judgments = read_qrels(predicted)
+    check_queries(evaluation.queries, list(judgments.queries))
+    scores = Evaluator.of(judgments, evaluation.plan)(list(runs), names=evaluation.runs)
     differences = predicted_differences(
         evaluation.scores,
         scores,
@@ -275,6 +293,27 @@ def compare_evaluation(
     return comparison.with_swaps(reversible(evaluation)) if reversals else comparison
 
 
+def with_reversals(
+    comparison: Comparison, evaluation: Evaluation, *, only_significant: bool, progress: Progress | None = None
+) -> Comparison:
+    """The comparison, each pair with what could reverse it; only runs of significant differences are audited, if asked.
+
+    Differences that are not significant then have no doubts.
+    """
+    if not only_significant:
+        return comparison.with_swaps(reversible(evaluation, progress))
+    significant = comparison.corrected < comparison.alpha
+    runs = {comparison.runs[r] for r in comparison.pairs[significant.any(axis=0)].flatten().tolist()}
+    if not runs:
+        return comparison
+    audited = comparison.with_swaps(reversible(evaluation, progress, runs))
+    doubts = tuple(
+        tuple(of_pair if found else () for of_pair, found in zip(of_measure, row, strict=True))
+        for of_measure, row in zip(audited.doubts, significant.tolist(), strict=True)
+    )
+    return replace(audited, doubts=doubts)
+
+
 def compare_scores(
     scores: Scores, settings: ComparisonSettings, baseline: str | None = None, progress: Progress | None = None
 ) -> Comparison:
@@ -283,6 +322,7 @@ def compare_scores(
     check_comparable(scores.columns)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
     matched = [_matched(scores, m, len(all_queries)) for m in range(len(scores.measures))]
+    settings = settings_for(scores, settings, baseline)
     outcomes = []
     for i, (x, _) in enumerate(matched):
         outcomes.append(test_pairs(x, pairs, settings))
@@ -290,6 +330,24 @@ def compare_scores(
             progress(i + 1, len(matched))
     used = [queries for _, queries in matched]
     return build_comparison(settings, scores.runs, scores.measures, baseline, all_queries, used, outcomes)
+
+
+def settings_for(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> ComparisonSettings:
+    """The settings with a number of resamples that fits the number of pairs and queries."""
+    tests = number_of_tests(settings, len(run_pairs(scores.runs, baseline)), len(scores.measures))
+    return choose_samples(settings, len(scores.queries), tests)
+
+
+def number_of_tests(settings: ComparisonSettings, pairs: int, measures: int) -> int:
+    """The number of p-values that are corrected together."""
+    return pairs * measures if settings.family == "all" else pairs
+
+
+def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> list[str]:
+    """Before anything is computed: the number of resamples, if it was raised, and whether the test can decide."""
+    tests = number_of_tests(settings, len(run_pairs(scores.runs, baseline)), len(scores.measures))
+    queries = [len(scores.matched(m)[1]) for m in range(len(scores.measures))]
+    return resolution_notes(settings_for(scores, settings, baseline), scores.measures, queries, tests)
 
 
 def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
@@ -346,6 +404,8 @@ def build_comparison(
     ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared.
     """
     pairs, test = run_pairs(runs, baseline), settings.test
+    tests = number_of_tests(settings, len(pairs), len(measures))
+    sizes = [len(used) for used in queries]
     p: dict[Test, Floats] = {name: np.array([outcome.p[name] for outcome in outcomes]) for name in settings.tests}
     fields = [name for name in MeasureComparison._fields if name not in ("p", "anova")]
     arrays: dict[str, Any] = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in fields}
@@ -368,32 +428,44 @@ def build_comparison(
         family=f"{against} in all {len(measures)} measures" if across else f"{against} per measure",
         alpha=settings.alpha,
         level=settings.level,
-        samples=settings.samples,
+        samples=settings.resamples,
         seed=settings.seed,
-        notes=(
-            *_query_notes(measures, all_queries, queries),
-            *_resolution_note(settings, queries, p[test].size if across else len(pairs)),
-        ),
+        lowest_p=np.array([lowest_p(settings, size, tests) for size in sizes]),
+        query_notes=tuple(_query_notes(measures, all_queries, queries)),
+        resolution_notes=tuple(resolution_notes(settings, measures, sizes, tests)),
         **arrays,
     )
 
 
-def _resolution_note(settings: ComparisonSettings, queries: Sequence[tuple[str, ...]], tests: int) -> list[str]:
-    """A warning if a resampling test cannot give a p-value low enough to be significant after correction."""
-    if not SIGNIFICANCE_TESTS[settings.test].resamples:
-        return []
-    sign_patterns = [
-        2.0 ** min(len(used) - 1, MOST_SIGNS) if settings.test == "randomisation" else np.inf for used in queries
+def resolution_notes(
+    settings: ComparisonSettings, measures: Sequence[str], queries: Sequence[int], tests: int
+) -> list[str]:
+    """The number of resamples, if it was raised; a warning if no p-value can be significant after correction.
+
+    ``queries``: how many are compared, for each measure.
+    """
+    notes = []
+    test = SIGNIFICANCE_TESTS[settings.test]
+    if test.resamples and settings.resamples > DEFAULT_SAMPLES and DEFAULT_SAMPLES * settings.alpha <= tests:
+        notes.append(
+            f"{settings.resamples:,} resamples: with {DEFAULT_SAMPLES:,}, no difference could be significant after "
+            f"correction for {plural(tests, 'pair')}"
+        )
+    lowest = [lowest_p(settings, size, tests) for size in queries]
+    unable = [m for m, p in enumerate(lowest) if p >= settings.alpha]
+    if not unable:
+        return notes
+    which = "" if len(unable) == len(lowest) else f"{few([measures[m] for m in unable])}: "
+    p = min(lowest[m] for m in unable)
+    # Either the signs of the differences have too few patterns, or too few of them are drawn.
+    of_signs = test.signs and 2.0 ** min(max(queries) - 1, 60) <= settings.resamples
+    remedy = "more queries" if of_signs else "more samples"
+    fewer = " or fewer pairs" if settings.multiplied and tests > 1 else ""
+    return [
+        *notes,
+        f"{which}no difference can be significant: the lowest possible corrected p-value of the {settings.test} test "
+        f"is {p:.2g}; use {remedy}{fewer}",
     ]
-    finest = (
-        1
-        / min(settings.samples + 1, max(sign_patterns))
-        * (tests if settings.correction in ("holm", "bonferroni") else 1)
-    )
-    if finest < settings.alpha:
-        return []
-    lowest = f"the lowest possible corrected p-value of the {settings.test} test is {min(finest, 1):.2g}"
-    return [f"no difference can be significant: {lowest}; use more samples, more queries or fewer pairs"]
 
 
 def _query_notes(measures: Sequence[str], all_queries: Sequence[str], used: Sequence[tuple[str, ...]]) -> list[str]:

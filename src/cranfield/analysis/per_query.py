@@ -128,15 +128,32 @@ def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | N
     pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(check_count("page", page), ties)]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])
-    judgments = evaluation.judgments
-    grades: dict[str, float] = {}
-    if query in evaluation.queries:
-        q = evaluation.queries.index(query)
-        rows = np.arange(judgments.begin[q], judgments.begin[q + 1])
-        grades = dict(zip(judgments.documents.take(rows), judgments.grade[rows].tolist(), strict=True))
+    grades = judged_grades(evaluation, query)
     first, second = ({d: i + 1 for i, d in enumerate(page.documents)} if page else {} for page in pages)
     return [
-        DocumentRanks(document, grade if (grade := grades.get(document)) is not None and grade >= 0 else None, a, b)
+        DocumentRanks(document, grades.get(document), a, b)
         for document in dict.fromkeys([*second, *first])
         for a, b in [(first.get(document), second.get(document))]
     ]
+
+
+def judged_grades(evaluation: Evaluation, query: str) -> dict[str, float]:
+    """The grades of the judged documents of a query."""
+    if query not in evaluation.queries:
+        return {}
+    judgments, q = evaluation.judgments, evaluation.queries.index(query)
+    rows = np.arange(judgments.begin[q], judgments.begin[q + 1])
+    pairs = zip(judgments.documents.take(rows), judgments.grade[rows].tolist(), strict=True)
+    return {document: grade for document, grade in pairs if grade >= 0}
+
+
+def top_documents(evaluation: Evaluation, query: str, page: int = 10) -> list[tuple[str, float | None]]:
+    """The top documents of the first run for a query, with their grades, None if unjudged; none if it has no ranking.
+
+    >>> import cranfield as cf
+    >>> evaluation = cf.Evaluator({"q": {"c": 1}}, "AP").evaluation({"q": {"b": 3, "c": 2}}, page=10)
+    >>> top_documents(evaluation, "q")
+    [('b', None), ('c', 1.0)]
+    """
+    grades, ranking = judged_grades(evaluation, query), evaluation.first_pages(check_count("page", page))[0].get(query)
+    return [] if ranking is None else [(document, grades.get(document)) for document in ranking.documents[:page]]

@@ -5,8 +5,9 @@ Each test is one record; to add a test is to add a record.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -25,12 +26,21 @@ Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomis
 TESTS: tuple[Test, ...] = get_args(Test)
 Family = Literal["measure", "all"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
+MOST_SIGNS = 1000  # 2 to this power is still a finite float
+DEFAULT_SAMPLES = 100_000
+# If that is too few for the number of pairs: so many that a p-value can be this many times below the level, if the
+# signs for so many queries fit into this number of bytes.
+MARGIN = 1.5
+MOST_DRAWN = 1 << 29
 CELLS = 1 << 17  # differences of pairs by query that are held at a time: there are parts for all cores
 
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """The checked arguments of `compare` that do not depend on the scores."""
+    """The checked arguments of `compare` that do not depend on the scores.
+
+    ``samples``: the number of resamples; None until `choose_samples` has chosen it.
+    """
 
     test: Test
     tests: tuple[Test, ...]
@@ -38,8 +48,18 @@ class ComparisonSettings:
     family: Family
     alpha: float
     level: float
-    samples: int
+    samples: int | None
     seed: int
+
+    @property
+    def resamples(self) -> int:
+        """The number of resamples, the default unless another was chosen."""
+        return self.samples or DEFAULT_SAMPLES
+
+    @property
+    def multiplied(self) -> bool:
+        """Whether the correction multiplies the lowest p-value by the number of tests."""
+        return self.correction in ("holm", "bonferroni")
 
 
 @dataclass(frozen=True)
@@ -48,13 +68,15 @@ class SignificanceTest:
 
     ``title`` is its name in reports. ``p_values`` takes values (run, query) and pairs of runs, and returns a p-value
     for each pair. A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that
-    ``resamples`` cannot give a p-value below one over the number of samples.
+    ``resamples`` cannot give a p-value below one over the number of samples; a test of ``signs``, below one over the
+    number of their patterns.
     """
 
     title: str
     p_values: Callable[[Floats, Integers, ComparisonSettings], Floats]
     joint: bool = False
     resamples: bool = False
+    signs: bool = False
 
 
 def _of_pairs(p: Floats, pairs: Integers, systems: int) -> Floats:
@@ -64,24 +86,27 @@ def _of_pairs(p: Floats, pairs: Integers, systems: int) -> Floats:
 
 
 def _randomisation(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    signs = draw_signs(x.shape[1], settings.samples, settings.seed)
+    signs = draw_signs(x.shape[1], settings.resamples, settings.seed)
     return _of_pairs(randomisation_p_values(x, signs), pairs, len(x))
 
 
 def _bootstrap(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    p = discriminate(x, "bootstrap", samples=settings.samples, seed=settings.seed).p
+    p = discriminate(x, "bootstrap", samples=settings.resamples, seed=settings.seed).p
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
-    return (settings.samples * _of_pairs(p, pairs, len(x)) + 1) / (settings.samples + 1)
+    return (settings.resamples * _of_pairs(p, pairs, len(x)) + 1) / (settings.resamples + 1)
 
 
 def _randomised_tukey(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    return _of_pairs(discriminate(x, "randomised-tukey", samples=settings.samples, seed=settings.seed).p, pairs, len(x))
+    p = discriminate(x, "randomised-tukey", samples=settings.resamples, seed=settings.seed).p
+    return _of_pairs(p, pairs, len(x))
 
 
 SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
-    "randomisation": SignificanceTest("paired randomisation test", _randomisation, resamples=True),
+    "randomisation": SignificanceTest("paired randomisation test", _randomisation, resamples=True, signs=True),
     "t": SignificanceTest("paired t-test", lambda x, pairs, settings: each_pair(t_test, x, pairs)),
-    "wilcoxon": SignificanceTest("Wilcoxon signed-rank test", lambda x, pairs, settings: each_pair(wilcoxon, x, pairs)),
+    "wilcoxon": SignificanceTest(
+        "Wilcoxon signed-rank test", lambda x, pairs, settings: each_pair(wilcoxon, x, pairs), signs=True
+    ),
     "bootstrap": SignificanceTest("paired bootstrap test", _bootstrap, resamples=True),
     "tukey": SignificanceTest("Tukey's HSD", lambda x, pairs, settings: tukey(x, pairs), joint=True),
     "randomised-tukey": SignificanceTest("randomised Tukey HSD", _randomised_tukey, joint=True, resamples=True),
@@ -119,7 +144,7 @@ def check_settings(
     family: Family = "measure",
     alpha: float = 0.05,
     level: float = 0.95,
-    samples: int = 100_000,
+    samples: int | None = None,
     seed: int = 0,
 ) -> ComparisonSettings:
     """Check the arguments of `compare`, which explains them."""
@@ -130,11 +155,8 @@ def check_settings(
         *(("tests", other, TESTS) for other in tests),
     ):
         check_choice(name, value, choices)
-    alpha, level, samples = (
-        check_fraction("alpha", alpha),
-        check_fraction("level", level),
-        check_count("samples", samples),
-    )
+    alpha, level = check_fraction("alpha", alpha), check_fraction("level", level)
+    samples = None if samples is None else check_count("samples", samples)
     if SIGNIFICANCE_TESTS[test].joint:
         if family == "all":
             message = f"{test} tests the pairs of one measure, not of all measures"
@@ -143,6 +165,33 @@ def check_settings(
     return ComparisonSettings(
         test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed
     )
+
+
+def choose_samples(settings: ComparisonSettings, queries: int, tests: int) -> ComparisonSettings:
+    """The settings with a number of resamples that can decide, unless the user chose one.
+
+    After correction for many pairs, the default number of resamples may be too low for any difference to be
+    significant. ``tests``: the number of p-values that are corrected together.
+    """
+    if settings.samples is not None:
+        return settings
+    samples = DEFAULT_SAMPLES
+    if SIGNIFICANCE_TESTS[settings.test].resamples and settings.multiplied and tests / (samples + 1) >= settings.alpha:
+        enough = math.ceil(MARGIN * tests / settings.alpha / samples) * samples
+        samples = enough if enough * queries <= MOST_DRAWN else samples
+    return replace(settings, samples=samples)
+
+
+def lowest_p(settings: ComparisonSettings, queries: int, tests: int) -> float:
+    """The lowest corrected p-value that the test could give; if it is not below alpha, nothing can be significant.
+
+    ``queries``: how many are compared; ``tests``: the number of p-values that are corrected together.
+    """
+    test = SIGNIFICANCE_TESTS[settings.test]
+    patterns = 2.0 ** min(queries - 1, MOST_SIGNS) if test.signs else math.inf
+    if test.resamples:
+        patterns = min(patterns, settings.resamples + 1)
+    return min(1 / patterns * (tests if settings.multiplied else 1), 1.0)
 
 
 def test_pairs(x: Floats, pairs: Integers, settings: ComparisonSettings) -> MeasureComparison:

@@ -11,7 +11,7 @@ from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, say, width
+from cranfield.cli.output import colour, emit, note, run_notes, say, width
 from cranfield.cli.progress import progress
 from cranfield.report.audit import FORMATS
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 @options.digits
 @options.formats(FORMATS, "json has full precision and all pairs.")
 @options.output
+@options.verbose
 @options.seed
 def command(
     qrels: str,
@@ -51,25 +52,34 @@ def command(
     digits: int,
     format: str,
     output: str | None,
+    verbose: bool,
     **settings: Any,
 ) -> None:
     """Show how ties, unjudged documents, short lists and the choice of queries affect scores.
 
-    Prints a table for each RUN, then the pairs of runs that could swap, and why.
+    Prints the pairs of runs that could swap, and why; then a table for each RUN. Of more than five runs, it shows those
+    that matter; -v shows all.
 
     \b
     cranfield audit qrels.txt bm25.run dense.run -m "AP nDCG@10"
     cranfield audit qrels.txt *.run --figures figures
     """
     from cranfield.analysis.audit import audit_evaluation
-    from cranfield.evaluation.notes import sentences
     from cranfield.report import audit as report
 
     results.drawable(figures)
     evaluation, notes = read_evaluation(qrels, runs, measures, default=DEFAULT_MEASURES, **settings)
     with progress("Auditing runs") as step:
         audit = audit_evaluation(evaluation, interval=interval, progress=step)
-    text = report.write(audit, format, all_pairs=all_pairs, digits=digits, width=width(), colour=colour(output))
+    text = report.write(
+        audit,
+        format,
+        all_pairs=all_pairs,
+        all_runs=verbose,
+        digits=digits,
+        width=width(),
+        colour=colour(output),
+    )
     emit(text, output)
     if figures is not None:
         from cranfield.report.figures import audit as drawing
@@ -78,4 +88,4 @@ def command(
         files = canvas.save(partial(drawing.draw, audit), figures, "audit")
         say(f"{len(files)} files written to {figures}")
     if format != "json":
-        note([*notes, *sentences(audit.notes)])
+        note([*notes, *run_notes(audit.notes, verbose=verbose)])

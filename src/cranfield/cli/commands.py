@@ -16,8 +16,8 @@ from cranfield.wording import nearest
 
 # The titled groups of options in help pages, by the names of parameters; all others stand under "Options".
 SECTIONS = {
-    "Significance": ("test", "tests", "correction", "family", "alpha", "samples", "no_audit"),
-    "Regression check": ("guarded", "by", "junit"),
+    "Significance": ("test", "tests", "correction", "family", "alpha", "samples", "audit"),
+    "Checks for pipelines": ("guarded", "by", "ignore_significance", "limits", "junit"),
     "Rankings": ("ties", "depth", "condensed", "terminal", "nil", "full_length"),
     "Judgments and queries": (
         "queries",
@@ -30,7 +30,7 @@ SECTIONS = {
         "inference",
     ),
     "Spark": ("engine", "master", "scores"),
-    "Output": ("all_pairs", "digits", "format", "output", "figures"),
+    "Output": ("sort", "top", "all_pairs", "digits", "format", "output", "figures", "quiet", "verbose"),
 }
 # How click writes the range of a number, which the error for a wrong number names as well.
 RANGE = re.compile(r"  \[[^][; ]*x[^][; ]*\]|; [^][; ]*x[^][; ]*(?=\])")

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from cranfield.analysis.significance import FAMILIES, TESTS
-from cranfield.cli import options, results, spark
+from cranfield.cli import gate, options, results, spark
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, replace, say, width
+from cranfield.cli.output import colour, emit, note, say, width
 from cranfield.cli.progress import progress
+from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.corrections import CORRECTIONS
+from cranfield.wording import few
 
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
+    from cranfield.evaluation.scores import Scores
     from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
@@ -30,7 +32,12 @@ NOT_AUDITED = (
     "with --engine spark, there is no check whether ties or unjudged documents could reverse a difference; "
     "use `cranfield audit` for that"
 )
-WORSE = 3  # the exit code if --fail-if-worse finds a regression
+SCORES_ONLY = (
+    "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
+)
+SAVED = ".json"  # the ending of a file of saved scores
+
+Say = Callable[[Iterable[str]], None]
 
 testing = options.several(
     click.option(
@@ -67,47 +74,7 @@ testing = options.several(
         "--samples",
         type=click.IntRange(min=1),
         metavar="N",
-        default=100_000,
-        show_default=True,
-        help="Number of resamples.",
-    ),
-)
-
-
-def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    # No difference is below NaN: the check would let every run pass.
-    if math.isnan(value):
-        message = "must be a number, not nan."
-        raise click.BadParameter(message, ctx, param)
-    return value
-
-
-def _baseline_name(baseline: str | None, name_of: Mapping[str, str], default: str | None) -> str | None:
-    """The name of the baseline, which may be given as a path."""
-    return default if baseline is None else name_of.get(baseline, baseline)
-
-
-guarding = options.several(
-    click.option(
-        "--fail-if-worse",
-        "guarded",
-        multiple=True,
-        type=options.MeasureName(),
-        metavar="MEASURE",
-        callback=lambda ctx, param, value: options.measure_names(value),
-        help="Exit with code 3 if a run is significantly worse than the baseline in this measure; may be repeated.",
-    ),
-    click.option(
-        "--by",
-        type=click.FloatRange(0, math.inf, max_open=True),
-        metavar="X",
-        default=0.0,
-        callback=_not_nan,
-        show_default=True,
-        help="Ignore differences up to this size.",
-    ),
-    click.option(
-        "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
+        help="Number of resamples.  [default: 100000, or more if that is too few for the number of pairs]",
     ),
 )
 
@@ -115,16 +82,21 @@ guarding = options.several(
 @click.command(cls=Verb, short_help="Test which differences between runs are significant.")
 @options.inputs
 @options.measures
-@click.option("--baseline", metavar="RUN", help="Compare every run with this one only; a file name or a run name.")
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    help="Compare every run with this one only: a file name, a run name, or saved scores (FILE.json or FILE.json#RUN).",
+)
 @testing
 @click.option("--all-pairs", is_flag=True, help="List all pairs of runs, however many there are.")
 @click.option(
-    "--no-audit",
-    is_flag=True,
-    help="Skip the check whether ties or unjudged documents could reverse a difference.",
+    "--audit/--no-audit",
+    default=None,
+    help="Check whether ties or unjudged documents could reverse a difference: for all pairs, or not at all.  "
+    "[default: for significant differences; in json and csv, for all]",
 )
 @options.standardise
-@guarding
+@gate.guarding
 @options.figures("Draw a figure for each measure into this folder, as PDF, SVG and PNG.")
 @options.views
 @options.corpus
@@ -144,10 +116,12 @@ def command(
     measures: list[str] | None,
     baseline: str | None,
     all_pairs: bool,
-    no_audit: bool,
+    audit: bool | None,
     standardise: Standardisation | None,
     guarded: list[str],
     by: float,
+    ignore_significance: bool,
+    limits: dict[str, float],
     junit: str | None,
     figures: str | None,
     digits: int,
@@ -164,38 +138,47 @@ def command(
 
     Shows each difference with its confidence interval, effect size and p-value, and marks significant differences
     that ties or unjudged documents could reverse. With --fail-if-worse the baseline is the first run unless
-    --baseline names another.
+    --baseline names another. Exit codes of checks: 0 passed, 3 failed, 4 not decided.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
     cranfield compare qrels.txt *.run --baseline bm25.run --test t
     cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01
+    cranfield compare qrels.txt new.run --baseline scores.json --fail-if-worse nDCG@10 --fail-below nDCG@10=0.70
     """
     from cranfield.analysis.significance import check_settings
-    from cranfield.errors import UsageError
     from cranfield.report import compare as report
-    from cranfield.report.guard import check_regressions, junit_xml
+    from cranfield.report import guard
     from cranfield.report.pages import write
 
-    if not guarded and (junit or by):
-        message = f"{'--junit' if junit else '--by'} needs --fail-if-worse"
-        raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
-    if standardise is not None and (guarded or engine == "spark"):
-        message = f"--standardise does not work with {'--fail-if-worse' if guarded else '--engine spark'}"
-        raise UsageError(message)
     spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
+    _check_options(
+        engine, baseline, standardise, guarded, by, limits, junit, predicted, ignore_significance=ignore_significance
+    )
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
+    checked = [*guarded, *limits]
+    if format in ("csv", "json") and audit is None:
+        audit = True
+    chosen = baseline or ("" if guarded else None)
+    announce = note if format != "json" else None
     if engine == "spark":
         given.pop("costs")
-        warning = None if no_audit else NOT_AUDITED
-        comparison, labels, notes = _compare_on_spark(
-            qrels, runs, measures, guarded, baseline, settings, master, scores, warning, given
+        warning = None if audit is False else NOT_AUDITED
+        outcome = _compare_on_spark(
+            qrels, runs, measures, checked, chosen, settings, master, scores, warning, announce, given
         )
     else:
-        comparison, labels, notes = _compare(
-            qrels, runs, measures, guarded, baseline, settings, not no_audit, predicted, inference, standardise, given
+        predictions = predicted, inference
+        outcome = _compare(
+            qrels, runs, measures, checked, chosen, settings, audit, predictions, standardise, announce, given
         )
+    comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
+    checks = guard.check_regressions(
+        comparison, [label_of[name] for name in guarded], by, significance=not ignore_significance
+    )
+    if outcome.scores is not None:
+        checks += guard.check_limits(outcome.scores, {label_of[name]: limit for name, limit in limits.items()})
     if format == "csv":
         text = report.csv(comparison)
     else:
@@ -206,6 +189,7 @@ def command(
             pages += lines.pages(comparison.predicted, digits)
             notes = [*notes, *lines.notes(comparison.predicted)]
         text = write(pages, comparison.to_dict(), format, width=width(), colour=colour(output))
+        text = f"{guard.markdown(checks)}{text}" if format == "markdown" and checks else text
     emit(text, output)
     if format != "json":
         note([*notes, *report.notes(comparison, all_pairs=all_pairs or format == "csv")])
@@ -213,69 +197,128 @@ def command(
         from cranfield.report.figures import compare as drawing
 
         say(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
-    checks = check_regressions(comparison, labels, by)
-    if junit:
-        replace(junit, junit_xml(checks).encode())
-    regressions = [check.sentence for check in checks if check.worse]
-    for sentence in regressions:
-        say(sentence)
-    if regressions:
-        click.get_current_context().exit(WORSE)
+    gate.conclude(checks, junit, "cranfield compare", gate.REMEDY if guarded else "")
+
+
+class Outcome(NamedTuple):
+    """A comparison, the label of each checked measure, notes, and the scores of the runs if they are here."""
+
+    comparison: Comparison
+    label_of: dict[str, str]
+    notes: list[str]
+    scores: Scores | None = None
+
+
+def _check_options(
+    engine: str,
+    baseline: str | None,
+    standardise: Standardisation | None,
+    guarded: Sequence[str],
+    by: float,
+    limits: Mapping[str, float],
+    junit: str | None,
+    predicted: str | None,
+    *,
+    ignore_significance: bool,
+) -> None:
+    """Raise if options do not work together."""
+    alone = {"--by": bool(by), "--ignore-significance": ignore_significance, "--junit": bool(junit) and not limits}
+    for name, given in alone.items():
+        if given and not guarded:
+            message = f"{name} needs --fail-if-worse"
+            raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
+    checks = "--fail-if-worse" if guarded else "--fail-below" if limits else None
+    saved = f"--baseline {baseline}" if baseline is not None and SAVED in baseline else None
+    other = checks or ("--engine spark" if engine == "spark" else saved)
+    if standardise is not None and other:
+        message = f"--standardise does not work with {other}"
+        raise UsageError(message)
+    if saved and predicted is not None:
+        message = f"--predicted does not work with {saved}"
+        raise UsageError(message)
+    if engine == "spark" and (limits or saved):
+        message = f"{'--fail-below' if limits else saved} does not work with --engine spark"
+        raise UsageError(message, hint="use `cranfield eval --engine spark --fail-below`" if limits else "")
+
+
+def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
+    """The scores of one run, if the baseline is a file of saved scores."""
+    from cranfield.evaluation.saved_scores import load_scores
+
+    path, _, name = (baseline or "").partition("#")
+    if not path.endswith(SAVED) or baseline in runs:
+        return None
+    scores = load_scores(path)
+    if name and name not in scores.runs:
+        message = f"{path} has no run `{name}`"
+        raise UsageError(message, hint=f"its runs are {few(scores.runs, 10)}")
+    if not name and len(scores.runs) > 1:
+        message = f"{path} has {len(scores.runs)} runs"
+        raise UsageError(message, hint=f"name one of them: --baseline '{path}#{scores.runs[0]}'")
+    return scores.only_run(name or scores.runs[0])
 
 
 def _compare(
     qrels: str,
     runs: tuple[str, ...],
     measures: list[str] | None,
-    guarded: list[str],
+    checked: list[str],
     baseline: str | None,
     settings: ComparisonSettings,
-    reversals: bool,
-    predicted: str | None,
-    inference: Inference,
+    audit: bool | None,
+    predictions: tuple[str | None, Inference],
     standardise: Standardisation | None,
+    announce: Say | None,
     given: dict[str, Any],
-) -> tuple[Comparison, list[str], list[str]]:
-    """The comparison, the labels of the guarded measures, and notes."""
-    from cranfield.analysis.audit import reversible
-    from cranfield.analysis.compare import compare_evaluation, compare_scores
+) -> Outcome:
+    """The comparison of runs that are read here. The baseline "" is the first run; ``announce`` prints notes early."""
+    from cranfield.analysis.compare import compare_scores, resolution_of, with_reversals
     from cranfield.evaluation.notes import input_notes
 
-    evaluation, notes = read_evaluation(qrels, runs, measures, guarded=guarded, **given)
-    label_of = {column.measure: column.label for column in reversed(evaluation.columns)}
-    labels = [label_of[column.measure] for column in options.guarded_columns(guarded, evaluation.policy)]
+    saved = _saved_baseline(baseline, runs)
+    if saved is not None and measures is None:
+        measures = [str(column.measure) for column in saved.columns if column.part == "value"]
+    evaluation, notes = read_evaluation(qrels, runs, measures, guarded=checked, **given)
+    label_of = gate.labels_of(evaluation.columns, checked, options.guarded_columns(checked, evaluation.policy))
+    scores = evaluation.scores if standardise is None else evaluation.scores.standardised(standardise)
     name_of = dict(zip(reversed(runs), reversed(evaluation.runs), strict=True))  # the first, if a file is given twice
-    baseline = _baseline_name(baseline, name_of, evaluation.runs[0] if guarded else None)
-    if standardise is not None:
-        standardised = evaluation.scores.standardised(standardise)
-        with progress("Comparing measures") as step:
-            comparison = compare_scores(standardised, settings, baseline, step)
-        return comparison, labels, [*notes, *input_notes(standardised.notes)]
-    if reversals:
-        with progress("Auditing runs") as step:
-            reversible(evaluation, step)
+    if saved is not None:
+        scores = scores.with_run(saved)
+        name: str | None = scores.runs[0]
+    else:
+        name = None if baseline is None else evaluation.runs[0] if not baseline else name_of.get(baseline, baseline)
+    if announce is not None:
+        announce(resolution_of(scores, settings, name))
     with progress("Comparing measures") as step:
-        comparison = compare_evaluation(evaluation, settings, baseline, reversals=reversals, progress=step)
-    if predicted is not None:
+        comparison = compare_scores(scores, settings, name, step)
+    notes += input_notes(scores.notes)
+    if saved is not None:
+        return Outcome(comparison, label_of, notes + ([] if audit is False else [SCORES_ONLY]), evaluation.scores)
+    if standardise is None and audit is not False:
+        with progress("Auditing runs") as step:
+            comparison = with_reversals(comparison, evaluation, only_significant=not audit, progress=step)
+    predicted, inference = predictions
+    if predicted is not None and standardise is None:
         from cranfield.analysis.compare import with_predictions
         from cranfield.evaluation.evaluator import read_runs
 
         comparison = with_predictions(comparison, evaluation, predicted, read_runs(list(runs)), inference)
-    return comparison, labels, [*notes, *input_notes(evaluation.scores.notes)]
+    return Outcome(comparison, label_of, notes, evaluation.scores)
 
 
 def _compare_on_spark(
     qrels: str,
     runs: tuple[str, ...],
     measures: list[str] | None,
-    guarded: list[str],
+    checked: list[str],
     baseline: str | None,
     settings: ComparisonSettings,
     master: str | None,
     scores: str | None,
     warning: str | None,
+    announce: Say | None,
     given: dict[str, Any],
-) -> tuple[Comparison, list[str], list[str]]:
+) -> Outcome:
     """The same, computed by Spark."""
     from cranfield.evaluation.columns import make_columns
     from cranfield.evaluation.notes import sentences
@@ -285,11 +328,13 @@ def _compare_on_spark(
     policy = Policy(**given)
     names, notes = options.choose_measures(measures, None, terminal=policy.terminal)
     columns = make_columns(names, policy.views)
-    label_of = {column.measure: column.label for column in reversed(columns)}
-    guarded_columns = options.guarded_columns(guarded, policy)
-    columns += [column for column in guarded_columns if column.measure not in label_of]
-    labels = [label_of.get(column.measure, column.label) for column in guarded_columns]
+    present, asked = {column.measure for column in columns}, options.guarded_columns(checked, policy)
+    columns += [column for column in asked if column.measure not in present]
+    label_of = gate.labels_of(columns, checked, asked)
     with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):
-        baseline = _baseline_name(baseline, name_of, frame.runs[0] if guarded else None)
-        comparison = frame.compare(baseline, **asdict(settings))
-        return comparison, labels, [*notes, *sentences(frame.evaluation_notes), *([warning] if warning else [])]
+        name = None if baseline is None else frame.runs[0] if not baseline else name_of.get(baseline, baseline)
+        comparison = frame.compare(name, **asdict(settings))
+        if announce is not None:
+            announce(comparison.resolution_notes)
+        notes += [*sentences(frame.evaluation_notes), *([warning] if warning else [])]
+        return Outcome(comparison, label_of, notes)

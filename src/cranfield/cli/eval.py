@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from cranfield.cli import options
+from cranfield.cli import gate, options
 from cranfield.cli.commands import Verb
-from cranfield.cli.output import colour, emit, note, width
+from cranfield.cli.output import colour, emit, note, run_notes, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
 
@@ -49,10 +49,20 @@ INTERVALS = {
     show_default=True,
     help="95% confidence intervals of the means: bootstrap (bca) or Student's t.",
 )
+@click.option(
+    "--sort",
+    metavar="MEASURE",
+    help="Order of the runs: by a measure, best first, by `name`, or as in the `input`.  "
+    "[default: the first measure; in json, csv and trec, the input]",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show only the first N runs.")
 @options.standardise
+@gate.fail_below
+@gate.junit
 @options.engine
 @options.scores
 @options.writing
+@options.verbose
 @options.seed
 def command(
     qrels: str,
@@ -65,10 +75,15 @@ def command(
     predicted: str | None,
     inference: Inference,
     interval: Literal["bca", "t", "none"],
+    sort: str | None,
+    top: int | None,
     standardise: Standardisation | None,
+    limits: dict[str, float],
+    junit: str | None,
     digits: int,
     format: str,
     output: str | None,
+    verbose: bool,
     seed: int,
     engine: str,
     master: str | None,
@@ -83,34 +98,46 @@ def command(
     \b
     cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"
     cranfield eval qrels.txt llm.run -m nDCG@10 --ties expected -q
+    cranfield eval qrels.txt *.run -m "AP nDCG@10" --sort nDCG@10 --top 10
     """
     from cranfield import evaluate, read_qrels, report
     from cranfield.cli import spark
-    from cranfield.evaluation.notes import sentences
+    from cranfield.report import guard
 
-    limits: Interval | None = None if interval == "none" else interval
-    report.accept(format, limits)
+    method: Interval | None = None if interval == "none" else interval
+    report.accept(format, method)
+    if (junit and not limits) or (limits and standardise is not None):
+        message = "--junit needs --fail-below" if junit else "--standardise does not work with --fail-below"
+        raise UsageError(message, hint="for example: --fail-below nDCG@10=0.70" if junit else "")
     costs = settings.pop("costs")
     spark.check_options(
-        engine, per_query=per_query, interval=limits is not None, master=master, scores=scores, costs=costs
+        engine, per_query=per_query, interval=method is not None, master=master, scores=scores, costs=costs
     )
     if engine == "spark" and standardise is not None:
         message = "--standardise does not work with --engine spark"
         raise UsageError(message)
     judgments = read_qrels(qrels) if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
+    columns, label_of = gate.with_checked(names, list(limits), settings)
     settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
     if engine == "spark":
-        with spark.evaluate(qrels, runs, names, master, scores, settings) as (frame, _):
+        with spark.evaluate(qrels, runs, columns, master, scores, settings) as (frame, _):
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
             settings |= {"standard_errors": standard_errors, "predicted": predicted, "inference": inference}
-            table = evaluate(judgments or qrels, list(runs), names, costs=costs, progress=step, **settings)
+            table = evaluate(judgments or qrels, list(runs), columns, costs=costs, progress=step, **settings)
         if standardise is not None:
             table = table.standardised(standardise)
-    layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": limits, "seed": seed}
+    layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}
+    checks = guard.check_limits(table, {label_of[name]: limit for name, limit in limits.items()})
+    number = len(table.runs)
+    table = table.of_runs(table.order(sort or ("input" if format in ("json", "csv", "trec") else None))[:top])
+    if len(table.runs) < number:
+        notes = [*notes, f"{len(table.runs)} of {number} runs are shown (--top)"]
     text = report.write(table, format, **layout, width=width(), colour=colour(output))
+    if format == "markdown" and checks:
+        text = f"{guard.markdown(checks)}{text}"
     if means := getattr(table, "predicted", ()):
         from cranfield.report import predicted as lines
 
@@ -119,5 +146,6 @@ def command(
     emit(text, output)
     note(notes)
     if format != "json":
-        note(sentences(table.notes))
-        note([INTERVALS[limits].format(seed=seed)] if limits else [])
+        note(run_notes(table.notes, verbose=verbose))
+        note([INTERVALS[method].format(seed=seed)] if method else [])
+    gate.conclude(checks, junit, "cranfield eval")

@@ -41,11 +41,12 @@ DEFAULT_NEXT = 50
 )
 @click.option(
     "--strategy",
-    type=click.Choice(("mtc", "depth", "mtf", "maxmean", "hedge")),
+    type=click.Choice(("mtc", "depth", "mtf", "maxmean", "hedge", "drawn")),
     default="mtc",
     show_default=True,
     help="Which documents come first: those that settle most pairs of runs (mtc), the best ranks (depth), "
-    "move-to-front (mtf), a bandit (maxmean), or weighted votes of runs (hedge).",
+    "move-to-front (mtf), a bandit (maxmean), weighted votes of runs (hedge), or the documents of `cranfield sample` "
+    "that are to be judged (drawn).",
 )
 @click.option(
     "--confidence",
@@ -108,7 +109,7 @@ def command(
 
     \b
     cranfield judge qrels.txt *.run -m P@10 --next 50
-    cranfield judge qrels.txt *.run --next 20 --page judge.html --texts corpus.jsonl
+    cranfield judge qrels.txt *.run --page judge.html --texts docs.jsonl
     cranfield judge qrels.txt *.run --merge judgments.json -o merged.csv
     """
     if merged:

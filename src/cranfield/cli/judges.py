@@ -50,7 +50,7 @@ def command(
 
     \b
     cranfield judges qrels.txt llm.qrels *.run
-    cranfield judges qrels.txt gpt.qrels llama.qrels *.run --own "gpt*" --figures figures
+    cranfield judges qrels.txt gpt.qrels *.run --own "gpt*" --figures figs
     """
     from cranfield.analysis.judges import judges
     from cranfield.report import judges as report

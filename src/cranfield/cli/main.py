@@ -1,6 +1,7 @@
 """The command ``cranfield``: loads the verb that was asked for, and turns errors into messages and exit codes.
 
-0: success; 1: bad data; 2: bad usage; 130: interrupted; 143: terminated.
+0: success; 1: bad data; 2: bad usage; 3: a check failed; 4: a check could not be decided; 130: interrupted;
+143: terminated.
 """
 
 from __future__ import annotations
@@ -72,6 +73,12 @@ class Verbs(LazyGroup):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.NoSuchOption as error:
+            from cranfield.cli import guesses
+
+            help_page = f"see `{error.ctx.command_path if error.ctx else 'cranfield'} --help`"
+            suggestion = guesses.hint(error.option_name, error.ctx) if error.ctx else ""
+            fail(f"unknown option {error.option_name}", f"{suggestion} ({help_page})" if suggestion else help_page, 2)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "cranfield"
             fail(error.format_message(), f"see `{path} --help`", error.exit_code)

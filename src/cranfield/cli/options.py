@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from cranfield.cli.output import QUIET
 from cranfield.errors import UsageError
 from cranfield.evaluation.policy import UNDEFINED
 from cranfield.ranking.tie_rules import TIES
@@ -281,11 +282,29 @@ seed = click.option(
     "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Random seed."
 )
 
+
+def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[QUIET] = True
+
+
 output = several(
     click.option(
         "-o", "--output", type=OutputFile(), metavar="FILE", help="Write to this file instead of standard output."
     ),
+    click.option(
+        "--quiet",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_be_quiet,
+        help="Print no notes and no progress; errors and failed checks only.",
+    ),
     refusing_inputs,
+)
+
+verbose = click.option(
+    "-v", "--verbose", is_flag=True, help="Print the notes on each run, however many runs there are."
 )
 
 digits = click.option(

@@ -6,11 +6,17 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from cranfield.io.atomic_write import atomic_write
 from cranfield.wording import printable
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.notes import Note
+
+QUIET = "cranfield.quiet"  # where the context of click keeps --quiet
 
 
 def emit(text: str, output: str | None = None) -> None:
@@ -45,10 +51,28 @@ def replace(path: str, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
+def quiet() -> bool:
+    """Whether the user asked for no notes (--quiet)."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
+
+
 def note(lines: Iterable[str]) -> None:
-    """Print notes to standard error."""
+    """Print notes to standard error, unless the user asked for none."""
+    if quiet():
+        return
     for line in lines:
         say(f"note: {printable(line)}")
+
+
+def run_notes(notes: Iterable[Note], *, verbose: bool) -> list[str]:
+    """Notes on runs as sentences: one for each kind if there are many runs, unless the user asked for all."""
+    from cranfield.evaluation.notes import sentences, summarised
+
+    if verbose:
+        return sentences(notes)
+    texts, shortened = summarised(notes)
+    return [*texts, "use -v for the notes on each run"] if shortened else texts
 
 
 def say(text: str) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from cranfield.cli.output import quiet
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -16,11 +18,11 @@ DELAY = 1.0  # seconds before the bar appears
 
 @contextmanager
 def progress(title: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function to call with (done, total), or None if standard error is not a terminal.
+    """Yield a function to call with (done, total), or None if standard error is not a terminal or --quiet was given.
 
     ``in_bytes``: the numbers count bytes.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty() or quiet():
         yield None
         return
     begin = time.monotonic()

@@ -40,8 +40,8 @@ def command(runs: tuple[str, ...], strata: str, qrels: str | None, format: str, 
 
     \b
     cranfield sample *.run --strata "10:1 100:0.2" -o sample.qrels
-    cranfield judge sample.qrels *.run --page judge.html
-    cranfield eval sample.qrels bm25.run -m "xinfAP P@10[sampled]" --standard-errors
+    cranfield judge sample.qrels *.run --strategy drawn --page judge.html
+    cranfield eval sample.qrels bm25.run -m "xinfAP P@10[sampled]"
     """
     from cranfield import read_qrels
     from cranfield.data import Judgments

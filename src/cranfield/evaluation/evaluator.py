@@ -147,7 +147,9 @@ def evaluate(
     )
     if predicted is None:
         return evaluator(run, names=names, duplicates=duplicates, progress=progress)
-    return evaluator.with_predicted(run, predicted, inference=inference, names=names, progress=progress)
+    return evaluator.with_predicted(
+        run, predicted, inference=inference, names=names, duplicates=duplicates, progress=progress
+    )
 
 
 class Evaluator:
@@ -317,6 +319,7 @@ class Evaluator:
         *,
         inference: Inference = "loo",
         names: Sequence[str] | None = None,
+        duplicates: Duplicates = "error",
         progress: Progress | None = None,
     ) -> Scores:
         """The scores, with means from human and predicted judgments together."""
@@ -326,12 +329,13 @@ class Evaluator:
             message = "predicted cannot be combined with groups, nil or costs"
             raise UsageError(message)
         judgments = io.read_qrels(predicted)
-        runs = self._runs(run, names)
+        runs = self._runs(run, names, duplicates)
         scores = self(runs, progress=progress)
         sampled = self.judgments.sample
         if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
             means = prediction.predicted_in_sample(self.judgments, judgments, runs, self.plan)
         else:
+            prediction.check_queries(self._queries, list(judgments.queries))
             other = Evaluator.of(judgments, self.plan, corpus=self.corpus)
             means = prediction.predicted_means(
                 scores,
@@ -386,10 +390,14 @@ class Evaluator:
             for of_run in kept:
                 self._check(of_run)
             return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
+        from cranfield.evaluation.pair_limits import pair_depth
+
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
         columns += [column.tied("expected") for column in self.plan.content_columns]
-        reader = self._make_reader(columns, page=page, rules=rules)
+        # Pairs of runs share unjudged documents; where few documents count, these are kept.
+        depth = max(pair_depth(column, self.policy) for column in self.columns)
+        reader = self._make_reader(columns, page=max(page, depth), rules=rules)
         runs = []
         notes = list(self._notes)
         for scores in reader.scores(self._runs(run, names), progress):

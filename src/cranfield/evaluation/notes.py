@@ -34,6 +34,7 @@ Kind = Literal[
     "relevant_not_in_corpus",
     "subtopics_without_model",
     "read_not_in_corpus",
+    "saved",
 ]
 # Notes about the input, not about scores.
 ABOUT_INPUTS: tuple[Kind, ...] = (
@@ -46,6 +47,7 @@ ABOUT_INPUTS: tuple[Kind, ...] = (
     "unjudged_subtopics",
     "unweighted_subtopics",
 )
+FEW_RUNS = 5  # notes of one kind on more runs can be summarised
 SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
@@ -84,6 +86,59 @@ def sentences(notes: Iterable[Note]) -> list[str]:
     for note in dict.fromkeys(notes):
         groups.setdefault((note.kind, note.run), []).append(note)
     return [printable(sentence) for (kind, _), group in groups.items() for sentence in SENTENCES[kind](group)]
+
+
+def summarised(notes: Iterable[Note]) -> tuple[list[str], bool]:
+    """The notes as sentences, with one sentence for each kind that many runs have; and whether there is any such.
+
+    >>> unjudged = [Note("unjudged_documents", f"run{i}", values={"depth": 10, "share": i / 100}) for i in range(1, 29)]
+    >>> summarised(unjudged)
+    (['28 runs: 1% to 28% of the top 10 are unjudged'], True)
+    """
+    kinds: dict[Kind, list[Note]] = {}
+    for note in dict.fromkeys(notes):
+        kinds.setdefault(note.kind, []).append(note)
+    texts, shortened = [], False
+    for kind, group in kinds.items():
+        runs = len({note.run for note in group if note.run is not None})
+        if runs > FEW_RUNS and kind in SUMMARIES:
+            texts.append(f"{runs} runs{SUMMARIES[kind](group)}")
+            shortened = True
+        else:
+            texts += sentences(group)
+    return texts, shortened
+
+
+def _extremes(low: float, high: float, show: Callable[[float], str]) -> str:
+    return show(low) if show(low) == show(high) else f"{show(low)} to {show(high)}"
+
+
+def _query_counts(group: Sequence[Note]) -> str:
+    counts = [note.values["queries"].count for note in group]
+    low, high = min(counts), max(counts)
+    return plural(low, "query") if low == high else f"{low:,} to {plural(high, 'query')}"
+
+
+def _all_unjudged_documents(group: Sequence[Note]) -> str:
+    shares: dict[int | None, list[float]] = {}
+    for note in group:
+        shares.setdefault(note.values["depth"], []).append(note.values["share"])
+    *first, last = (
+        f"{_extremes(min(of_depth), max(of_depth), _percent)} of {_depth(depth)}" for depth, of_depth in shares.items()
+    )
+    return f": {', '.join(first)}{' and ' if first else ''}{last} are unjudged"
+
+
+def _all_tie_ranges(group: Sequence[Note]) -> str:
+    widths: dict[str, float] = {}
+    for note in group:
+        width = note.values["high"] - note.values["low"]
+        widths[str(note.measure)] = max(width, widths.get(str(note.measure), 0.0))
+    return f": the order of ties could change {', '.join(f'{m} (by up to {w:.4f})' for m, w in widths.items())}"
+
+
+def _different_measures(group: Sequence[Note]) -> str:
+    return ", ".join(dict.fromkeys(str(note.measure) for note in group))
 
 
 def input_notes(notes: Iterable[Note]) -> list[str]:
@@ -133,12 +188,16 @@ def _unanswered(note: Note) -> str:
     return f"{note.run} has no ranking for {note.values['queries']}; {treatment}"
 
 
+def _percent(share: float) -> str:
+    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _depth(depth: int | None) -> str:
+    return "all retrieved documents" if depth is None else f"the top {depth}"
+
+
 def _unjudged_documents(group: Sequence[Note]) -> list[str]:
-    shares = []
-    for note in group:
-        depth, share = note.values["depth"], note.values["share"]
-        percent = "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
-        shares.append(f"{percent} of {'all retrieved documents' if depth is None else f'the top {depth}'}")
+    shares = [f"{_percent(note.values['share'])} of {_depth(note.values['depth'])}" for note in group]
     *first, last = shares
     return [f"{group[0].run}: {', '.join(first)}{' and ' if first else ''}{last} are unjudged"]
 
@@ -265,4 +324,34 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "relevant_not_in_corpus": _each(_relevant_not_in_corpus),
     "subtopics_without_model": _each(_without_model),
     "read_not_in_corpus": _read_not_in_corpus,
+    "saved": _each(lambda note: note.values["text"]),
+}
+
+# What follows the number of runs, for kinds of notes that many runs may have.
+SUMMARIES: dict[Kind, Callable[[Sequence[Note]], str]] = {
+    "unanswered_queries": lambda group: (
+        f" have no ranking for {_query_counts(group)}; "
+        f"{'scored as empty' if group[0].values['counted'] == 'judged' else 'left out'}"
+    ),
+    "unjudged_queries": lambda group: f" have {_query_counts(group)} without judgments; left out",
+    "repeated_nil": lambda group: (
+        f": `{group[0].values['nil']}` appears more than once for {_query_counts(group)}; only the first one counts"
+    ),
+    "unjudged_documents": _all_unjudged_documents,
+    "tie_range": _all_tie_ranges,
+    "tie_small": lambda group: f": the order of ties could change {_different_measures(group)} by less than 0.0001",
+    "tie_unknown": lambda group: (
+        f": the order of ties could change {_different_measures(group)}; ties=expected gives the mean over all orders"
+    ),
+    "sampled_orders": lambda group: (
+        f": too many tie orders for some queries of {_different_measures(group)}; samples were used (standard error of "
+        f"the mean up to {max(note.values['error'] for note in group):.2g})"
+    ),
+    "read_not_in_corpus": lambda group: (
+        f": up to {max(note.values['absent'] / max(note.values['read'], 1) for note in group):.0%} of the documents "
+        f"used by {_different_measures(group)} are not in the corpus and add nothing to the score"
+    ),
+    "undefined_groups": lambda group: (
+        f": undefined values of {_different_measures(group)} in some groups; counted as 0"
+    ),
 }

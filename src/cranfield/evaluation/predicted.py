@@ -93,7 +93,7 @@ def predicted_means(
 ) -> tuple[PredictedMean, ...]:
     """The means of all runs and measures; both scores are of the same runs and measures."""
     check_choice("inference", inference, INFERENCES)
-    _check_queries(human, predicted)
+    check_queries(human.queries, predicted.queries)
     return tuple(
         _estimate(human.columns[m], run, "", sides, inference, alpha, judged_per_query)
         for r, run in enumerate(human.runs)
@@ -112,7 +112,7 @@ def predicted_differences(
 ) -> tuple[PredictedMean, ...]:
     """The mean differences of pairs of runs, the first less the second."""
     check_choice("inference", inference, INFERENCES)
-    _check_queries(human, predicted)
+    check_queries(human.queries, predicted.queries)
     of_run = [dict(_sides_of_run(human, predicted, r)) for r in range(len(human.runs))]
     found = []
     for m, column in enumerate(human.columns):
@@ -124,13 +124,14 @@ def predicted_differences(
     return tuple(found)
 
 
-def _check_queries(human: Scores, predicted: Scores) -> None:
+def check_queries(human: Sequence[str], predicted: Sequence[str]) -> None:
     """Raise if the predictions are for other queries, or lack some of those with human judgments."""
-    missing = [query for query in human.queries if query not in set(predicted.queries)]
-    if len(missing) == len(human.queries):
+    having = set(predicted)
+    missing = [query for query in human if query not in having]
+    if len(missing) == len(human):
         raise InputError(
             [f"predicted: none of the human queries has predictions (first query: `{missing[0]}`)"],
-            hint=f"the predictions are for queries such as `{predicted.queries[0]}`",
+            hint=f"the predictions are for queries such as `{predicted[0]}`",
         )
     if missing:
         raise InputError(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ from cranfield.errors import CranfieldError, MissingDependency, UsageError
 from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.saved_scores import PathLike, header
+from cranfield.io.atomic_write import atomic_write
+from cranfield.measures import parse
 from cranfield.wording import few
 
 if TYPE_CHECKING:
@@ -68,6 +72,34 @@ class ScoreTable:
         """The values of the counted queries, by id; None if a value is undefined."""
         raise NotImplementedError
 
+    def of_runs(self, rows: Sequence[int]) -> Self:
+        """The scores of these runs, in this order, with the notes on them."""
+        raise NotImplementedError
+
+    def order(self, by: str | None = None) -> list[int]:
+        """The rows by a measure, best first (by default the first measure), by ``name``, or as in the ``input``."""
+        rows = list(range(len(self.runs)))
+        if by == "input":
+            return rows
+        if by == "name":
+            return sorted(rows, key=self.runs.__getitem__)
+        values = self.means[:, 0 if by is None else self.column_of(by)]
+        return sorted(rows, key=lambda r: (np.isnan(values[r]), -values[r]))
+
+    def column_of(self, name: str) -> int:
+        """The column of a measure, given by its label or by any of its names."""
+        if name in self.measures:
+            return self.measures.index(name)
+        measure = parse(name)
+        for m, column in enumerate(self.columns):
+            if column.part == "value" and measure in (column.measure, replace(column.measure, views=measure.views)):
+                return m
+        message = f"`{name}` is not one of the measures"
+        raise UsageError(message, hint=f"the measures are {', '.join(self.measures)}")
+
+    def _notes_on(self, runs: Sequence[str]) -> tuple[Note, ...]:
+        return tuple(note for note in self.notes if note.run is None or note.run in runs)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: ``{"runs": {run: {measure: {"mean", "n", "queries"}}}, "notes": [...]}``."""
         return {
@@ -100,6 +132,11 @@ class MeanScores(ScoreTable):
         del run, column  # there are no per-query values
         return {}
 
+    def of_runs(self, rows: Sequence[int]) -> Self:
+        runs = tuple(self.runs[r] for r in rows)
+        kept = list(rows)
+        return replace(self, runs=runs, means=self.means[kept], sizes=self.sizes[kept], notes=self._notes_on(runs))
+
 
 @dataclass(frozen=True, eq=False)
 class Scores(ScoreTable):
@@ -117,11 +154,6 @@ class Scores(ScoreTable):
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; with predictions also ``"predicted"``."""
-        plain = super().to_dict()
-        return plain | ({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {})
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -186,6 +218,49 @@ class Scores(ScoreTable):
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
+    def of_runs(self, rows: Sequence[int]) -> Self:
+        runs = tuple(self.runs[r] for r in rows)
+        kept = list(rows)
+        return replace(
+            self,
+            runs=runs,
+            values=self.values[kept],
+            counted=self.counted[kept],
+            notes=self._notes_on(runs),
+            predicted=tuple(mean for mean in self.predicted if mean.run in runs),
+        )
+
+    def only_run(self, name: str) -> Scores:
+        """The scores of one run, given by its name, with the notes on it."""
+        return self.of_runs([self.runs.index(name)])
+
+    def with_run(self, other: Scores, run: int = 0, name: str | None = None) -> Scores:
+        """The scores, and before them a run of other scores, which must have the same measures.
+
+        Queries that only one of the two has are kept; they do not count for the other.
+        """
+        labels = {column.measure: m for m, column in reversed(list(enumerate(other.columns))) if column.part == "value"}
+        missing = [column.label for column in self.columns if column.measure not in labels]
+        if missing:
+            message = f"`{other.runs[run]}` has no scores for {', '.join(missing)}"
+            raise UsageError(message, hint=f"its measures are {', '.join(other.measures)}")
+        if other.undefined != self.undefined:
+            message = f"the scores of `{other.runs[run]}` treat undefined values otherwise: {other.undefined}"
+            raise UsageError(message, hint=f"use undefined={other.undefined}, or compute them again")
+        queries = tuple(dict.fromkeys([*self.queries, *other.queries]))
+        index = {query: q for q, query in enumerate(queries)}
+        values = np.full((1 + len(self.runs), len(self.columns), len(queries)), np.nan)
+        counted = np.zeros((1 + len(self.runs), len(queries)), bool)
+        values[1:, :, : len(self.queries)], counted[1:, : len(self.queries)] = self.values, self.counted
+        at = [index[query] for query in other.queries]
+        for m, column in enumerate(self.columns):
+            values[0, m, at] = other.values[run, labels[column.measure]]
+        counted[0, at] = other.counted[run]
+        name = name or other.runs[run]
+        if name in self.runs:
+            name = f"{name} (baseline)"
+        return replace(self, runs=(name, *self.runs), queries=queries, values=values, counted=counted)
+
     def standardised(self, method: Standardisation = "normal", reference: Sequence[str] | None = None) -> Scores:
         """The scores standardised for each query over the runs: see `statistics.standardisation.standardise`.
 
@@ -217,7 +292,10 @@ class Scores(ScoreTable):
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
     ) -> tuple[float, float]:
-        """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t."""
+        """A confidence interval of the mean over queries: bootstrap (BCa, 9,999 resamples) or Student's t.
+
+        It does not go beyond the bounds of the measure.
+        """
         sample, kind = self.sample(run, measure), self.columns[measure].aggregate
         if kind == "error":
             return np.nan, np.nan
@@ -228,7 +306,10 @@ class Scores(ScoreTable):
             from cranfield.statistics.intervals import t_quantile
 
             half = t_quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
-            return float(sample.mean() - half), float(sample.mean() + half)
+            # Of few values near a bound of the measure, Student's t knows nothing of the bound.
+            limited = self.columns[measure].part in ("value", "lowest", "highest")
+            least, most = self.columns[measure].measure.definition.bounds if limited else (-math.inf, math.inf)
+            return max(float(sample.mean() - half), least), min(float(sample.mean() + half), most)
         if kind != "geometric":
             from cranfield.statistics.intervals import bca
 
@@ -301,6 +382,30 @@ class Scores(ScoreTable):
     def query_values(self, run: int, column: int) -> dict[str, float | None]:
         values = self.values[run, column]
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, which `load_scores` reads: a header, then ``runs`` and ``notes`` as in `ScoreTable`.
+
+        With predictions also ``"predicted"``.
+        """
+        plain = header(self) | super().to_dict()
+        return plain | ({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {})
+
+    def save(self, path: PathLike) -> None:
+        """Write the scores as one JSON file; an existing file is replaced only by a complete one.
+
+        >>> import cranfield as cf
+        >>> scores = cf.evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, "RR")
+        >>> scores.save("scores.json")  # doctest: +SKIP
+        >>> cf.load_scores("scores.json").means.tolist()  # doctest: +SKIP
+        [[0.5]]
+        """
+        if np.isinf(self.values).any():
+            message = "infinite scores cannot be saved"
+            raise UsageError(message)
+        with atomic_write(path) as temporary:
+            text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False) + "\n"
+            temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "mean") -> Floats:

@@ -40,6 +40,11 @@ def scored(
     return evaluate(str(example.path(qrels)), [str(example.path(name)) for name in names], measures, **options)
 
 
+def board(scores: Scores) -> Sheet:
+    """The scores as `cranfield eval` shows them, sorted by the first measure."""
+    return Layout().sheet(scores.of_runs(scores.order()))
+
+
 def tour() -> Iterator[Stop]:
     """The stops in order; each is computed when it is reached."""
     yield Stop(
@@ -47,7 +52,7 @@ def tour() -> Iterator[Stop]:
         "Visitors to a lighthouse museum asked eight questions, and four systems answered them. Each mean covers the "
         "queries for which the measure is defined; the last column gives their number.",
         'cranfield eval qrels.txt *.run -m "AP nDCG@10 RR P@5"',
-        Layout().sheet(scored(["AP", "nDCG@10", "RR", "P@5"])),
+        board(scored(["AP", "nDCG@10", "RR", "P@5"])),
     )
     tied = [f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")]
     yield Stop(
@@ -56,7 +61,7 @@ def tour() -> Iterator[Stop]:
         "equal scores, and their order is arbitrary. trec_eval orders them by document id. `expected` is the mean over "
         "all orders; `best` and `worst` are the extremes.",
         f'cranfield eval qrels.txt *.run -m "{" ".join(tied)}"',
-        Layout().sheet(scored(tied)),
+        board(scored(tied)),
     )
     yield Stop(
         "3. A query without relevant documents",
@@ -71,7 +76,7 @@ def tour() -> Iterator[Stop]:
         "relevant. `condensed` removes them from the ranking. The residual of RBP is how much higher RBP would be if "
         "all unjudged documents were relevant.",
         'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
-        Layout().sheet(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
+        board(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
     )
 
     silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]
@@ -80,7 +85,7 @@ def tour() -> Iterator[Stop]:
         "quiet stops when it finds nothing more, and returns nothing for q8. Most measures do not reward this. With "
         '`terminal`, the end of a list counts as an answer: "no more relevant documents".',
         f'cranfield eval qrels.txt *.run -m "{" ".join(silent)}"',
-        Layout().sheet(scored(silent)),
+        board(scored(silent)),
     )
     yield Stop(
         "6. Significance",
@@ -94,7 +99,7 @@ def tour() -> Iterator[Stop]:
         "7. Diversity",
         "Judgments can name subtopics. These measures reward rankings that cover many subtopics early.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(several)}"',
-        Layout().sheet(scored(several, qrels=example.DIVERSITY)),
+        board(scored(several, qrels=example.DIVERSITY)),
     )
     reading = ["DELTARB@5", "ABSRB@5"]
     yield Stop(
@@ -102,7 +107,7 @@ def tour() -> Iterator[Stop]:
         "These measures compare the words of the ranked documents with those of the relevant documents of each "
         "subtopic, so an unjudged document can earn gain as well. `cranfield explain` shows which words contribute.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(reading)}" --corpus documents.jsonl',
-        Layout().sheet(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
+        board(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
     )
 
 

@@ -18,9 +18,14 @@ def first_rows(group: Integers, ids: Strings) -> Integers:
     Hashes only select candidates; ids with equal hashes are compared byte by byte.
     """
     first = np.arange(len(ids), dtype=np.int64)
-    hashes = _hashes(ids) * _MULTIPLIER + group.astype(np.uint64) * _BASE
+    # In place, and freed as soon as possible: there may be many millions of rows.
+    hashes = _hashes(ids)
+    hashes *= _MULTIPLIER
+    hashes += group.astype(np.uint64) * _BASE
     order = np.argsort(hashes, kind="stable")
-    same = hashes[order][1:] == hashes[order][:-1]
+    hashes = hashes[order]
+    same = hashes[1:] == hashes[:-1]
+    del hashes
     candidates = np.zeros(len(ids), bool)
     candidates[order[1:][same]] = True
     candidates[order[:-1][same]] = True

@@ -138,19 +138,51 @@ def rankings_of(
     }
 
 
+def order_remarks(source: Mapping[Any, Any], rankings: Mapping[str, Ranking]) -> tuple[str, ...]:
+    """A remark if scores increase from the first to the last document of every list, as distances do."""
+    if all(isinstance(value, Mapping) for value in source.values()):
+        return ()
+    lists = 0
+    for value, ranking in zip(source.values(), rankings.values(), strict=True):
+        if not isinstance(ranking, Mapping) or isinstance(value, Mapping):
+            return ()
+        scores = list(ranking.values())
+        if len(scores) > 1:
+            numbers = set(map(type, scores)) <= {int, float}
+            if not numbers or not scores[0] < scores[-1] or scores != sorted(scores):
+                return ()
+            lists += 1
+    if lists < 2:
+        return ()
+    return (
+        "scores increase from first to last in every list; high scores come first here. If low is better, negate them",
+    )
+
+
 def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates, accessors: Accessors) -> Ranking:
-    hits = hits_of(value)
-    if hits is None and isinstance(value, Mapping):
-        return numbers_of(value, query, location)
-    items = _items(value if hits is None else hits, query, location)
+    if type(value) is list:
+        items: Sequence[Any] = value
+    else:
+        hits = hits_of(value)
+        if hits is None and isinstance(value, Mapping):
+            return numbers_of(value, query, location)
+        items = _items(value if hits is None else hits, query, location)
     if not items:
         return []
+    if accessors.knows(items[0]):  # a type that was seen before: without a search for its fields
+        return _ranking_of_records(items, query, location, duplicates, accessors)
     if not accessors.given and (is_id(items[0]) or items[0] is None or isinstance(items[0], bool | float | complex)):
         texts = texts_of(items, query, location)
         return texts if duplicates == "error" else list(dict.fromkeys(texts))
     if not accessors.given and is_pair(items[0]) and is_id(items[0][0]):
         ids, scores = _split(items, query, location)
         return _keep(texts_of(ids, query, location), scores, query, location, duplicates)
+    return _ranking_of_records(items, query, location, duplicates, accessors)
+
+
+def _ranking_of_records(
+    items: Sequence[Any], query: str, location: Location, duplicates: Duplicates, accessors: Accessors
+) -> Ranking:
     documents, found = read_records(items, query, location, accessors)
     texts = texts_of(documents, query, location)
     if found is None:
@@ -217,7 +249,7 @@ def _keep(
     texts: list[str], scores: Sequence[Any], query: str, location: Location, duplicates: Duplicates
 ) -> dict[str, float]:
     """Scores by document, each document once."""
-    if location.kind == "run" and any(score is None for score in scores):
+    if location.kind == "run" and None in scores:
         position = next(position for position, score in enumerate(scores, 1) if score is None)
         message = f"{_at(query, location, position)}there is no score, but other documents have one"
         _wrong(message, "give every document a score, or none")

@@ -29,7 +29,12 @@ def run_from_object(
     if isinstance(shaped, Mapping):
         reject_columns(columns)
         rankings = _rankings(shaped, location, duplicates)
-        return Run(name, rankings, source_name, by_position=type(shaped).__name__ == "ByPosition")
+        if rankings is shaped:
+            return Run(name, rankings, source_name)
+        from cranfield.io.lists import ByPosition, order_remarks
+
+        remarks = order_remarks(shaped, rankings)
+        return Run(name, rankings, source_name, by_position=isinstance(shaped, ByPosition), remarks=remarks)
     from cranfield.io import tables
 
     location = Location(source_name, "run", "row")

@@ -48,6 +48,10 @@ class Accessors:
         """Whether the caller named a field."""
         return self.document is not None or self.score is not None
 
+    def knows(self, item: Any) -> bool:
+        """Whether the field with the id is known for records of this type."""
+        return (type(item), "document") in self.found
+
     def values(self, role: str, items: Sequence[Any], query: str) -> list[Any] | None:
         """The values of a role for all records; None if the usual names have none."""
         accessor = self.document if role == "document" else self.score if role == "score" else None
@@ -89,7 +93,7 @@ def records(
     >>> cf.Evaluator([{"d1"}], "RR").means(run)
     {'RR': 0.5}
     """
-    from cranfield.io.lists import ByPosition, check_duplicates, rankings_of, shape_of
+    from cranfield.io.lists import ByPosition, check_duplicates, order_remarks, rankings_of, shape_of
 
     check_duplicates(duplicates)
     location = Location("", "run", "entry")
@@ -98,7 +102,8 @@ def records(
         message = "these records have a query each"
         raise UsageError(message, hint="give them to evaluate or read_run; records takes the results query by query")
     rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
-    return Run(name, rankings, by_position=isinstance(shaped, ByPosition))
+    remarks = order_remarks(shaped, rankings)
+    return Run(name, rankings, by_position=isinstance(shaped, ByPosition), remarks=remarks)
 
 
 def unwrap(response: Any) -> Any:
@@ -174,8 +179,7 @@ def _lookup(item: Any, path: str) -> Any:
 def _field_values(items: Sequence[Any], path: str, query: str) -> list[Any]:
     """The values at a path for all records. Steps run over the whole list, which is fast."""
     values: Sequence[Any] = items
-    steps = path.split(".")
-    for step in steps:
+    for step in path.split("."):
         get: Callable[[Any], Any] = itemgetter(step) if _has_keys(values[0]) else attrgetter(step)
         try:
             values = list(map(get, values))
@@ -185,7 +189,11 @@ def _field_values(items: Sequence[Any], path: str, query: str) -> list[Any]:
 
 
 def _has_keys(value: Any) -> bool:
-    return isinstance(value, Mapping) or (hasattr(value, "__getitem__") and not hasattr(value, "_fields"))
+    return (
+        type(value) is dict
+        or isinstance(value, Mapping)
+        or (hasattr(value, "__getitem__") and not hasattr(value, "_fields"))
+    )
 
 
 def _single(value: Any, step: str, path: str, position: int, query: str) -> Any:

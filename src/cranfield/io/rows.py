@@ -80,7 +80,7 @@ class _ColumnChoice:
         self._named: dict[str, str] = {}
 
     def of(self, frame: ListFrame) -> dict[str, str]:
-        if not frame.names:  # of a piece without rows
+        if not frame.names and not (frame.line is not None and len(frame.line)):  # a piece without rows
             return self._named
         named = choose_columns(frame.names, self._roles, self._columns, self._location.source_name)
         if not self._named:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -64,8 +65,13 @@ class TextFrame(ListFrame):
 
     def __init__(self, names: Sequence[str], records: Sequence[Sequence[str]], line: Integers) -> None:
         self.names = list(names)
-        self.column = lambda name: [record[self.names.index(name)] for record in records]
+        self._records = records
+        self.column = self._column
         self.line = line
+
+    def _column(self, name: str) -> list[str]:
+        at = self.names.index(name)
+        return [record[at] for record in self._records]
 
 
 class ArrowFrame:
@@ -333,6 +339,9 @@ def _as_list(column: Any) -> list[Any]:
 
 
 def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
+    if set(map(type, values)) == {str} and all(values):  # the usual case, in one step
+        with suppress(UnicodeEncodeError):
+            return Strings.of(values)
     texts = []
     for row, value in enumerate(values, 1):
         text = id_text(value) or ""
@@ -468,6 +477,8 @@ def _number(value: Any) -> float:
 
 
 def _numbers_from_list(values: list[Any], kind: str, faults: _Faults | None) -> Floats:
+    if set(map(type, values)) == {float}:  # the usual case, in one step
+        return np.array(values, np.float64)
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values, 1):
         try:

@@ -1,7 +1,8 @@
 """What to judge next: the unjudged documents whose grades settle the most pairs of runs.
 
 `mtc` (minimal test collections) orders documents by how much judging them can change the differences of all pairs of
-runs that are not decided yet. The other strategies (`strategies`) choose for each query alone, in turn.
+runs that are not decided yet. `drawn` lists the documents of a sample that are still to be judged (`sampling`). The
+other strategies (`strategies`) choose for each query alone, in turn.
 
 A pair is *decided* if its bounds exclude 0: no grades of the unjudged documents can reverse it. It is *sure* if the
 chance of the sign is at least the given confidence, for independent documents with the given chances of relevance.
@@ -24,12 +25,13 @@ from cranfield.evaluation.pair_bounds import DECIMALS, NONE, check_linear, highe
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import number
 from cranfield.io import read_qrels
+from cranfield.judging.sampling import TO_JUDGE
 from cranfield.judging.strategies import judging_order
 from cranfield.measures import Measure, parse
 from cranfield.ranking.first_page import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 
-Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge"]
+Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"]
 STRATEGIES = get_args(Strategy)
 CANDIDATES = 2000  # documents whose weight is computed at a time
 PAIRS = 1 << 22  # differences of weights that are held at a time
@@ -211,6 +213,8 @@ def next_documents(
     unjudged = sum(int(((query.weight > NONE).any(axis=0) & np.isnan(query.known)).sum()) for query in queries)
     if strategy == "mtc":
         documents = _by_weight(chosen, queries, status, n, confidence, top)
+    elif strategy == "drawn":
+        documents = _drawn(judgments, lists, n)
     else:
         documents = _by_strategy(strategy, judgments, lists, n, chosen)
     return NextDocuments(str(measure), strategy, tuple(documents), status, unjudged, confidence, depth)
@@ -426,6 +430,7 @@ def _by_strategy(
 ) -> list[Proposal]:
     """Round robin over queries; judged documents answer for themselves, proposed ones count as not relevant."""
     assert strategy != "mtc"
+    assert strategy != "drawn"
     rel = measure.chosen.get("rel") or 1.0
     judged = {
         query: {d: grade for d, grade in documents.items() if grade >= 0}
@@ -446,9 +451,24 @@ def _by_strategy(
             if document is None:
                 del orders[query]
             elif len(found) < n:
-                ranks = [run[query].index(document) + 1 for run in lists if document in run.get(query, ())]
-                found.append(Proposal(query, document, math.nan, "", "", math.nan, math.nan, math.nan, min(ranks)))
+                found.append(_without_reason(query, document, lists))
     return found
+
+
+def _drawn(judgments: Judgments, lists: Sequence[Mapping[str, Sequence[str]]], n: int) -> list[Proposal]:
+    """The documents of a sample that have no judgment yet, in the order of the file."""
+    found = [
+        _without_reason(query, document, lists)
+        for query, documents in mapping_of(judgments).items()
+        for document, grade in documents.items()
+        if grade == TO_JUDGE
+    ]
+    return found[:n]
+
+
+def _without_reason(query: str, document: str, lists: Sequence[Mapping[str, Sequence[str]]]) -> Proposal:
+    ranks = [list(run[query]).index(document) + 1 for run in lists if document in run.get(query, ())]
+    return Proposal(query, document, math.nan, "", "", math.nan, math.nan, math.nan, min(ranks, default=0))
 
 
 def _bytes(name: str) -> bytes:

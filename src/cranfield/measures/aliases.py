@@ -40,6 +40,7 @@ NAMES = {
     "set_recall": "SetR",
     "set_map": "SetAP",
     "set_f": "SetF",
+    "num_q": "NumQ",
     "num_ret": "NumRet",
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
@@ -120,6 +121,10 @@ CUT = {
 }
 
 
+# Names that `translate` treats on its own.
+SPECIAL = {"rprec_mult": "RprecAt", "11pt_avg": "IPrecAvg", "c@1": "c_at_1"}
+
+
 def respell(text: str) -> str:
     """Replace the parameters of ir_measures that select another measure by the name of that measure."""
     text = re.sub(r"^statAP\.variance(?!\w)", "statAP_variance", text)
@@ -166,6 +171,27 @@ def translate(text: str) -> str | None:
     if symbol is None or (plain[2] and "(" in symbol) or (symbol.endswith("]") and any(plain.groups()[1:])):
         return None
     return symbol + "".join(part or "" for part in plain.groups()[1:])
+
+
+def symbol_of(name: str) -> str | None:
+    """The symbol for a name of another tool without its cutoff and parameters; None if it is unknown.
+
+    >>> symbol_of("ndcg_cut"), symbol_of("precision"), symbol_of("iprec_at_recall_"), symbol_of("xyzzy")
+    ('nDCG', 'P', 'IPrec', None)
+    """
+    plain = re.split(r"[@(\[]", name)[0].strip("_.").replace("-", "_").casefold()
+    symbol = CUT.get(plain) or NAMES.get(plain) or SPECIAL.get(plain)
+    return None if symbol is None else re.split(r"[@(\[]", symbol)[0]
+
+
+def names_elsewhere(symbol: str) -> list[str]:
+    """The names of a measure in other tools.
+
+    >>> names_elsewhere("nDCG")
+    ['ndcg_cut', 'ndcg', 'ndcg_burges']
+    """
+    tables = CUT, NAMES, SPECIAL
+    return [name for table in tables for name, ours in table.items() if re.split(r"[@(\[]", ours)[0] == symbol]
 
 
 def _dcg(value: Any) -> tuple[str | None, Any]:

@@ -19,8 +19,6 @@ from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
-MAX_GAIN = 1e100
-
 
 @dataclass(frozen=True)
 class Gains:
@@ -48,9 +46,11 @@ class Gains:
         if isinstance(self.gain, tuple):  # a map may give a gain to grade 0
             gain = np.where(grade >= 0, gain, 0)
         if self.kind == "graded":
-            if gain.max(initial=0) > MAX_GAIN:
-                message = f"a gain of {gain.max():g} is too large: sums and products of gains would overflow"
-                raise MeasureError(message, hint=f"grades may be up to {MAX_GAIN:g}")
+            with np.errstate(over="ignore"):
+                total = gain.sum()
+            if total == np.inf:
+                message = f"gains of {gain.max():g} are too large: their sum overflows"
+                raise MeasureError(message)
             return gain
         highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
         if isinstance(self.gain, tuple):

@@ -1,4 +1,4 @@
-"""An audit as text: a table for each run, then the pairs of runs that could swap."""
+"""An audit as text: the pairs of runs that could swap, then a table for each run, or for many runs an overview."""
 
 from __future__ import annotations
 
@@ -16,17 +16,27 @@ from cranfield.analysis.nil_detection import NilDetection
 from cranfield.errors import UsageError
 from cranfield.report.markup import markdown, piped
 from cranfield.report.numbers import UNDEFINED
+from cranfield.report.pages import Page
+from cranfield.report.pages import sheet as titled_sheet
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
-from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, widths
+from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, render, widths
+from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural, printable
 
 FORMATS = ("table", "markdown", "json")
 HEADING = "What could change the order of the runs"
 COUNTED = "Pairs of runs with different scores, and how many of them each cause could reverse:"
 SHOWN = 4  # pairs named for each cause by default
+SHOWN_OF_MANY = 2  # the same for many runs
+FEW_RUNS = 5  # more runs do not get a table each by default
+BEST = 10  # of many runs, those with the highest scores are listed
 MOST_DIGITS = 12
 PROSE_WIDTH = 100  # lines of text are no longer, however wide the screen
 INTERVAL = re.compile(r"\[[^\s\]]+, [^\s\]]+\]")
+MORE = "A table for each of the {runs} runs: -v. All numbers: --format json."
+# Causes that give a range for the same queries, and for others too.
+OWN_RANGES: tuple[Cause, ...] = ("ties", "unjudged")
+RANGES: tuple[Cause, ...] = ("queries", "ties", "unjudged")
 INTERVALS = {"t": "Student's t", "bca": "BCa bootstrap"}
 
 
@@ -91,18 +101,24 @@ def write(
     format: str = "table",
     *,
     all_pairs: bool = False,
+    all_runs: bool = False,
     digits: int = 4,
     width: int = 80,
     colour: bool = False,
 ) -> str:
-    """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only."""
+    """The audit in one of `FORMATS`, ending in a newline; ``width`` and ``colour`` apply to tables only.
+
+    ``all_runs``: a table for each run, however many there are.
+    """
     accept(format)
+    all_runs = all_runs or len(audit.runs) <= FEW_RUNS
     if format == "json":
         return json.dumps(audit.to_dict(), allow_nan=False) + "\n"
     layout = Layout(digits=digits)
     if format == "markdown":
-        return "\n".join(_markdown(audit, layout, all_pairs=all_pairs)) + "\n"
-    return "\n".join(_screen(audit, layout, width, colour=colour, all_pairs=all_pairs)) + "\n"
+        return "\n".join(_markdown(audit, layout, all_pairs=all_pairs, all_runs=all_runs)) + "\n"
+    lines = _screen(audit, layout, width, colour=colour, all_pairs=all_pairs, all_runs=all_runs)
+    return "\n".join(lines) + "\n"
 
 
 def accept(format: str) -> None:
@@ -176,12 +192,18 @@ def nil_detection_text(detection: NilDetection) -> str:
     return f"nil detection: precision {detection.precision:.0%}{recall}, {false}"
 
 
-def _screen(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:
-    for r, run in enumerate(audit.runs):
-        yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour=colour)
-        for part, groups in _fitted(sheet(audit, r, layout), width):
-            yield _titles(part, groups, colour=colour)
-            yield draw(part, colour=colour)
+def _screen(
+    audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool, all_runs: bool
+) -> Iterator[str]:
+    parts = [
+        _screen_summary(audit, layout, width, colour=colour, all_pairs=all_pairs),
+        _screen_runs(audit, layout, width, colour=colour, all_runs=all_runs),
+    ]
+    for part in parts if len(audit.runs) > 1 else reversed(parts):
+        yield from part
+
+
+def _screen_summary(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs: bool) -> Iterator[str]:
     yield _styled(HEADING, BOLD, colour=colour) + "\n"
     if len(audit.runs) > 1:
         yield _wrapped(COUNTED, width)
@@ -193,6 +215,70 @@ def _screen(audit: Audit, layout: Layout, width: int, *, colour: bool, all_pairs
         yield _wrapped(f"{cause}: {_meaning(audit, cause)}", width, cause, colour=colour)
         yield from (_wrapped(f"  {line}", width) for line in sentences)
         yield ""
+
+
+def _screen_runs(audit: Audit, layout: Layout, width: int, *, colour: bool, all_runs: bool) -> Iterator[str]:
+    if not all_runs:
+        for page in overview(audit, layout):
+            yield _styled("\n".join(textwrap.wrap(page.title, width)), BOLD, colour=colour)
+            yield render(page.sheet, width=width, colour=colour)
+        yield _wrapped(MORE.format(runs=len(audit.runs)), width)
+        return
+    for r, run in enumerate(audit.runs):
+        yield _wrapped(f"{run}: {lists(audit, r)}", width, run, colour=colour)
+        for part, groups in _fitted(sheet(audit, r, layout), width):
+            yield _titles(part, groups, colour=colour)
+            yield draw(part, colour=colour)
+
+
+def overview(audit: Audit, layout: Layout) -> list[Page]:
+    """Of many runs, those that matter: the most affected by each cause, and the best of the first measure."""
+    rows = []
+    for m, measure in enumerate(audit.measures):
+        for cause in OWN_RANGES:
+            low, high = (array[:, m] for array in audit.reach(cause))
+            score = audit.score[:, m]
+            moved = np.maximum(np.abs(high - score), np.abs(score - low))
+            if np.isnan(moved).all() or np.nanmax(moved) <= SAME:
+                continue
+            r = int(np.nanargmax(moved))
+            cells = [_range(layout, audit, m, low[r], high[r]), _number(layout, audit, m, score[r]), audit.runs[r]]
+            rows.append(((measure, cause), [*map(Cell, cells)]))
+    order = np.argsort(-np.nan_to_num(audit.score[:, 0], nan=-np.inf), kind="stable")[:BEST].tolist()
+    leaders = [
+        (
+            (audit.runs[r],),
+            [
+                Cell(_number(layout, audit, 0, audit.score[r, 0])),
+                *(Cell(_range(layout, audit, 0, *(a[r, 0] for a in audit.reach(c)))) for c in RANGES),
+                Cell(_percent(audit.unjudged[r, 0])),
+            ],
+        )
+        for r in order
+    ]
+    best = f"{audit.measures[0]}: the best {len(order)} of {len(audit.runs)} runs, and the scores they could have had"
+    return [
+        *(
+            [
+                Page(
+                    "The runs whose scores could change most",
+                    titled_sheet(("measure", "cause"), ("could be", "score", "run"), rows),
+                )
+            ]
+            if rows
+            else []
+        ),
+        Page(best, titled_sheet(("run",), ("score", "95% interval", "ties", "unjudged", "share\nunjudged"), leaders)),
+    ]
+
+
+def _number(layout: Layout, audit: Audit, m: int, value: float) -> str:
+    return layout.number(value, count=audit.aggregates[m] == "sum")
+
+
+def _range(layout: Layout, audit: Audit, m: int, low: float, high: float) -> str:
+    texts = [_number(layout, audit, m, value) for value in (low, high)]
+    return texts[0] if texts[0] == texts[1] else _within(*texts)
 
 
 def _wrapped(text: str, width: int, bold: str = "", *, colour: bool = False) -> str:
@@ -284,7 +370,8 @@ def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator
     """Each cause with a sentence for each pair that it could reverse, or for a few of them."""
     for cause in CAUSES:
         swaps = [swap for swap in audit.swaps if swap.cause == cause]
-        named = swaps if all_pairs else representative(swaps)
+        most = SHOWN if len(audit.runs) <= FEW_RUNS else SHOWN_OF_MANY
+        named = swaps if all_pairs else representative(swaps, most)
         sentences = [sentence(audit, swap, layout) for swap in named]
         if len(named) < len(swaps):
             widest = max(swaps, key=lambda swap: swap.gap)
@@ -297,14 +384,14 @@ def swap_sentences(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator
         yield cause, sentences
 
 
-def representative(swaps: Sequence[Swap]) -> list[Swap]:
+def representative(swaps: Sequence[Swap], most: int = SHOWN) -> list[Swap]:
     """A few pairs to name: from each measure in turn, neighbours in the ranking first, closest first."""
     turns: dict[str, int] = {}
     ranked = []
     for i, swap in enumerate(swaps):
         turns[swap.measure] = turns.get(swap.measure, -1) + 1
         ranked.append((not swap.adjacent, turns[swap.measure], i))
-    return [swaps[i] for *_, i in sorted(sorted(ranked)[:SHOWN], key=lambda key: key[2])]
+    return [swaps[i] for *_, i in sorted(sorted(ranked)[:most], key=lambda key: key[2])]
 
 
 def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:
@@ -326,9 +413,16 @@ def sentence(audit: Audit, swap: Swap, layout: Layout) -> str:
     return f"{swap.measure}: `{swap.higher}` and `{swap.lower}` {CAUSE_TEXTS[swap.cause].effect} ({numbers})"
 
 
-def _markdown(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]:
-    for r, run in enumerate(audit.runs):
-        yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, layout))}"
+def _markdown(audit: Audit, layout: Layout, *, all_pairs: bool, all_runs: bool) -> Iterator[str]:
+    parts = [
+        _markdown_summary(audit, layout, all_pairs=all_pairs),
+        _markdown_runs(audit, layout, all_runs=all_runs),
+    ]
+    for part in parts if len(audit.runs) > 1 else reversed(parts):
+        yield from part
+
+
+def _markdown_summary(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]:
     yield f"### {HEADING}\n"
     if len(audit.runs) > 1:
         yield f"{COUNTED}\n"
@@ -337,4 +431,13 @@ def _markdown(audit: Audit, layout: Layout, *, all_pairs: bool) -> Iterator[str]
     for cause, sentences in swap_sentences(audit, layout, all_pairs=all_pairs):
         yield f"**{cause}**: {_meaning(audit, cause)}\n"
         if sentences:
-            yield "".join(f"- {printable(line)}\n" for line in sentences)
+            yield "".join(f"- {line}\n" for line in sentences)
+
+
+def _markdown_runs(audit: Audit, layout: Layout, *, all_runs: bool) -> Iterator[str]:
+    if not all_runs:
+        yield from (f"### {piped(page.title)}\n\n{markdown(page.sheet)}" for page in overview(audit, layout))
+        yield MORE.format(runs=len(audit.runs))
+        return
+    for r, run in enumerate(audit.runs):
+        yield f"### {piped(run)}\n\n{lists(audit, r)}\n\n{markdown(sheet(audit, r, layout))}"

@@ -14,6 +14,7 @@ from typing import Any
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
+from cranfield.measures.aliases import names_elsewhere, symbol_of
 from cranfield.measures.catalogue import Definition, Measure
 from cranfield.measures.parameters import GainParameter, Parameter
 from cranfield.report import bibliography
@@ -121,13 +122,14 @@ class CatalogueEntry:
 
 
 def find(name: str) -> CatalogueEntry:
-    """The measure of this name; a symbol without its cutoff is enough."""
+    """The measure of this name, in any tool; a symbol without its cutoff is enough."""
     try:
         measure = parse(name)
     except CranfieldError:
-        if name not in CATALOGUE:
+        symbol = name if name in CATALOGUE else symbol_of(name)
+        if symbol is None:
             raise
-        return CatalogueEntry(CATALOGUE[name], None)
+        return CatalogueEntry(CATALOGUE[symbol], None)
     # An exact symbol is that measure, even if it is also an alias of another one.
     if name in CATALOGUE and measure.symbol != name:
         return CatalogueEntry(CATALOGUE[name], None)
@@ -143,6 +145,36 @@ def of_family(family: str | None) -> list[Definition]:
         message = f"unknown family `{family}`"
         raise UsageError(message, hint=f"use one of {', '.join(families)}")
     return definitions
+
+
+def search(definitions: Iterable[Definition], text: str) -> list[Definition]:
+    """The measures with all these words in their names, in those of other tools, or in their descriptions.
+
+    >>> [d.symbol for d in search(CATALOGUE.values(), "reciprocal rank")][:1]
+    ['RR']
+    >>> [d.symbol for d in search(CATALOGUE.values(), "ndcg_cut")]
+    ['nDCG']
+    """
+    words = text.casefold().split()
+
+    def described(definition: Definition) -> str:
+        parts = [
+            definition.symbol,
+            definition.function.__name__.replace("_", " "),
+            definition.family.replace("_", " "),
+            definition.summary,
+            definition.formula,
+            definition.cite,
+            *definition.parameters,
+            *names_elsewhere(definition.symbol),
+        ]
+        return " ".join(parts).casefold()
+
+    found = [d for d in definitions if all(word in described(d) for word in words)]
+    if not found:
+        message = f"no measure matches `{text}`"
+        raise UsageError(message, hint="use fewer words, or `cranfield measures` for all")
+    return found
 
 
 def as_json(definitions: Iterable[Definition]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv as comma
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from string import ascii_lowercase
@@ -17,6 +18,8 @@ from cranfield.report.sheet import Cell, Sheet
 from cranfield.wording import plural, spreadsheet_cell
 
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
+MAX_LETTERS = 26  # with more runs, numbers stand for letters
+MARKS = "letters mark the runs that are significantly worse"
 CORRECTIONS = {
     "holm": "Holm correction over",
     "bonferroni": "Bonferroni correction over",
@@ -27,8 +30,8 @@ CORRECTIONS = {
 
 def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -> list[Page]:
     """The leaderboard, and the pairs of each measure if they are few or requested."""
-    title = f"Means; letters mark the runs that are significantly worse ({method(comparison)})"
-    leaders = Page(title, leaderboard(comparison, digits))
+    marks = "how many runs are significantly worse/better" if counted(comparison) else MARKS
+    leaders = Page(f"Means; {marks} ({method(comparison)})", leaderboard(comparison, digits))
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         return [leaders]
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
@@ -85,8 +88,16 @@ def letter_ranges(positions: Iterable[int]) -> str:
     )
 
 
+def counted(comparison: Comparison) -> bool:
+    """Whether the leaderboard counts significant differences: there are too many runs for letters."""
+    return len(comparison.runs) > MAX_LETTERS and comparison.baseline is None
+
+
 def leaderboard(comparison: Comparison, digits: int) -> Sheet:
-    """Runs by their first measure, best first; with each mean the runs that are significantly worse."""
+    """Runs by their first measure, best first; with each mean the runs that are significantly worse.
+
+    Of many runs, it is the number of runs that are significantly worse, and of those that are significantly better.
+    """
     order = np.argsort(-comparison.means[0], kind="stable")
     position = np.argsort(order)
     beaten: dict[tuple[int, int], list[int]] = {}
@@ -98,6 +109,8 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
                 winner, loser = (a, b) if gap > 0 else (b, a)
                 beaten.setdefault((m, winner), []).append(int(position[loser]))
     best = [shown(float(column.max()), digits) for column in comparison.means]
+    if counted(comparison):
+        return _counted(comparison, order.tolist(), beaten, best, digits)
     rows = []
     for r in order.tolist():
         texts = [shown(float(comparison.means[m, r]), digits) for m in range(len(comparison.measures))]
@@ -107,6 +120,25 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
         ]
         rows.append(((letters(int(position[r])), comparison.runs[r]), cells))
     return sheet(("", "run"), comparison.measures, rows)
+
+
+def _counted(
+    comparison: Comparison,
+    order: list[int],
+    beaten: dict[tuple[int, int], list[int]],
+    best: list[str],
+    digits: int,
+) -> Sheet:
+    losses = Counter((m, order[loser]) for (m, _), losers in beaten.items() for loser in losers)
+    rows = []
+    for place, r in enumerate(order, 1):
+        cells = []
+        for m in range(len(comparison.measures)):
+            text = shown(float(comparison.means[m, r]), digits)
+            cells += [Cell(text, text == best[m]), Cell(f"{len(beaten.get((m, r), ()))}/{losses[m, r]}")]
+        rows.append(((str(place), comparison.runs[r]), cells))
+    heads = [head for measure in comparison.measures for head in (measure, "")]
+    return sheet(("", "run"), heads, rows)
 
 
 def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
@@ -162,14 +194,14 @@ def doubt(result: PairComparison) -> str:
 
 def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
     """Notes: the queries used, pairs that are not listed, and differences that could be reversed."""
-    texts = list(comparison.notes)
+    texts = list(comparison.query_notes)
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
-        texts.append(f"{len(comparison.pairs)} pairs per measure hidden; use --all-pairs, or --format csv or json")
+        texts.append(f"{len(comparison.pairs):,} pairs per measure hidden; use --all-pairs, or --format csv or json")
     significant = [result for result in comparison.contests if result.significant]
     reversible = sum(1 for result in significant if result.doubts)
     if reversible:
         texts.append(
-            f"ties or unjudged documents could reverse {reversible} of {len(significant)} significant differences"
+            f"ties or unjudged documents could reverse {reversible:,} of {len(significant):,} significant differences"
         )
     return texts
 

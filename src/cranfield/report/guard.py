@@ -1,63 +1,128 @@
-"""Regression checks for pipelines: is a run worse than the baseline? As sentences and as JUnit XML."""
+"""Checks for pipelines: is a run worse than the baseline, or below a limit? As sentences, Markdown and JUnit XML."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.analysis.compare import Comparison, PairComparison
+from cranfield.evaluation.scores import ScoreTable
 from cranfield.report.compare import chance, method
-from cranfield.report.numbers import signed
+from cranfield.report.markup import piped
+from cranfield.report.numbers import shown, signed
+from cranfield.statistics.rounding import SAME
+from cranfield.wording import plural
 
 # Characters that XML cannot represent.
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+Outcome = Literal["passed", "failed", "undecided"]
 
-class RegressionCheck(NamedTuple):
-    """One run against the baseline in one guarded measure."""
 
-    pair: PairComparison
-    worse: bool
+class Check(NamedTuple):
+    """One run in one measure: whether it passed, and why, in a sentence; ``title`` says what was checked."""
+
+    run: str
+    title: str
+    outcome: Outcome
     sentence: str
 
 
-def check_regressions(comparison: Comparison, measures: Sequence[str], by: float) -> list[RegressionCheck]:
-    """Check each guarded measure and run: worse means significantly lower, by more than ``by``."""
-    checks = []
-    for pair in comparison.contests:
-        if pair.measure not in measures:
-            continue
-        worse = pair.significant and pair.difference < -by
-        p = chance(pair.corrected).replace("<", "< ") if pair.corrected < 0.0001 else f"= {chance(pair.corrected)}"
-        tolerance = f", tolerance {by:g}" if by else ""
-        checks.append(
-            RegressionCheck(
-                pair,
-                worse,
-                f"{pair.run} is {'worse' if worse else 'not worse'} than {pair.other}: {pair.measure} {pair.mean:.4f} "
-                f"vs {pair.other_mean:.4f} (difference {signed(pair.difference, 4)}{tolerance}; "
-                f"corrected p {p}; {method(comparison)})",
-            )
+def check_regressions(
+    comparison: Comparison, measures: Sequence[str], by: float = 0.0, *, significance: bool = True
+) -> list[Check]:
+    """Check each guarded measure and run: worse means significantly lower, by more than ``by``.
+
+    Without ``significance``, any mean that is lower by more than ``by`` is worse. With it, a check is undecided if no
+    difference could be significant, however large.
+    """
+    return [
+        _regression(
+            comparison,
+            pair,
+            comparison.lowest_p[comparison.measures.index(pair.measure)],
+            by,
+            significance=significance,
         )
+        for pair in comparison.contests
+        if pair.measure in measures
+    ]
+
+
+def _regression(
+    comparison: Comparison, pair: PairComparison, lowest_p: float, by: float, *, significance: bool
+) -> Check:
+    title = f"{pair.measure} vs {pair.other}"
+    numbers = (
+        f"{pair.measure} {shown(pair.mean, 4)} vs {shown(pair.other_mean, 4)} (difference {signed(pair.difference, 4)}"
+        f"{f', tolerance {by:g}' if by else ''}"
+    )
+    queries = plural(pair.wins + pair.ties + pair.losses, "query")
+    lower = pair.difference < -by - SAME
+    if math.isnan(pair.difference) or (significance and lowest_p >= comparison.alpha):
+        reason = f"; {queries}; the lowest possible corrected p-value is {lowest_p:.2g}; {method(comparison)})"
+        sentence = f"cannot decide whether {pair.run} is worse than {pair.other}: {numbers}{reason}"
+        return Check(pair.run, title, "undecided", sentence)
+    if significance:
+        p = chance(pair.corrected).replace("<", "< ") if pair.corrected < 0.0001 else f"= {chance(pair.corrected)}"
+        reason = f"; corrected p {p}; {method(comparison)})"
+    else:
+        reason = f"; {queries}, significance ignored)"
+    worse = lower and (pair.significant or not significance)
+    sentence = f"{pair.run} is {'worse' if worse else 'not worse'} than {pair.other}: {numbers}{reason}"
+    return Check(pair.run, title, "failed" if worse else "passed", sentence)
+
+
+def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]:
+    """Check the mean of each run against the lower limits of measures, given by their labels."""
+    checks = []
+    for r, run in enumerate(scores.runs):
+        for label, limit in limits.items():
+            mean = float(scores.means[r, scores.measures.index(label)])
+            outcome: Outcome = "undecided" if math.isnan(mean) else "failed" if mean < limit - SAME else "passed"
+            # A mean just below the limit must not be rounded up to it.
+            digits = next((d for d in range(4, 17) if outcome != "failed" or float(f"{mean:.{d}f}") < limit), 17)
+            what = {"passed": "is not below", "failed": "is below", "undecided": "is undefined; the limit is"}[outcome]
+            number = "" if outcome == "undecided" else f" {shown(mean, digits)}"
+            checks.append(
+                Check(run, f"{label} of at least {limit:g}", outcome, f"{run}: {label}{number} {what} {limit:g}")
+            )
     return checks
 
 
-def junit_xml(checks: Sequence[RegressionCheck]) -> str:
-    """The checks as a JUnit test suite, one test case each."""
+def markdown(checks: Sequence[Check]) -> str:
+    """The checks as a section of a job summary: a headline, then a line for each check, failures first."""
+    order: dict[Outcome, str] = {"failed": "❌", "undecided": "⚠️", "passed": "✅"}
+    ranked = sorted(checks, key=lambda check: list(order).index(check.outcome))
+    lines = [f"- {order[check.outcome]} {piped(check.sentence)}" for check in ranked]
+    return "\n".join([f"**{headline(checks)}**", "", *lines, "", ""])
+
+
+def headline(checks: Sequence[Check]) -> str:
+    """How many checks passed, failed and were not decided."""
+    counts = {
+        outcome: sum(check.outcome == outcome for check in checks) for outcome in ("failed", "undecided", "passed")
+    }
+    texts = [f"{number} {outcome}" for outcome, number in counts.items() if number]
+    return f"{plural(len(checks), 'check')}: {', '.join(texts) or 'none'}"
+
+
+def junit_xml(checks: Sequence[Check], command: str = "cranfield compare") -> str:
+    """The checks as a JUnit test suite, one test case each; a check that cannot be decided is an error."""
 
     def clean(text: str) -> str:
         return UNWRITABLE.sub("\ufffd", text)
 
-    failures = str(sum(check.worse for check in checks))
-    suite = Element("testsuite", name="cranfield compare", tests=str(len(checks)), failures=failures)
+    failures, errors = (str(sum(check.outcome == kind for check in checks)) for kind in ("failed", "undecided"))
+    suite = Element("testsuite", name=command, tests=str(len(checks)), failures=failures, errors=errors)
     for check in checks:
-        name = clean(f"{check.pair.measure} vs {check.pair.other}")
-        case = SubElement(suite, "testcase", classname=clean(check.pair.run), name=name)
-        if check.worse:
-            SubElement(case, "failure", message=clean(check.sentence))
-        else:
+        case = SubElement(suite, "testcase", classname=clean(check.run), name=clean(check.title))
+        if check.outcome == "passed":
             SubElement(case, "system-out").text = clean(check.sentence)
+        else:
+            SubElement(case, "failure" if check.outcome == "failed" else "error", message=clean(check.sentence))
     indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"

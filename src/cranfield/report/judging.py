@@ -23,7 +23,7 @@ def pages(found: NextDocuments, digits: int = 4) -> list[Page]:
     reasons = not math.isnan(found.documents[0].weight)
     rows = []
     for number, proposal in enumerate(found.documents, 1):
-        cells = [Cell(str(proposal.best_rank))]
+        cells = [Cell(str(proposal.best_rank or "–"))]
         if reasons:
             limits = f"[{signed(proposal.low, digits)}, {signed(proposal.high, digits)}]"
             cells += [

@@ -16,7 +16,9 @@ from every_measure import GAINING, NAMES, VARIANTS, missed, orders, rankings, sa
 
 
 def test_every_measure_is_tried() -> None:
-    assert set(VARIANTS) == {d.symbol for d in cf.MEASURES.values() if not (d.subtopics or d.content or d.preferences or d.sampled)}
+    assert set(VARIANTS) == {
+        d.symbol for d in cf.MEASURES.values() if not (d.subtopics or d.content or d.preferences or d.sampled)
+    }
 
 
 @pytest.mark.parametrize("name", [*NAMES, *GAINING])

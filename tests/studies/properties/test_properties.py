@@ -408,7 +408,9 @@ def test_subtopics_have_worlds_in_words() -> None:
         cf.properties("StRecall", grades=(0, 1, 2))
 
 
-@pytest.mark.parametrize("symbol", [symbol for symbol, d in CATALOGUE.items() if not (d.content or d.preferences or d.sampled)])
+@pytest.mark.parametrize(
+    "symbol", [symbol for symbol, d in CATALOGUE.items() if not (d.content or d.preferences or d.sampled)]
+)
 def test_every_measure_can_be_checked(symbol: str) -> None:
     name = f"{symbol}@0.5" if symbol == "IPrec" else symbol
     found = checked(name, documents=3)

@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison, build_comparison, check_comparable, check_query_count, run_pairs
-from cranfield.analysis.significance import MeasureComparison, check_settings
+from cranfield.analysis.compare import (
+    Comparison,
+    build_comparison,
+    check_comparable,
+    check_query_count,
+    number_of_tests,
+    run_pairs,
+)
+from cranfield.analysis.significance import MeasureComparison, check_settings, choose_samples
 from cranfield.engines.comparisons import MeasureOutcome, PairTests, measure_outcomes
 from cranfield.engines.totals import PACKED_SCHEMA, unpack
 from cranfield.errors import CranfieldError
@@ -35,8 +42,10 @@ def compare_runs(
 ) -> Comparison:
     """`cranfield.compare` of a frame with columns measure (an index of ``columns``), query, run and value."""
     measures = [column.label for column in columns]
-    settings = check_settings(**terms)
-    tests = PairTests(settings, tuple(runs), run_pairs(runs, baseline), undefined)
+    pairs, settings = run_pairs(runs, baseline), check_settings(**terms)
+    # The number of queries is not known here; the memory of a task is limited in other ways.
+    settings = choose_samples(settings, 1, number_of_tests(settings, len(pairs), len(measures)))
+    tests = PairTests(settings, tuple(runs), pairs, undefined)
     check_comparable(columns)
     shards = values.repartition(len(measures), "measure").sortWithinPartitions("measure", "query")
     by_measure = unpack(shards.mapInArrow(_Outcomes(tests), PACKED_SCHEMA).collect())

@@ -100,11 +100,16 @@ def _frame(rows: list[list[str]], roles: list[str], location: Location) -> TextF
     return TextFrame(roles, records, np.arange(1, len(rows) + 1))
 
 
+MAX_DIGITS = 12  # of a rank
+
+
 def _are_ranks(rows: list[list[str]]) -> bool:
     """Whether the third column counts 0, 1, 2, ... or 1, 2, 3, ... for every query."""
     for _, group in groupby(rows, key=lambda row: row[0]):
         numbers = [row[2].strip() for row in group if len(row) == 3]
-        if not all(map(_WHOLE.fullmatch, numbers)):
+        if not numbers:  # a fault, which `_frame` reports
+            continue
+        if not all(map(_WHOLE.fullmatch, numbers)) or max(map(len, numbers)) > MAX_DIGITS:
             return False
         first = int(numbers[0])
         if first > 1 or list(map(int, numbers)) != list(range(first, first + len(numbers))):

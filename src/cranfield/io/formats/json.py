@@ -307,7 +307,11 @@ def parse_block(block: Block, fields: Fields) -> Documents | None:
     import pyarrow.json as pj
 
     content = block.content.removeprefix(BOM) if block.line == 1 else block.content
-    if b"\0" in content or not fields.texts:
+    # Line numbers are right only if every line begins an object and there are no other objects. PyArrow crashes where
+    # there is a null instead.
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    objects = content.startswith(b"{") + content.count(b"\n{")
+    if b"\0" in content or not fields.texts or objects != lines:
         return None
     columns = dict.fromkeys((fields.id, *fields.texts))
     parse_options = pj.ParseOptions(
@@ -319,9 +323,7 @@ def parse_block(block: Block, fields: Fields) -> Documents | None:
     except (pa.ArrowException, UnicodeError):
         return None
     ids, texts = table.column(fields.id), [table.column(name) for name in fields.texts]
-    # Line numbers are right only if every line begins an object and there are no other objects.
-    objects = content.startswith(b"{") + content.count(b"\n{")
-    if not len(table) == objects == content.count(b"\n") + (not content.endswith(b"\n")):
+    if len(table) != lines:
         return None
     without_id = ids.null_count or pc.any(pc.equal(pc.binary_length(ids), 0)).as_py()
     if without_id or pc.any(reduce(pc.and_, map(pc.is_null, texts))).as_py():

@@ -102,7 +102,10 @@ def contents(
         "agreement": _agreement(means),
         "audit": {name: _table(getattr(audit, name)) for name in AUDITED},
         "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
-        "notes": [*sentences(scores.notes), *([] if comparison is None else notes(comparison, all_pairs=True))],
+        "notes": [
+            *sentences(scores.notes),
+            *([] if comparison is None else [*comparison.resolution_notes, *notes(comparison, all_pairs=True)]),
+        ],
         "about": _about(scores, evaluation.judgments),
         "commands": list(commands),
     }

@@ -1,0 +1,79 @@
+"""An evaluator for the trainer of sentence-transformers: graded judgments, any measure, ties in no order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cranfield.data import Run, Strings, Table
+from cranfield.errors import optional
+from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.ranking.tie_rules import Ties
+
+_package = optional("sentence_transformers", "the bridge to sentence-transformers", "sentence-transformers")
+_BASE = (
+    getattr(_package, "SentenceEvaluator", None)
+    or __import__("sentence_transformers.evaluation", fromlist=["SentenceEvaluator"]).SentenceEvaluator
+)
+QUERIES_PER_BLOCK = 256
+
+
+class RetrievalEvaluator(_BASE):  # type: ignore[misc,valid-type]
+    """Encodes queries and documents, ranks all documents for each query, and returns the mean of each measure.
+
+    ``queries`` and ``corpus``: texts by id; ``relevant``: judgments as `evaluate` takes them. The first measure is the
+    primary one. ``depth``: how many documents of each ranking are kept; those tied with the last one are kept, too.
+    """
+
+    def __init__(
+        self,
+        queries: Mapping[str, str],
+        corpus: Mapping[str, str],
+        relevant: Any,
+        measures: Measures = ("nDCG@10", "RR@10", "AP@100", "R@100"),
+        *,
+        name: str = "",
+        depth: int = 1000,
+        ties: Ties = "expected",
+        batch_size: int = 32,
+    ) -> None:
+        super().__init__()
+        self.evaluator = Evaluator(relevant, measures, ties=ties, undefined="zero")
+        judged = set(self.evaluator.judgments.queries)
+        self.queries = {str(query): text for query, text in queries.items() if str(query) in judged}
+        self.corpus = {str(document): text for document, text in corpus.items()}
+        self.name, self.depth, self.batch_size = name, depth, batch_size
+        # Loggers know measures by short names; the tie rule is the same for all of them.
+        self._labels = [column.label.partition("[")[0] for column in self.evaluator.columns]
+        self.primary_metric = self._labels[0]
+
+    def __call__(
+        self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """The mean of each measure."""
+        options = {"batch_size": self.batch_size, "convert_to_numpy": True, "show_progress_bar": False}
+        encode_query, encode_document = (
+            getattr(model, name, model.encode) for name in ("encode_query", "encode_document")
+        )
+        queries = np.asarray(encode_query(list(self.queries.values()), **options))
+        documents = np.asarray(encode_document(list(self.corpus.values()), **options))
+        run = self._run(lambda block: np.asarray(model.similarity(queries[block], documents)))
+        means = dict(zip(self._labels, self.evaluator.means(run).values(), strict=True))
+        result: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
+        self.store_metrics_in_model_card_data(model, result, epoch, steps)
+        return result
+
+    def _run(self, similarity: Any) -> Run:
+        names = Strings.of(self.corpus)
+        rows: list[Any] = []
+        for first in range(0, len(self.queries), QUERIES_PER_BLOCK):
+            scores = similarity(slice(first, first + QUERIES_PER_BLOCK))
+            depth = min(self.depth, scores.shape[1])
+            least = np.partition(scores, -depth, axis=1)[:, -depth]
+            query, document = np.nonzero(scores >= least[:, None])
+            rows.append((query + first, document, scores[query, document]))
+        query, document, score = (np.concatenate(column) for column in zip(*rows, strict=True))
+        table = Table(Strings.of(self.queries).take(query), names.take(document), score.astype(np.float64))
+        return Run(self.name or "model", table)

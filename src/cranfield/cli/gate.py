@@ -1,0 +1,140 @@
+"""Options and exit codes of checks for pipelines: --fail-if-worse, --fail-below, --junit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.output import quiet, replace, say
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.columns import Column
+    from cranfield.report.guard import Check
+
+WORSE = 3  # the exit code if a check fails
+UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
+REMEDY = "use more queries, another --test, or --ignore-significance to let --by alone decide"
+
+
+def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    # No difference is below NaN: the check would let every run pass.
+    if math.isnan(value):
+        message = "must be a number, not nan."
+        raise click.BadParameter(message, ctx, param)
+    return value
+
+
+def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Measures and their limits, from texts such as ``nDCG@10=0.70``."""
+    limits = {}
+    for value in options.measure_names(values):
+        measure, _, text = value.rpartition("=")
+        try:
+            limit = float(text)
+        except ValueError:
+            limit = math.nan
+        if not measure or not math.isfinite(limit):
+            message = f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70."
+            raise click.BadParameter(message, ctx, param)
+        limits[measure] = limit
+    return limits
+
+
+fail_below = click.option(
+    "--fail-below",
+    "limits",
+    multiple=True,
+    metavar="MEASURE=VALUE",
+    callback=_limits,
+    help="Exit with code 3 if the mean of a run is below this value, such as nDCG@10=0.70; may be repeated.",
+)
+
+junit = click.option(
+    "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
+)
+
+guarding = options.several(
+    click.option(
+        "--fail-if-worse",
+        "guarded",
+        multiple=True,
+        type=options.MeasureName(),
+        metavar="MEASURE",
+        callback=lambda ctx, param, value: options.measure_names(value),
+        help="Exit with code 3 if a run is significantly worse than the baseline in this measure, and with code 4 if "
+        "there are too few queries to decide; may be repeated.",
+    ),
+    click.option(
+        "--by",
+        type=click.FloatRange(0, math.inf, max_open=True),
+        metavar="X",
+        default=0.0,
+        callback=_not_nan,
+        show_default=True,
+        help="Ignore differences up to this size.",
+    ),
+    click.option(
+        "--ignore-significance",
+        is_flag=True,
+        help="Let --by alone decide: a mean that is lower by more than that fails, significant or not.",
+    ),
+    fail_below,
+    junit,
+)
+
+
+def labels_of(columns: Sequence[Column], names: Sequence[str], asked: Sequence[Column]) -> dict[str, str]:
+    """The label of the column of each checked measure, by the name that the user gave.
+
+    ``asked``: the columns of the names; ``columns``: those that are shown, perhaps under other labels.
+    """
+    label_of = {column.measure: column.label for column in reversed(columns) if column.part == "value"}
+    return {name: label_of[column.measure] for name, column in zip(names, asked, strict=True)}
+
+
+def with_checked(
+    measures: Sequence[str], checked: Sequence[str], settings: Mapping[str, Any]
+) -> tuple[Sequence[Any], dict[str, str]]:
+    """The measures, and columns of the checked ones that are not among them; the label of each checked measure.
+
+    ``settings``: among others, the views of every measure that does not name its own.
+    """
+    from dataclasses import fields
+
+    from cranfield.evaluation.columns import make_columns
+    from cranfield.evaluation.policy import Policy
+
+    if not checked:
+        return measures, {}
+    policy = Policy(**{field.name: settings[field.name] for field in fields(Policy) if field.name in settings})
+    columns, asked = make_columns(measures, policy.views), options.guarded_columns(checked, policy)
+    present = {column.measure for column in columns}
+    extra = [column for column in asked if column.measure not in present]
+    return [*measures, *extra], labels_of([*columns, *extra], checked, asked)
+
+
+def conclude(checks: Sequence[Check], junit: str | None, command: str, hint: str = "") -> None:
+    """Write JUnit XML, print a sentence for each check that did not pass, and exit with the code of the checks.
+
+    ``hint``: what to do if a check cannot be decided.
+    """
+    from cranfield.report.guard import headline, junit_xml
+
+    if junit:
+        replace(junit, junit_xml(checks, command).encode())
+    if not checks:
+        return
+    failed = [check for check in checks if check.outcome == "failed"]
+    undecided = [check for check in checks if check.outcome == "undecided"]
+    if (len(checks) > 1 or not failed + undecided) and not quiet():
+        say(headline(checks))
+    for check in [*undecided, *failed]:
+        say(check.sentence)
+    if undecided and not failed and hint:
+        say(f"\nhint: {hint}")
+    if failed or undecided:
+        click.get_current_context().exit(WORSE if failed else UNDECIDED)

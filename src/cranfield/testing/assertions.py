@@ -1,0 +1,197 @@
+"""Assertions on the quality of rankings, for test suites; a failure shows the queries and documents behind it.
+
+    def test_search_is_not_worse():
+        assert_not_worse("qrels.txt", search(queries), "scores.json", "nDCG@10", by=0.01)
+
+Nothing here needs pytest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cranfield.analysis.compare import Comparison, compare_scores, resolution_of
+from cranfield.analysis.per_query import by_query, documents, judged_grades, top_documents
+from cranfield.analysis.significance import check_settings
+from cranfield.errors import UsageError
+from cranfield.evaluation.columns import make_columns
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.saved_scores import PathLike, load_scores
+from cranfield.evaluation.scores import Scores
+from cranfield.report import guard, per_query
+from cranfield.report.pages import Page, sheet, write
+from cranfield.report.sheet import Cell
+from cranfield.wording import few
+
+WIDTH = 100  # characters of a line in a message
+TESTING = ("test", "correction", "family", "alpha", "samples")
+
+
+class QualityError(AssertionError):
+    """Rankings are worse than allowed; the message has tables of queries and documents, ``checks`` the outcomes."""
+
+    def __init__(self, message: str, checks: Sequence[guard.Check]) -> None:
+        super().__init__(message)
+        self.checks = tuple(checks)
+
+
+class UndecidedError(QualityError):
+    """A check could not be decided: no difference could be significant with so few queries or resamples."""
+
+
+def assert_not_worse(
+    qrels: Any,
+    run: Any,
+    baseline: Any,
+    measures: Measures,
+    *,
+    by: float = 0.0,
+    significance: bool = True,
+    worst: int = 5,
+    page: int = 10,
+    **options: Any,
+) -> Comparison:
+    """Raise if a run is worse than the baseline in a measure: significantly lower, by more than ``by``.
+
+    ``baseline``: a run, `Scores` of one run, or the path of saved scores (``.json``). ``significance=False``: ``by``
+    alone decides. With significance, too few queries to decide are an error too, never a silent pass. ``worst``: how
+    many queries a failure shows; ``page``: how many documents of the worst query. ``options``: those of `evaluate`, and
+    ``test``, ``correction``, ``family``, ``alpha`` and ``samples`` of `compare`.
+
+    >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
+    >>> good, bad = ({q: {"a": 2.0, "b": b} for q in qrels} for b in (1.0, 3.0))
+    >>> assert_not_worse(qrels, good, bad, "RR").contests[0].difference
+    0.5
+    >>> assert_not_worse(qrels, bad, good, "RR", worst=1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    cranfield.testing.assertions.QualityError: new is worse than baseline: RR 0.5000 vs 1.0000 (...)
+    <BLANKLINE>
+    RR by query, 1 of 8 queries
+    query     new  baseline  difference
+    ───────────────────────────────────
+    q0     0.5000    1.0000     -0.5000
+    ...
+    """
+    __tracebackhide__ = True
+    seed = options.get("seed", 0)
+    settings = check_settings(seed=seed, **{name: options.pop(name) for name in TESTING if name in options})
+    saved = _saved(baseline)
+    runs = {"new": run} if saved is not None else {"baseline": baseline, "new": run}
+    evaluation = _evaluate(qrels, runs, measures, page, options)
+    scores = evaluation.scores if saved is None else evaluation.scores.with_run(saved)
+    comparison = compare_scores(scores, settings, scores.runs[0])
+    checks = guard.check_regressions(comparison, scores.measures, by, significance=significance)
+    note = resolution_of(scores, settings, scores.runs[0])
+    _raise_unless_passed(checks, scores, evaluation, worst, page, note if significance else [])
+    return comparison
+
+
+def assert_at_least(
+    qrels: Any, run: Any, limits: Mapping[str, float], *, worst: int = 5, page: int = 10, **options: Any
+) -> Scores:
+    """Raise if the mean of a measure is below its limit, as in ``{"nDCG@10": 0.7}``.
+
+    ``worst``: how many of the queries with the lowest scores a failure shows; ``page``: how many documents of the worst
+    query. ``options``: those of `evaluate`.
+
+    >>> qrels, run = {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    >>> assert_at_least(qrels, run, {"RR": 0.5}).means.tolist()
+    [[0.5]]
+    >>> assert_at_least(qrels, run, {"RR": 0.7})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    cranfield.testing.assertions.QualityError: new: RR 0.5000 is below 0.7
+    ...
+    """
+    __tracebackhide__ = True
+    evaluation = _evaluate(qrels, {"new": run}, list(limits), page, options)
+    scores = evaluation.scores
+    label_of = {column.measure: column.label for column in scores.columns}
+    asked = [label_of[column.measure] for column in make_columns(list(limits), evaluation.policy.views)]
+    checks = guard.check_limits(scores, dict(zip(asked, limits.values(), strict=True)))
+    _raise_unless_passed(checks, scores, evaluation, worst, page)
+    return scores
+
+
+def _saved(baseline: Any) -> Scores | None:
+    """The scores of a baseline that is not a run."""
+    if isinstance(baseline, (str, os.PathLike)) and os.fspath(baseline).endswith(".json"):
+        baseline = load_scores(baseline)
+    if not isinstance(baseline, Scores):
+        return None
+    if len(baseline.runs) != 1:
+        message = f"the baseline has {len(baseline.runs)} runs"
+        raise UsageError(message, hint=f"choose one with scores.only_run(name): {few(baseline.runs, 10)}")
+    return baseline
+
+
+def _evaluate(qrels: Any, runs: dict[str, Any], measures: Any, page: int, options: dict[str, Any]) -> Evaluation:
+    return Evaluator(qrels, measures, **options).evaluation(list(runs.values()), names=list(runs), page=page)
+
+
+def _raise_unless_passed(
+    checks: Sequence[guard.Check],
+    scores: Scores,
+    evaluation: Evaluation,
+    worst: int,
+    page: int,
+    notes: Sequence[str] = (),
+) -> None:
+    __tracebackhide__ = True
+    failed = [check for check in checks if check.outcome == "failed"]
+    undecided = [check for check in checks if check.outcome == "undecided"]
+    shown = failed or undecided
+    if not shown:
+        return
+    lines = [check.sentence for check in shown]
+    if not failed:
+        raise UndecidedError("\n".join([*lines, *notes, "hint: significance=False lets `by` alone decide"]), checks)
+    label = next(measure for measure in scores.measures if failed[0].title.startswith(f"{measure} "))
+    pages = _culprits(scores, evaluation, scores.measures.index(label), worst, page)
+    raise QualityError("\n".join([*lines, "", write(pages, {}, width=WIDTH)]), checks)
+
+
+def _culprits(scores: Scores, evaluation: Evaluation, measure: int, worst: int, page: int) -> list[Page]:
+    """The queries with the largest losses, or the lowest scores, and the documents of the first of them."""
+    if len(scores.runs) == 2:
+        ranked = by_query(scores, measure, "difference")
+        ranked = replace(ranked, runs=ranked.runs[::-1], values=ranked.values[::-1])  # new minus baseline
+    else:
+        ranked = by_query(scores, measure, "hardest")
+    pages = [per_query.queries(ranked, most=worst, bars=False)]
+    query = ranked.queries[0]
+    if len(evaluation.runs) == 2:
+        first, second = evaluation.runs
+        pages.append(per_query.documents(documents(evaluation, query, page), (first, second), query, page))
+    else:
+        pages.append(_ranking(evaluation, query, page))
+    return pages
+
+
+def _ranking(evaluation: Evaluation, query: str, page: int) -> Page:
+    """The top documents of the run, and the relevant documents that are not among them."""
+    top = top_documents(evaluation, query, page)
+    rows = [
+        ((document,), [Cell("?" if grade is None else f"{grade:g}"), Cell(str(i))])
+        for i, (document, grade) in enumerate(top, 1)
+    ]
+    present = {document for document, _ in top}
+    missed = [(d, g) for d, g in judged_grades(evaluation, query).items() if g > 0 and d not in present]
+    missed.sort(key=lambda pair: -pair[1])
+    rows += [((document,), [Cell(f"{grade:g}"), Cell("–")]) for document, grade in missed[:page]]
+    return Page(
+        f"Query {query}: the top {page}, then relevant documents that are not there (? = unjudged)",
+        sheet(("document",), ("grade", "rank"), rows),
+    )
+
+
+def save_baseline(path: PathLike, qrels: Any, run: Any, measures: Measures, **options: Any) -> Scores:
+    """Write the scores of a run as the baseline of later checks; ``options`` are those of `evaluate`."""
+    scores = _evaluate(qrels, {"baseline": run}, measures, 0, options).scores
+    scores.save(path)
+    return scores

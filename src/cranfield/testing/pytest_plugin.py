@@ -1,0 +1,110 @@
+"""A plugin for pytest: the fixture ``rankings``, whose checks compare with a saved baseline and show what went wrong.
+
+    def test_search(rankings):
+        rankings.not_worse("qrels.txt", search(queries), "nDCG@10", by=0.01)
+        rankings.at_least("qrels.txt", search(queries), {"nDCG@10": 0.7})
+
+The baseline of a test is ``baselines/TEST.json`` beside its file. ``pytest --update-baselines`` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cranfield.analysis.compare import Comparison
+    from cranfield.evaluation.scores import Scores
+
+FOLDER = "baselines"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that writes baselines."""
+    group = parser.getgroup("cranfield", "quality of rankings")
+    group.addoption(
+        "--update-baselines",
+        action="store_true",
+        help="Write the scores of each `rankings.not_worse` as its baseline, instead of checking them.",
+    )
+
+
+class Rankings:
+    """Checks of one test; ``folder`` is where its baselines are."""
+
+    def __init__(self, folder: Path, test: str, *, update: bool) -> None:
+        self.folder, self.test, self.update = folder, test, update
+        self.written: list[Path] = []
+
+    def path(self, name: str | None = None) -> Path:
+        """The file of a baseline: that of the test, or another by its name."""
+        clean = re.sub(r"[^\w.-]+", "-", name or self.test).strip("-")
+        return self.folder / f"{clean}.json"
+
+    def not_worse(
+        self, qrels: Any, run: Any, measures: Any, *, baseline: str | None = None, **options: Any
+    ) -> Comparison | None:
+        """`assert_not_worse` against the saved baseline, which may have a name of its own; None if it is written."""
+        __tracebackhide__ = True
+        from cranfield.testing.assertions import TESTING, assert_not_worse, save_baseline
+
+        path = self.path(baseline)
+        if self.update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unused = {"by", "significance", "worst", "page", *TESTING}
+            save_baseline(path, qrels, run, measures, **{k: v for k, v in options.items() if k not in unused})
+            self.written.append(path)
+            return None
+        if not path.exists():
+            pytest.fail(f"there is no baseline {path}; write it with `pytest --update-baselines`", pytrace=False)
+        return assert_not_worse(qrels, run, path, measures, **options)
+
+    def at_least(self, qrels: Any, run: Any, limits: Mapping[str, float], **options: Any) -> Scores:
+        """`assert_at_least`."""
+        __tracebackhide__ = True
+        from cranfield.testing.assertions import assert_at_least
+
+        return assert_at_least(qrels, run, limits, **options)
+
+
+@pytest.fixture
+def rankings(request: pytest.FixtureRequest) -> Rankings:
+    """Checks of rankings; see `cranfield.testing.pytest_plugin`."""
+    update = bool(request.config.getoption("--update-baselines"))
+    checks = Rankings(request.path.parent / FOLDER, request.node.name, update=update)
+    if update:
+        request.node.user_properties.append(("baselines", checks.written))
+    return checks
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """A failed check shows its tables alone, without the code that called it."""
+    report = yield
+    error = call.excinfo.value if call.excinfo is not None else None
+    if call.when == "call" and type(error).__module__ == "cranfield.testing.assertions":
+        place = f"{item.location[0]}:{(item.location[1] or 0) + 1}: {item.name}"
+        report.longrepr = f"{place}\n\n{error}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The baselines that were written."""
+    paths = [
+        str(path)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, written in getattr(report, "user_properties", ())
+        if name == "baselines"
+        for path in written
+    ]
+    if paths:
+        terminalreporter.write_sep("-", "baselines written")
+        for path in dict.fromkeys(paths):
+            terminalreporter.write_line(path)

@@ -1,0 +1,212 @@
+"""Commands and files: what `check` lists, what an output may replace, and what signals leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_samples import BM25, DENSE, LLM, QRELS, Call
+
+Shell = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ---- check
+
+
+def test_check_lists_every_error(call: Call, here: Path) -> None:
+    Path("qrels.txt").write_text("q 0 d 1\n")
+    Path("bad.run").write_text("q Q0 d 1 x t\n" * 137)
+    Path("bad.csv").write_text("qid,docid,score\n" + "q,d,x\n" * 57)
+    Path("bad.txt").write_text("q 0 d x\n" * 43)
+    lines = call("check", "qrels.txt", "bad.run", "bad.csv").stdout.splitlines()
+    assert [int(line.split(":")[1]) for line in lines if line.startswith("bad.run:")] == list(range(1, 138))
+    assert [int(line.split(":")[1]) for line in lines if line.startswith("bad.csv:")] == list(range(2, 59))
+    assert len(call("check", "bad.txt", "bad.run").stdout.splitlines()) == 43 + 137
+    cut = call("check", "qrels.txt", "bad.run", "--limit", "3")
+    assert cut.stdout.splitlines()[2:] == ['bad.run:3: the score is not a number: "x"', "... and 134 more errors"]
+    assert cut.stderr == "2 files: 137 errors, 0 warnings\n"
+    # Other commands still show the first twenty.
+    assert "... and 117 more errors" in call("eval", "qrels.txt", "bad.run").stderr
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run"),
+    [
+        ("q1 0 d 1\n", "q9 Q0 d 1 1 t\n"),
+        ("q1 0 d 1\n", "q1 Q0 d 1 1 t\n"),
+        ("q1 0 d 1\n", "q1 Q0 d 1 t\n"),
+        ("# nothing\n", "q1 Q0 d 1 1 t\n"),
+        ("q1 0 d 1\n", "# nothing\n"),
+        ('{"q1": {"a": 0.51, "b": 0.42, "c": 0.33, "d": 0.24}}', '{"q1": {"a": 1, "b": 0, "c": 2}}'),
+    ],
+    ids=["other queries", "good", "columns", "no judgments", "no rankings", "swapped"],
+)
+def test_check_ends_as_eval_does(call: Call, here: Path, qrels: str, run: str) -> None:
+    Path("qrels").write_text(qrels)
+    Path("run").write_text(run)
+    assert call("check", "qrels", "run").exit_code == call("eval", "qrels", "run", "-m", "AP").exit_code
+
+
+def test_scores_that_contradict_the_ranks(call: Call, here: Path) -> None:
+    Path("qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\n")
+    lines = [f"{q} Q0 {d} {rank} {rank / 4} t\n" for q in ("q1", "q2") for rank, d in enumerate("abc", 1)]
+    Path("distances.run").write_text("".join(lines))
+    columns = [line.split() for line in lines]
+    Path("distances.csv").write_text(
+        "qid,docid,rank,score\n" + "".join(f"{q},{d},{r},{s}\n" for q, _, d, r, s, _ in columns)
+    )
+    for run in ("distances.run", "distances.csv"):
+        sentence = "documents with higher scores have lower ranks in all 2 queries"
+        assert f"note: distances: {sentence}" in call("eval", "qrels.txt", run, "-m", "AP").stderr
+        assert f"{run}: warning: {sentence}" in call("check", "qrels.txt", run).stdout
+        assert sentence not in call("eval", "qrels.txt", run, "-m", "AP", "--ties", "rank").stderr
+    # One query that agrees is enough to stay silent.
+    Path("mixed.run").write_text("".join(lines) + "q3 Q0 a 1 2 t\nq3 Q0 b 2 1 t\n")
+    assert "higher scores" not in call("check", "qrels.txt", "mixed.run").stdout
+    for run in (BM25, DENSE, LLM):
+        assert "higher scores" not in call("check", QRELS, run).stdout
+
+
+# ---- outputs
+
+
+def test_an_output_keeps_the_permissions_of_a_file(call: Call, here: Path) -> None:
+    Path("out.txt").write_text("before")
+    for mode in (0o600, 0o640, 0o444):
+        Path("out.txt").chmod(mode)
+        assert call("eval", QRELS, BM25, "-o", "out.txt").exit_code == 0
+        assert stat.S_IMODE(Path("out.txt").stat().st_mode) == mode
+    assert os.listdir() == ["out.txt"]
+    before = os.umask(0o027)
+    try:
+        call("eval", QRELS, BM25, "-o", "new.txt")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(Path("new.txt").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "eval qrels a b -o a",
+        "eval qrels a b -o ./qrels",
+        "eval qrels a b -o link",
+        "compare qrels a b --junit b --fail-if-worse AP",
+        "compare qrels a b -o b",
+        "report qrels a b -o a",
+        "audit qrels a b -o a",
+        "queries qrels a b -o hard",
+        "study correlation qrels a b -o a",
+        "study show a -o a",
+        "convert a a",
+        "corpus texts.jsonl --qrels qrels -o qrels",
+        "corpus texts.jsonl --qrels qrels -o texts.jsonl",
+    ],
+)
+def test_an_output_never_replaces_an_input(call: Call, here: Path, words: str) -> None:
+    for name, source in (("qrels", QRELS), ("a", BM25), ("b", DENSE)):
+        Path(name).write_bytes(Path(source).read_bytes())
+    Path("texts.jsonl").write_text('{"_id": "d", "text": "t"}\n')
+    Path("link").symlink_to("a")
+    Path("hard").hardlink_to("b")
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    result = call(*words.split())
+    assert result.exit_code == 2
+    assert "this file is an input of the command" in result.stderr
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_demo_replaces_nothing_unless_told_to(call: Call, here: Path) -> None:
+    assert call("demo", "--into", "tour").exit_code == 0
+    assert call("demo", "--into", "tour").exit_code == 0  # the same files
+    Path("tour/qrels.txt").write_text("mine")
+    refused = call("demo", "--into", "tour")
+    assert refused.exit_code == 1
+    assert "tour/qrels.txt: the file exists and has other content" in refused.stderr
+    assert Path("tour/qrels.txt").read_text() == "mine"
+    assert call("demo", "--into", "tour", "--force").exit_code == 0
+    assert Path("tour/qrels.txt").read_bytes() == Path(QRELS).read_bytes()
+
+
+def test_simulate_replaces_nothing_unless_told_to(call: Call, here: Path) -> None:
+    Path("lab").mkdir()
+    Path("lab/qrels.txt").write_text("mine")
+    assert call("simulate", "lab").exit_code == 1
+    assert call("simulate", "lab", "--force").exit_code == 1
+    assert Path("lab/qrels.txt").read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_written_is_named(shell: Shell, tmp_path: Path) -> None:
+    done = shell(f"ulimit -f 0; cranfield eval {QRELS} {BM25} -m AP -o out.txt")
+    assert (done.returncode, done.stderr) == (1, "error: out.txt: file too large\n")
+    assert os.listdir(tmp_path) == []
+    done = shell(f"ulimit -f 0; cranfield convert {BM25} out.run --kind run")
+    assert (done.returncode, done.stderr) == (1, "error: out.run: file too large\n")
+
+
+# ---- signals
+
+COMMANDS = {
+    "eval": f"eval {QRELS} {BM25} {DENSE} --interval bca -o out",
+    "compare": f"compare {QRELS} {BM25} {DENSE} {LLM} -o out",
+    "report": f"report {QRELS} {BM25} {DENSE} --samples 1000000 -o out",
+    "study": f"study power {QRELS} {BM25} {DENSE} {LLM} --samples 20000 -o out",
+    "corpus": f"corpus texts.jsonl --qrels {QRELS} -o out",
+    "simulate": "simulate out --queries 20 --documents 1000 --systems 5",
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs Unix signals")
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None:
+    with (tmp_path / "texts.jsonl").open("w") as file:
+        file.writelines(
+            json.dumps({"_id": f"d{i}", "text": f"words of document {i} " * 30}) + "\n" for i in range(20_000)
+        )
+    rng = random.Random(verb)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cranfield", *COMMANDS[verb].split()],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        time.sleep(rng.uniform(0.05, 1.5))
+        process.send_signal(number)
+        sent = time.monotonic()
+        _, stderr = process.communicate(timeout=60)
+        taken = time.monotonic() - sent
+        ended = process.returncode in (-number, 128 + number)
+        assert ended or process.returncode == 0, stderr
+        assert b"Traceback" not in stderr
+        assert taken < 10  # 1 s on a machine that is not busy
+        left = {path.name for path in tmp_path.iterdir()} - {"texts.jsonl"}
+        if number != signal.SIGKILL:  # which nobody can clean up after
+            assert left <= {"out"}
+        if process.returncode != 0 and "out" in left:
+            assert number == signal.SIGKILL or complete(tmp_path / "out")
+        for path in tmp_path.glob("out"):
+            assert complete(path)
+
+
+def complete(path: Path) -> bool:
+    """Whether an output was written to its end."""
+    if path.is_dir():
+        return (path / "truth.json").is_file()
+    data = path.read_bytes()
+    return data.endswith((b"\n", b"PAR1", b"</html>\n")) and len(data) > 0

@@ -1,0 +1,108 @@
+"""Means and differences from human and predicted judgments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cranfield as cf
+from cranfield.cli.main import cli
+from cranfield.statistics.prediction import ppi_difference, ppi_mean
+
+RNG = np.random.default_rng(5)
+DOCUMENTS = [f"d{i}" for i in range(12)]
+TRUTH = {str(q): {d: int(RNG.integers(0, 4)) | (i == 0) for i, d in enumerate(DOCUMENTS)} for q in range(30)}
+LLM = {q: {d: int(np.clip(g + RNG.integers(-1, 2), 0, 3)) for d, g in judged.items()} for q, judged in TRUTH.items()}
+HUMAN = {q: TRUTH[q] for q in list(TRUTH)[:12]}
+RUNS = {name: {q: {d: float(RNG.random()) for d in DOCUMENTS} for q in TRUTH} for name in ("A", "B")}
+
+
+def test_means_are_those_of_the_estimator() -> None:
+    scores = cf.evaluate(HUMAN, RUNS, ["nDCG@5", "P(rel=2)@5"], predicted=LLM)
+    for mean in scores.predicted:
+        human, judge = (cf.Evaluator(side, mean.measure) for side in (HUMAN, LLM))
+        y, f = human.values(RUNS[mean.run])[0], judge.values(RUNS[mean.run])[0]
+        expected = ppi_mean(y, f[:12], f[12:])
+        assert (mean.both.estimate, mean.both.low) == pytest.approx((expected.estimate, expected.low), abs=1e-12)
+        assert mean.human.estimate == pytest.approx(y.mean())
+        assert mean.predicted.estimate == pytest.approx(f.mean())
+        ratio = (mean.human.standard_error / mean.both.standard_error) ** 2
+        assert mean.worth == pytest.approx(12 * ratio - 12)
+        assert mean.judgments == pytest.approx(mean.worth * 12)
+    assert scores.means.tolist() == cf.evaluate(HUMAN, RUNS, ["nDCG@5", "P(rel=2)@5"]).means.tolist()
+    assert len(scores.to_dict()["predicted"]) == 4
+
+
+def test_differences() -> None:
+    found = cf.compare(HUMAN, RUNS, "nDCG@5", predicted=LLM, inference="fixed").predicted[0]
+    sides = [[cf.Evaluator(side, "nDCG@5").values(RUNS[run])[0] for run in "AB"] for side in (HUMAN, LLM)]
+    human, judge = sides
+    expected = ppi_difference(
+        (human[0], human[1]), (judge[0][:12], judge[1][:12]), (judge[0][12:], judge[1][12:]), method="fixed"
+    )
+    assert (found.both.low, found.both.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_no_interval_for_few_differences() -> None:
+    near = {q: dict(run) for q, run in RUNS["A"].items()}
+    for q in list(near)[:3]:
+        near[q] = dict(RUNS["B"][q])
+    found = cf.compare(HUMAN, {"A": RUNS["A"], "near": near}, "nDCG@5", predicted=LLM).predicted[0]
+    assert "fewer than 5" in found.reason
+    assert np.isnan(found.both.estimate) and np.isnan(found.human.low)
+
+
+def test_measures_that_are_no_means() -> None:
+    mean = cf.evaluate(HUMAN, RUNS["A"], "NumRelRet", predicted=LLM).predicted[0]
+    assert "not a mean over queries" in mean.reason
+
+
+def test_other_queries() -> None:
+    with pytest.raises(cf.InputError, match="none of the human queries has predictions"):
+        cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted={"x": {"d0": 1}})
+    some = {q: LLM[q] for q in list(LLM)[5:]}
+    with pytest.raises(cf.InputError, match="5 human queries without predictions"):
+        cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted=some)
+    nothing = LLM | {"0": dict.fromkeys(DOCUMENTS, 0)}
+    with pytest.raises(cf.InputError, match="by predicted judgments only"):
+        cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted=nothing)
+    assert cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted=nothing, undefined="zero").predicted
+
+
+def test_samples_within_queries_are_unbiased() -> None:
+    """The difference estimator over many samples has the true mean, within three standard errors."""
+    rng = np.random.default_rng(1)
+    truth = float(cf.evaluate(TRUTH, RUNS["A"], "P(rel=2)@5").means[0, 0])
+    chances = {q: dict.fromkeys(DOCUMENTS, 0.4) for q in TRUTH}
+    values = []
+    for _ in range(40):
+        drawn = {q: {d: g if rng.random() < 0.4 else -1 for d, g in judged.items()} for q, judged in TRUTH.items()}
+        scores = cf.evaluate(drawn, RUNS["A"], ["P(rel=2)@5", "AP"], inclusion=chances, predicted=LLM)
+        assert "not linear" in scores.predicted[1].reason
+        values.append(scores.predicted[0].both.estimate)
+    assert abs(np.mean(values) - truth) < 3 * np.std(values, ddof=1) / np.sqrt(len(values))
+
+
+def write(path: Path, judged: Any) -> str:
+    path.write_text("".join(f"{q} 0 {d} {g}\n" for q, documents in judged.items() for d, g in documents.items()))
+    return str(path)
+
+
+def test_commands(tmp_path: Path) -> None:
+    human, llm = write(tmp_path / "human.txt", HUMAN), write(tmp_path / "llm.txt", LLM)
+    runs = []
+    for name, run in RUNS.items():
+        file = tmp_path / f"{name}.run"
+        file.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, ranking in run.items() for d, s in ranking.items()))
+        runs.append(str(file))
+    shown = CliRunner().invoke(cli, ["eval", human, *runs, "-m", "nDCG@5", "--predicted", llm])
+    assert shown.exit_code == 0, shown.output
+    for line in ("humans only", "predictions only", "both together"):
+        assert shown.output.count(line) == 2
+    compared = CliRunner().invoke(cli, ["compare", human, *runs, "-m", "nDCG@5", "--predicted", llm])
+    assert compared.exit_code == 0, compared.output
+    assert "both together" in compared.output

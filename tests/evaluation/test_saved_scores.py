@@ -1,0 +1,75 @@
+"""Saved scores: what is read is what was written, and other files are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield import example
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.notes import sentences
+
+QRELS = str(example.path(example.QRELS))
+RUNS = [str(example.path(name)) for name in example.RUNS]
+
+
+def same(a: cf.Scores, b: cf.Scores) -> bool:
+    return (
+        (a.runs, a.queries, a.measures, a.undefined) == (b.runs, b.queries, b.measures, b.undefined)
+        and [c.measure for c in a.columns] == [c.measure for c in b.columns]
+        and np.array_equal(a.counted, b.counted)
+        and np.array_equal(np.where(a.counted[:, None], a.values, 0), np.where(b.counted[:, None], b.values, 0), True)
+        and np.array_equal(a.means, b.means, True)
+        and np.array_equal(a.sizes, b.sizes)
+        and sentences(a.notes) == sentences(b.notes)
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"queries": "both"}, {"queries": "run", "undefined": "zero"}, {"ties": "expected", "bounds": True}]
+)
+def test_scores_survive_a_file(options: dict[str, Any], tmp_path: Path) -> None:
+    scores = cf.evaluate(QRELS, RUNS, ["AP", "nDCG(gain='exp')@5", "GMAP", "NumRet", "c_at_1"], **options)
+    scores.save(tmp_path / "scores.json")
+    assert same(cf.load_scores(tmp_path / "scores.json"), scores)
+
+
+def test_names_of_any_bytes_survive(tmp_path: Path) -> None:
+    scores = cf.evaluate({"q\udcff": {"é": 1}}, {"r\udcff": {"q\udcff": {"é": 1.0}}}, "RR")
+    scores.save(tmp_path / "scores.json")
+    assert same(cf.load_scores(tmp_path / "scores.json"), scores)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"kind": "scores", "version": 2}', '{"kind": "scores", "version": 1}']
+)
+def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(InputError, match="file"):
+        cf.load_scores(tmp_path / "file")
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    data = cf.evaluate(QRELS, RUNS[:1], ["AP", "RR"]).to_dict()
+    del data["runs"]["bm25"]["RR"]["queries"]["q1"]
+    (tmp_path / "file").write_text(json.dumps(data))
+    with pytest.raises(InputError, match="RR has other queries than AP"):
+        cf.load_scores(tmp_path / "file")
+
+
+def test_a_run_of_other_scores_comes_first() -> None:
+    old = cf.evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"old": {"1": {"a": 1.0}, "2": {"a": 1.0}}}, ["AP", "RR"])
+    new = cf.evaluate({"2": {"a": 1}, "3": {"a": 1}}, {"new": {"2": {"a": 1.0}, "3": {"a": 1.0}}}, ["recip_rank"])
+    both = new.with_run(old)
+    assert both.runs == ("old", "new")
+    assert both.queries == ("2", "3", "1")
+    assert both.counted.tolist() == [[True, False, True], [True, True, False]]
+    assert both.means.tolist() == [[1.0], [1.0]]
+    assert old.with_run(old).runs == ("old (baseline)", "old")
+    with pytest.raises(UsageError, match="has no scores for AP"):
+        old.with_run(new)

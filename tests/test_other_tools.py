@@ -1,0 +1,67 @@
+"""The numbers on the page about other tools, from the tools themselves where they are installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def means(judgments: Any, run: Any, measures: Any, **options: Any) -> list[float]:
+    return cf.evaluate(judgments, run, measures, **options).means[0].tolist()
+
+
+def test_llama_index_counts_duplicates_twice() -> None:
+    metrics = pytest.importorskip("llama_index.core.evaluation.retrieval.metrics")
+    ids = {"expected_ids": ["a"], "retrieved_ids": ["a", "a"]}
+    assert metrics.AveragePrecision().compute(**ids).score == 2.0
+    assert metrics.NDCG().compute(**ids).score == pytest.approx(1.6309, abs=1e-4)
+    assert means([["a"]], [["a", "a"]], ["AP", "nDCG"], duplicates="first") == [1.0, 1.0]
+
+
+def test_mlflow_and_the_ideal_ranking() -> None:
+    definitions = pytest.importorskip("mlflow.metrics.metric_definitions")
+    import pandas as pd
+
+    relevant, retrieved = ["a", "b", "c", "d", "e"], ["a", "v", "w", "x", "y"]
+    (theirs,) = definitions._ndcg_at_k_eval_fn(5)(pd.Series([retrieved]), pd.Series([relevant])).scores
+    assert theirs == 1.0 or theirs == pytest.approx(0.339, abs=1e-3)  # before and after the correction
+    assert means([relevant], [retrieved], "nDCG@5") == pytest.approx([0.339], abs=1e-3)
+    (chunks,) = definitions._ndcg_at_k_eval_fn(5)(pd.Series([["a", "a", "a"]]), pd.Series([["a", "b"]])).scores
+    ours = means([["a", "b"]], [["a", "a", "a"]], "nDCG@5", duplicates="first")[0]
+    assert chunks > ours
+
+
+def test_ragas_divides_by_the_relevant_documents_retrieved() -> None:
+    metrics = pytest.importorskip("ragas.metrics", exc_type=ImportError)
+    theirs = metrics.NonLLMContextPrecisionWithReference._calculate_average_precision
+    assert theirs(None, [1, 0]) == pytest.approx(1.0)
+    assert means([["a", "b", "c"]], [["a", "x"]], "AP") == pytest.approx([1 / 3])
+
+
+@pytest.mark.parametrize(("relevant", "expected"), [("d99", 1.0), ("d00", 0.0)])
+def test_mteb_and_a_constant_scorer(relevant: str, expected: float) -> None:
+    metrics = pytest.importorskip("mteb._evaluators.retrieval_metrics")
+    constant = {"q": {f"d{number:02}": 0.5 for number in range(100)}}
+    assert metrics.mrr({"q": {relevant: 1}}, constant, [10])["MRR@10"] == [expected]
+    assert means({"q": {relevant}}, constant, "RR@10", ties="expected") == pytest.approx([0.02929], abs=1e-5)
+
+
+def test_torchmetrics_and_negative_scores() -> None:
+    torch, retrieval = pytest.importorskip("torch"), pytest.importorskip("torchmetrics.retrieval")
+    scores, relevant, queries = (
+        torch.tensor([-1.0, -2.0, -3.0]),
+        torch.tensor([True, False, False]),
+        torch.tensor([0, 0, 0]),
+    )
+    for name, expected in {
+        **dict.fromkeys(("MAP", "MRR", "Precision", "Recall"), 0.0),
+        **dict.fromkeys(("NormalizedDCG", "HitRate", "RPrecision"), 1.0),
+    }.items():
+        metric = getattr(retrieval, f"Retrieval{name}")()
+        assert float(metric(scores, relevant, indexes=queries)) == expected, name
+    assert means([["a"]], [{"a": -1.0, "b": -2.0, "c": -3.0}], ["AP", "RR"]) == [1.0, 1.0]

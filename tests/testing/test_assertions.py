@@ -1,0 +1,145 @@
+"""Assertions on rankings, and the pytest plugin: what passes, what fails, and what a failure shows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.errors import UsageError
+from cranfield.testing import QualityError, UndecidedError, assert_at_least, assert_not_worse, save_baseline
+
+RunDict = dict[str, dict[str, float]]
+
+
+def collection(queries: int, worse: int) -> tuple[Any, RunDict, RunDict]:
+    """Judgments, a baseline, and a run that ranks the relevant document third for the first queries."""
+    qrels = {f"q{q}": {"good": 1} for q in range(queries)}
+    old = {q: {"good": 9.0, "a": 3.0, "b": 2.0} for q in qrels}
+    new = {q: {"good": 1.0 if i < worse else 9.0, "a": 3.0, "b": 2.0} for i, q in enumerate(qrels)}
+    return qrels, old, new
+
+
+@pytest.mark.parametrize("saved", ["run", "scores", "file"])
+@pytest.mark.parametrize(
+    ("queries", "worse", "options", "error"),
+    [
+        (5, 5, {}, UndecidedError),
+        (5, 5, {"significance": False}, QualityError),
+        (5, 5, {"test": "t"}, QualityError),
+        (5, 0, {"significance": False}, None),
+        (50, 3, {}, None),
+        (50, 3, {"significance": False}, QualityError),
+        (50, 3, {"significance": False, "by": 0.05}, None),
+        (50, 8, {}, QualityError),
+        (50, 0, {}, None),
+    ],
+)
+def test_not_worse(
+    queries: int, worse: int, options: dict[str, Any], error: type[Exception] | None, saved: str, tmp_path: Path
+) -> None:
+    qrels, old, new = collection(queries, worse)
+    baseline: Any = old
+    if saved != "run":
+        baseline = save_baseline(tmp_path / "scores.json", qrels, old, ["AP", "RR"])
+        baseline = baseline if saved == "scores" else tmp_path / "scores.json"
+    if error is None:
+        assert assert_not_worse(qrels, new, baseline, "RR", **options).baseline == "baseline"
+    else:
+        with pytest.raises(error) as raised:
+            assert_not_worse(qrels, new, baseline, "RR", **options)
+        assert type(raised.value) is error
+
+
+def test_a_failure_shows_queries_and_documents() -> None:
+    qrels, old, new = collection(20, 10)
+    with pytest.raises(QualityError) as raised:
+        assert_not_worse(qrels, new, old, ["AP", "RR"], worst=3)
+    lines = str(raised.value).splitlines()
+    assert lines[0].startswith("new is worse than baseline: AP 0.6667 vs 1.0000")
+    assert lines[1].startswith("new is worse than baseline: RR")
+    assert "AP by query, 3 of 20 queries" in lines
+    assert any(line.split() == ["q0", "0.3333", "1.0000", "-0.6667"] for line in lines)
+    assert any(line.split() == ["good", "1", "1", "3", "-2"] for line in lines)
+    assert [check.outcome for check in raised.value.checks] == ["failed", "failed"]
+
+
+def test_a_failure_against_scores_shows_the_new_ranking(tmp_path: Path) -> None:
+    qrels, old, new = collection(20, 10)
+    with pytest.raises(QualityError) as raised:
+        assert_not_worse(qrels, new, cf.evaluate(qrels, old, "AP"), "AP", page=2)
+    lines = [line.split() for line in str(raised.value).splitlines()]
+    assert ["a", "?", "1"] in lines and ["good", "1", "–"] in lines
+
+
+def test_at_least() -> None:
+    qrels, _, new = collection(20, 10)
+    assert_at_least(qrels, new, {"RR": 0.6, "recip_rank": 0.6, "nDCG@10": 0.5})
+    with pytest.raises(QualityError, match=r"new: nDCG@10 0\.7500 is below 0\.8") as raised:
+        assert_at_least(qrels, new, {"RR": 0.6, "nDCG@10": 0.8})
+    assert "nDCG@10 by query, 5 of 20 queries" in str(raised.value)
+    with pytest.raises(UndecidedError, match="undefined"):
+        assert_at_least({"q": {"a": 0}}, {"q": {"a": 1.0}}, {"AP": 0.1})
+
+
+def test_a_baseline_of_several_runs_is_refused() -> None:
+    qrels, old, new = collection(20, 10)
+    with pytest.raises(UsageError, match="the baseline has 2 runs"):
+        assert_not_worse(qrels, new, cf.evaluate(qrels, {"x": old, "y": new}, "AP"), "AP")
+
+
+SUITE = """
+QRELS = {f"q{q}": {"good": 1} for q in range(20)}
+
+
+def search(worse):
+    return {f"q{q}": {"good": 1.0 if q < worse else 9.0, "a": 3.0, "b": 2.0} for q in range(20)}
+
+
+def test_search(rankings):
+    with open("worse") as file:
+        run = search(int(file.read()))
+    rankings.not_worse(QRELS, run, ["RR", "AP"], by=0.01)
+    rankings.at_least(QRELS, run, {"RR": 0.1})
+"""
+
+
+def test_the_plugin_writes_baselines_and_shows_tables(tmp_path: Path) -> None:
+    (tmp_path / "test_search.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+
+    def suite(worse: int, *options: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "worse").write_text(str(worse))
+        # Not the entry point, so that the plugin is not loaded twice where it is installed.
+        plugin = [
+            "-p",
+            "no:cranfield",
+            "-p",
+            "cranfield.testing.pytest_plugin",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+        ]
+        command = [sys.executable, "-m", "pytest", "-q", *plugin, *options]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"COLUMNS": "100"}
+        )
+
+    missing = suite(0)
+    assert missing.returncode == 1 and "write it with `pytest --update-baselines`" in missing.stdout
+    written = suite(0, "--update-baselines")
+    assert written.returncode == 0, written.stdout
+    assert str(tmp_path / "baselines" / "test_search.json") in written.stdout
+    assert cf.load_scores(tmp_path / "baselines" / "test_search.json").measures == ("RR", "AP")
+    assert suite(0).returncode == 0
+    failed = suite(10)
+    assert failed.returncode == 1
+    assert "new is worse than baseline: RR" in failed.stdout
+    assert "RR by query, 5 of 20 queries" in failed.stdout
+    assert "rankings.not_worse(" not in failed.stdout
