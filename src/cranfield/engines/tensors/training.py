@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,9 @@ class Accumulator:
 
 
 def _policy(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in ("residuals", "bounds")}
+    """The options that are settings of a policy; the evaluation checks all others."""
+    names = {setting.name for setting in fields(Policy)}
+    return {name: value for name, value in options.items() if name in names}
 
 
 def means(evaluation: Evaluation) -> dict[str, float]:
