@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Accumulator:
     >>> import numpy as np
     >>> accumulator = Accumulator(["RR", "P@1"])
     >>> accumulator.update(np.array([0.2, 0.7]), np.array([1, 0]), np.array([0, 0]))
-    >>> accumulator.update(np.array([0.5, 0.9]), np.array([0, 1]), np.array([1, 0]))
+    >>> accumulator.update(np.array([0.5, 0.9]), np.array([1, 1]), np.array([1, 0]))
     >>> accumulator.compute()
     {'RR[ties=expected]': 1.0, 'P@1[ties=expected]': 1.0}
     """
@@ -85,7 +86,9 @@ class Accumulator:
 
 
 def _policy(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in ("residuals", "bounds")}
+    """The options that are settings of a policy; the evaluation checks all others."""
+    names = {setting.name for setting in fields(Policy)}
+    return {name: value for name, value in options.items() if name in names}
 
 
 def means(evaluation: Evaluation) -> dict[str, float]:
