@@ -166,8 +166,8 @@ COMMANDS = {
     "compare": f"compare {QRELS} {BM25} {DENSE} {LLM} -o out",
     "report": f"report {QRELS} {BM25} {DENSE} --samples 1000000 -o out",
     "study": f"study power {QRELS} {BM25} {DENSE} {LLM} --samples 20000 -o out",
-    "corpus": f"corpus texts.jsonl --qrels {QRELS} -o out",
-    "simulate": "simulate out --queries 20 --documents 1000 --systems 5",
+    "corpus": "corpus texts.jsonl -o out",
+    "simulate": "simulate out --force --queries 20 --documents 1000 --systems 5",
 }
 
 

@@ -146,7 +146,7 @@ def test_measures_without_a_terminal_form_say_why(name: str) -> None:
         cf.parse(f"{name}[terminal]")
     assert str(caught.value) == (
         f"{cf.parse(name).symbol} has no terminal form: {cf.parse(name).definition.terminal}\n\n"
-        "hint: measures with a terminal form: P, AP, GMAP, RR, nDCG, SDCG, RBP, InvSq, INSQ"
+        "hint: measures with a terminal form: P, AP, GMAP, RR, nDCG, SDCG, RBP, RBPbeta, InvSq, INSQ"
     )
 
 

@@ -40,7 +40,7 @@ def named(symbol: str) -> str:
 EVERY = [
     named(symbol) + view
     for symbol, d in CATALOGUE.items()
-    if not (d.content or d.preferences or d.sampled)
+    if not (d.content or d.preferences or d.sampled or d.collection)
     for view in VIEWS
 ] + MORE
 

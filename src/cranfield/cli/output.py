@@ -62,7 +62,7 @@ def note(lines: Iterable[str]) -> None:
     if quiet():
         return
     for line in lines:
-        say(f"note: {printable(line)}")
+        say(f"note: {printable(str(line))}")
 
 
 def run_notes(notes: Iterable[Note], *, verbose: bool) -> list[str]:

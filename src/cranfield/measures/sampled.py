@@ -156,7 +156,7 @@ def inferred_normalised_discounted_cumulated_gain(
 
     >>> import cranfield as cf
     >>> round(cf.parse("infnDCG")([2, -1, 0], missed=[1]), 6)
-    0.986931
+    1.140281
     """
     way = walk(b, k)
     gained = np.where(way.inside, b.gain / np.log2(b.start + 2), 0)
@@ -270,7 +270,7 @@ def inferred_interpolated_precision(b: Batch, *, recall: Share) -> Floats:
 
     >>> import cranfield as cf
     >>> round(cf.parse("infIPrec@0.5")([1, 0, 1]), 4)
-    0.6667
+    1.0
     """
     level = round(recall * (LEVELS - 1))
     if abs(recall * (LEVELS - 1) - level) > 1e-9:
@@ -425,7 +425,7 @@ def variance_of_statistical_average_precision(b: Batch, *, method: Method = "mix
 
     >>> import cranfield as cf
     >>> round(cf.parse("statAP_variance(version=3)")([1, 0, 1], missed=[1]), 6)
-    0.049383
+    0.019204
     """
     pool, rows = _pool(b)
     of_pool, of_ranking = drawn(pool, method), found(b, method)

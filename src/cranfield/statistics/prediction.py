@@ -144,7 +144,7 @@ def ppi_mean(
     fewer than 3 human or 2 other queries.
 
     >>> round(ppi_mean([0.2, 0.4, 0.9], [0.3, 0.4, 0.8], [0.1, 0.5, 0.6, 0.8]).estimate, 4)
-    0.5
+    0.4743
     """
     y, f, others = (np.asarray(x, np.float64) for x in (human, predicted, predicted_only))
     check_choice("method", method, METHODS)

@@ -94,8 +94,9 @@ def stratified_estimate(
     The variance is undefined if a single document of a larger stratum was drawn, and the estimate if none was from a
     stratum with weight.
 
-    >>> stratified_estimate([1, 1, 1], [1, np.nan, 0], [0, 0, 0])
-    Total(estimate=1.5, variance=0.75)
+    >>> estimate, variance = stratified_estimate([1, 1, 1], [1, np.nan, 0], [0, 0, 0])
+    >>> estimate, round(variance, 6)
+    (1.5, 0.75)
     """
     w, g = _columns(weight, gain)
     strata = np.asarray(stratum)

@@ -16,6 +16,7 @@ import numpy as np
 from cranfield.corpus.judged import Reading
 from cranfield.corpus.rereading import Partial, Rereading
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels
+from cranfield.errors import MeasureError
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.run_scores import check_measurable
@@ -126,6 +127,9 @@ class Relabeller:
         self.seed = evaluation.policy.seed
         self.orders: dict[Order, list[int]] = {TREC: []}
         for m, measure in enumerate(self.measures):
+            if measure.definition.collection:
+                message = f"{measure} cannot be scored with a part of the judgments: it depends on those of all queries"
+                raise MeasureError(message)
             self.orders.setdefault(order_of(measure), []).append(m)
         runs = evaluation.run_scores
         for run in runs:
