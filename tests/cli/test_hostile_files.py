@@ -166,7 +166,7 @@ COMMANDS = {
     "compare": f"compare {QRELS} {BM25} {DENSE} {LLM} -o out",
     "report": f"report {QRELS} {BM25} {DENSE} --samples 1000000 -o out",
     "study": f"study power {QRELS} {BM25} {DENSE} {LLM} --samples 20000 -o out",
-    "corpus": "corpus texts.jsonl -o out",
+    "corpus": "corpus texts.jsonl --qrels judged.txt -o out",
     "simulate": "simulate out --force --queries 20 --documents 1000 --systems 5",
 }
 
@@ -178,6 +178,7 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
         file.writelines(
             json.dumps({"_id": f"d{i}", "text": f"words of document {i} " * 30}) + "\n" for i in range(20_000)
         )
+    (tmp_path / "judged.txt").write_text("q 0 d1 1\n")
     rng = random.Random(verb)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         process = subprocess.Popen(
