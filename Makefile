@@ -67,8 +67,8 @@ bench-spark: .venv/with-bench .venv/with-spark
 	$(BIN)/python benchmarks/spark.py
 
 docs: .venv/with-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b doctest docs docs/_build/doctest
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # Python 3.12 builds one wheel for all later versions (the stable ABI); $(PYTHON) builds its own.
