@@ -40,7 +40,7 @@ def test_columns_by_odd_names(spark: SparkSession) -> None:
 def test_columns_of_one_name(spark: SparkSession) -> None:
     runs = spark.createDataFrame([("q1", "d1", 1.0)], "query string, document string, score double")
     qrels = spark.createDataFrame(JUDGED, QRELS)
-    with pytest.raises(cf.InputError, match="runs: there are several columns named `score`"):
+    with pytest.raises(cf.InputError, match="runs: 2 columns are named `score`"):
         engine.evaluate(qrels, runs.select("*", sql.lit(2.0).alias("score")), "AP")
     with pytest.raises(UsageError, match="runs must be a Spark DataFrame, not list"):
         engine.evaluate(qrels, [], "AP")
