@@ -70,7 +70,8 @@ class Sheet:
     def transposed(self) -> Sheet:
         """Measures as rows and runs as columns; only for sheets with a single column of names."""
         heads = tuple(row.names[0] for row in self.rows)
-        rows = (Row((name,), tuple(row.cells[c] for row in self.rows)) for c, name in enumerate(self.columns))
+        names = (name.replace("\n", " ") for name in self.columns)  # a heading may have lines, a row has one
+        rows = (Row((name,), tuple(row.cells[c] for row in self.rows)) for c, name in enumerate(names))
         return Sheet(("measure",), heads, tuple(rows))
 
     def ends(self, row: Row) -> bool:
