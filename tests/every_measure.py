@@ -35,7 +35,7 @@ VARIANTS = {
     "infAP": ["infAP"],
     "Q": ["Q", "Q@3", "Q(beta=0)", "Q(beta=7.5)@4", "Q(norm='min')@2", "Q(gain={1: 0.3, 2: 5})"],
     "RR": ["RR", "RR@2", "RR(rel=2)"],
-    "ESL": ["ESL", "ESL(n=2)", "ESL(rel=2)"],
+    "ESL": ["ESL", "ESL(n=2)", "ESL(n=2, rel=2)"],
     "c_at_1": ["c_at_1", "c_at_1(rel=2)"],
     "CG": ["CG@2", "CG"],
     "DCG": ["DCG", "DCG@3", "DCG(discount='jk', base=3)@5"],

@@ -24,7 +24,7 @@ Where there is no command, the reason stands in its place. The build of this pag
 
 @dataclass(frozen=True)
 class Element:
-    """A table, figure, experiment or claim: the command that repeats it, or the reason why there is none."""
+    """A table, figure, experiment or claim: the command that repeats it, or the reason why no command can."""
 
     paper: str
     name: str

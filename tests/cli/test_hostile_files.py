@@ -187,15 +187,15 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
+        wait_until_started(process)
         time.sleep(rng.uniform(0.05, 1.5))
         process.send_signal(number)
         sent = time.monotonic()
         _, stderr = process.communicate(timeout=60)
         taken = time.monotonic() - sent
         ended = process.returncode in (-number, 128 + number)
-        assert ended or process.returncode == 0 or b"Traceback" in stderr, stderr
-        # An interrupt may come while Python itself is still starting.
-        assert b"Traceback" not in stderr or b"cranfield/" not in stderr or b"import signal" in stderr
+        assert ended or process.returncode == 0, stderr
+        assert b"Traceback" not in stderr
         assert taken < 10  # 1 s on a machine that is not busy
         left = {path.name for path in tmp_path.iterdir()} - {"texts.jsonl", "judged.txt"}
         if number != signal.SIGKILL:  # which nobody can clean up after
@@ -204,6 +204,16 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
             assert number == signal.SIGKILL or complete(tmp_path / "out")
         for path in tmp_path.glob("out"):
             assert complete(path)
+
+
+def wait_until_started(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the command loads its modules; before that, an interrupt ends Python itself, with a traceback."""
+    maps = Path(f"/proc/{process.pid}/maps")
+    if not maps.exists():  # not Linux
+        time.sleep(0.5)
+        return
+    while process.poll() is None and b"numpy" not in maps.read_bytes():
+        time.sleep(0.005)
 
 
 def complete(path: Path) -> bool:

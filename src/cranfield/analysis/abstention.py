@@ -12,9 +12,9 @@ from cranfield import io
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError, check_choice
 from cranfield.io.faults import quotable
+from cranfield.statistics.rounding import SAME
 
 RATES = np.linspace(0, 1, 11)[:-1]  # the shares of queries that are left out
-FLAT = 1e-12  # smaller differences of areas are rounding errors
 
 ConfidenceKind = Literal["max", "std", "diff1"]
 
@@ -71,7 +71,7 @@ def nauc(
         return math.nan
     found, best = _area(sure, values), _area(values, values)
     random = float((RATES[-1] - RATES[0]) * values.mean())
-    return math.nan if abs(best - random) <= FLAT else (found - random) / (best - random)
+    return math.nan if abs(best - random) <= SAME else (found - random) / (best - random)
 
 
 def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:

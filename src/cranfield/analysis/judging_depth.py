@@ -18,9 +18,9 @@ from cranfield.evaluation.evaluator import read_runs
 from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
 from cranfield.ranking.rankings import Judged, Pool, Rankings
+from cranfield.statistics.rounding import SAME
 
 DEEPEST = 1 << 20  # depths up to this are tried
-SAME = 1e-12
 
 
 def depth_for(measure: str | Measure, residual: float) -> int | None:

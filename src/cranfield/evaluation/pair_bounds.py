@@ -24,8 +24,8 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import MeasureError
 from cranfield.measures import CATALOGUE, Measure, parse
 from cranfield.ranking.rankings import from_tables
+from cranfield.statistics.rounding import SAME
 
-NONE = 1e-12  # a difference no larger than this is none
 ENUMERATED = 20  # the most unjudged documents whose completions are enumerated
 DECIMALS = 12  # weights that are equal to so many decimals are tied
 
@@ -113,17 +113,17 @@ class PairBounds:
 def confidence(expected: float, variance: float) -> float:
     """Φ(|μ|/σ); without variance, 1, or ½ if the expectation is 0."""
     if variance <= 0:
-        return 1.0 if abs(expected) > NONE else 0.5
+        return 1.0 if abs(expected) > SAME else 0.5
     return 0.5 * math.erfc(-abs(expected) / math.sqrt(2 * variance))
 
 
 def decision(low: float, high: float) -> Decision | None:
     """Which run is better for every completion."""
-    if low > NONE:
+    if low > SAME:
         return "A"
-    if high < -NONE:
+    if high < -SAME:
         return "B"
-    return "equal" if abs(low) <= NONE and abs(high) <= NONE else None
+    return "equal" if abs(low) <= SAME and abs(high) <= SAME else None
 
 
 def _ranks(run: Sequence[str]) -> dict[str, int]:
@@ -168,7 +168,7 @@ def linear_difference(
     chance = np.array([prior.get(d, 0.5) if isinstance(prior, Mapping) else prior for d in documents], np.float64)
     best = {d: min(ranks_a.get(d, len(run_a) + 1), ranks_b.get(d, len(run_b) + 1)) for d in documents}
     weights = {d: float(most * abs(delta[i])) for i, d in enumerate(documents) if open_[i]}
-    different = open_ & (np.abs(delta) > NONE)
+    different = open_ & (np.abs(delta) > SAME)
     return PairBounds(
         fixed + most * float(np.minimum(delta, 0)[open_].sum()),
         fixed + most * float(np.maximum(delta, 0)[open_].sum()),
@@ -188,7 +188,7 @@ def _completions(n: int) -> Floats:
 
 
 def _chances(difference: Floats, probability: Floats) -> Chances:
-    a, b = float(probability[difference > NONE].sum()), float(probability[difference < -NONE].sum())
+    a, b = float(probability[difference > SAME].sum()), float(probability[difference < -SAME].sum())
     return Chances(a, b, max(1 - a - b, 0.0))
 
 

@@ -168,7 +168,7 @@ def usual_field(item: Any, role: str) -> str | None:
 
 
 def _lookup(item: Any, path: str) -> Any:
-    """The value at a path; None if there is none."""
+    """The value at a path, or None if the path leads nowhere."""
     for step in path.split("."):
         item = item.get(step) if isinstance(item, Mapping) else getattr(item, step, None)
         if item is None or (callable(item) and not hasattr(item, "__dict__")):

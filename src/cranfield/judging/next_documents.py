@@ -21,7 +21,7 @@ import numpy as np
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.evaluation.pair_bounds import DECIMALS, NONE, check_linear, highest_gain, rank_weights
+from cranfield.evaluation.pair_bounds import DECIMALS, check_linear, highest_gain, rank_weights
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import number
 from cranfield.io import read_qrels
@@ -30,6 +30,7 @@ from cranfield.judging.strategies import judging_order
 from cranfield.measures import Measure, parse
 from cranfield.ranking.first_page import ranked_lists
 from cranfield.ranking.tie_rules import Ties
+from cranfield.statistics.rounding import SAME
 
 Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"]
 STRATEGIES = get_args(Strategy)
@@ -75,8 +76,8 @@ class PairStatus:
     @property
     def decided(self) -> Any:
         """Whether no completion reverses the pair, (pair,)."""
-        equal = (np.abs(self.low) <= NONE) & (np.abs(self.high) <= NONE)
-        return (self.low > NONE) | (self.high < -NONE) | equal
+        equal = (np.abs(self.low) <= SAME) & (np.abs(self.high) <= SAME)
+        return (self.low > SAME) | (self.high < -SAME) | equal
 
     @property
     def confidence(self) -> Floats:
@@ -86,7 +87,7 @@ class PairStatus:
         spread = np.sqrt(np.maximum(self.variance, 0))
         with np.errstate(divide="ignore", invalid="ignore"):
             sure = ndtr(np.abs(self.expected) / spread)
-        fixed = np.where(np.abs(self.expected) > NONE, 1.0, 0.5)
+        fixed = np.where(np.abs(self.expected) > SAME, 1.0, 0.5)
         return np.where(self.decided, 1.0, np.where(spread == 0, fixed, sure))
 
 
@@ -210,7 +211,7 @@ def next_documents(
     top = float(max(judgments.grade.max(initial=1), 1))
     queries = _queries(chosen, judgments, lists, guesses, prior, top)
     status = pair_status(chosen, queries, tuple(r.name for r in runs), top)
-    unjudged = sum(int(((query.weight > NONE).any(axis=0) & np.isnan(query.known)).sum()) for query in queries)
+    unjudged = sum(int(((query.weight > SAME).any(axis=0) & np.isnan(query.known)).sum()) for query in queries)
     if strategy == "mtc":
         documents = _by_weight(chosen, queries, status, n, confidence, top)
     elif strategy == "drawn":
@@ -379,7 +380,7 @@ def _by_weight(
     partners = np.bincount(np.concatenate([a, b]), minlength=len(status.runs))
     entries: list[tuple[float, int, int]] = []
     for q, query in enumerate(queries):
-        open_ = np.flatnonzero(np.isnan(query.known) & (query.weight > NONE).any(axis=0))
+        open_ = np.flatnonzero(np.isnan(query.known) & (query.weight > SAME).any(axis=0))
         limit = partners @ query.weight[:, open_]  # no total over pairs is greater
         entries += zip(limit.tolist(), [q] * len(open_), open_.tolist(), strict=True)
     entries.sort(key=lambda entry: -entry[0])

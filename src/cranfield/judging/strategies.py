@@ -78,7 +78,7 @@ class _Cursors:
         self.runs, self.judged, self.at = runs, judged, [0] * len(runs)
 
     def next_of(self, run: int) -> str | None:
-        """The next unjudged document of a run; None if there is none."""
+        """The next unjudged document of a run, or None if all are judged."""
         documents, at = self.runs[run], self.at[run]
         while at < len(documents) and documents[at] in self.judged:
             at += 1

@@ -174,7 +174,7 @@ def _views(inside: str, where: str) -> Views:
 
 def _unknown(text: str) -> MeasureError:
     name = re.split(r"[(@\[]", text.strip())[0]
-    names = {n.casefold(): n for n in [*NAMES, *CATALOGUE]}
+    names = {n.casefold(): n for n in [*NAMES, *CATALOGUE] if len(n) > 1}  # a single letter is like any short word
     close = nearest(name.casefold(), names, cutoff=0.5)
     hint = "`cranfield measures` lists all measures"
     if close:

@@ -14,10 +14,10 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError
 from cranfield.statistics.correlation import tau, tau_ap
 from cranfield.statistics.intervals import t_quantile
+from cranfield.statistics.rounding import SAME
 
 KappaWeights = Literal["none", "linear", "quadratic"]
 ASSIGNMENTS = 10_000  # the most assignments of systems to a family that are enumerated
-SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

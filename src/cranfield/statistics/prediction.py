@@ -26,13 +26,13 @@ import numpy.typing as npt
 from cranfield.data import Floats
 from cranfield.errors import UsageError, check_choice, check_fraction
 from cranfield.statistics.intervals import t_quantile
+from cranfield.statistics.rounding import SAME
 
 Method = Literal["loo", "fixed", "ppi++", "ppi", "classical"]
 METHODS = get_args(Method)
 Inference = Literal["loo", "fixed"]  # for queries like these, or for exactly these
 MIN_DIFFERENT = 5  # the least number of human queries with a difference for which a pair of runs has an interval
 NO_SPREAD = 1e-15  # predictions with less spread are constant
-SAME = 1e-12  # two scores that differ by no more are equal
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from cranfield.data import Floats, Integers
 from cranfield.judging.strategies import judging_order
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.paired import t_test
+from cranfield.statistics.rounding import SAME
 
 BUDGETS = (5, 10, 15, 20, 30, 40, 60, 80, 100, 150)
 STRATEGIES: dict[str, dict[str, Any]] = {
@@ -127,7 +128,7 @@ def _significant(scores: Floats, pairs: Integers) -> tuple[Any, Any]:
 
 
 def sufficient(values: Sequence[float], budgets: Sequence[int], threshold: float) -> int | None:
-    """The smallest budget from which all values are at least the threshold; None if there is none."""
-    below = [i for i, value in enumerate(values) if not value >= threshold - 1e-12]
+    """The smallest budget from which all values are at least the threshold; None if no budget is enough."""
+    below = [i for i, value in enumerate(values) if not value >= threshold - SAME]
     first = below[-1] + 1 if below else 0
     return budgets[first] if first < len(budgets) else None

@@ -11,7 +11,7 @@ from cranfield.studies.judging.budgets import BUDGETS
 
 
 @click.command(short_help="How few judgments decide, and which intervals hold with predicted judgments.")
-@options.inputs
+@study_options.inputs
 @study_options.relevant
 @click.option(
     "--depth", type=click.IntRange(min=1), metavar="N", default=100, show_default=True, help="Length of lists."

@@ -19,6 +19,7 @@ from cranfield.statistics.prediction import (
     powered,
     tuned,
 )
+from cranfield.statistics.rounding import SAME
 
 # The chance of each grade of the judge (columns) for each human grade (rows).
 JUDGES: dict[str, tuple[tuple[float, ...], ...]] = {
@@ -97,7 +98,7 @@ def _mean(y: Floats) -> Estimates:
 def _covered(estimates: Estimates, factor: float, truth: float) -> tuple[float, float]:
     half = factor * estimates.error
     # An interval of width 0 holds a truth that it equals up to rounding.
-    holds = np.abs(estimates.value - truth) <= half + 1e-12
+    holds = np.abs(estimates.value - truth) <= half + SAME
     return float(holds.mean()), float(2 * half.mean())
 
 
@@ -132,7 +133,7 @@ def sample_coverage(
         value, error = np.array(pairs).T
         bias = (value.mean() - truth) / (value.std(ddof=1) / math.sqrt(repeats)) if value.std() > 0 else 0.0
         result[name] = (
-            float((np.abs(value - truth) <= z * error + 1e-12).mean()),
+            float((np.abs(value - truth) <= z * error + SAME).mean()),
             float((2 * z * error).mean()),
             float(bias),
         )

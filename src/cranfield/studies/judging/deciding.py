@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.evaluation.pair_bounds import DECIMALS, NONE
+from cranfield.evaluation.pair_bounds import DECIMALS
+from cranfield.statistics.rounding import SAME
 
 RULES = ("pair bounds", "bounds of each alone", "pair bounds, random order", "95% sure")
 
@@ -53,7 +54,7 @@ def pair_documents(
 def count_judgments(pair: PairDocuments, *, seed: int = 0) -> PairCounts:
     """The judgments that each rule needs."""
     delta = pair.a - pair.b
-    different = np.flatnonzero(np.abs(delta) > NONE)
+    different = np.flatnonzero(np.abs(delta) > SAME)
     truth = np.sign(_rounded(float((delta * pair.relevant).sum())))
     counts: dict[str, int] = {}
     right: dict[str, bool] = {}
@@ -69,14 +70,14 @@ def count_judgments(pair: PairDocuments, *, seed: int = 0) -> PairCounts:
         else:
             low = known - _left(np.maximum(-d, 0))
             high = known + _left(np.maximum(d, 0))
-        settled = (low > NONE) | (high < -NONE)
-        sign = np.sign(np.where(low > NONE, 1.0, np.where(high < -NONE, -1.0, 0.0)))
+        settled = (low > SAME) | (high < -SAME)
+        sign = np.sign(np.where(low > SAME, 1.0, np.where(high < -SAME, -1.0, 0.0)))
         if rule == "95% sure":
             from scipy.special import ndtr
 
             mean, variance = known + 0.5 * _left(d), 0.25 * _left(d**2)
             with np.errstate(divide="ignore", invalid="ignore"):
-                sure = np.where(variance > 1e-18, ndtr(np.abs(mean) / np.sqrt(variance)), np.abs(mean) > NONE)
+                sure = np.where(variance > 1e-18, ndtr(np.abs(mean) / np.sqrt(variance)), np.abs(mean) > SAME)
             settled, sign = sure >= 0.95, np.sign(mean)
         at = int(np.argmax(settled)) if settled.any() else len(order)
         counts[rule] = at
@@ -90,4 +91,4 @@ def _left(values: Floats) -> Floats:
 
 
 def _rounded(value: float) -> float:
-    return 0.0 if abs(value) <= NONE else value
+    return 0.0 if abs(value) <= SAME else value
