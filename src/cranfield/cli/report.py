@@ -106,6 +106,7 @@ def command(
             progress=step,
         )
     data["notes"] = [*notes, *data["notes"]]
+    data["files"] = shlex.join([qrels, *runs])
     text = html(data, title)
     emit(text, output)
     say(f"{output} written ({len(text) / 1e6:.1f} MB)")
