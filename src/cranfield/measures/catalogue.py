@@ -90,6 +90,11 @@ class Definition:
     def _declared(self) -> dict[str, Parameter]:
         return _parameters(self.of_ranking or self.function)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether a user defined it; other processes do not know such a definition, so that measures carry it."""
+        return self.of_ranking is not None or not self.function.__module__.startswith("cranfield.")
+
     @cached_property
     def reads(self) -> Any:
         """The type of its first argument: with `GainSums` or `Preferences`, it also scores `Completions`."""

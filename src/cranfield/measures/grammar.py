@@ -59,8 +59,7 @@ def parse(text: Any) -> Measure:
     cutoff = _cutoff(parts["at"], definition, measure)
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
     # A name that a user defines again later still means what it meant here.
-    own = None if definition.of_ranking is None else definition
-    return Measure(definition.symbol, kept, cutoff, views, own)
+    return Measure(definition.symbol, kept, cutoff, views, definition if definition.is_own else None)
 
 
 def _shape(text: str) -> dict[str, str] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import math
 import re
-import traceback
 from collections.abc import Callable
 from numbers import Real
 from types import FunctionType
@@ -109,7 +108,7 @@ def _remember(function: Any, definition: Definition) -> None:
 def _check_name(definition: Definition) -> None:
     """Raise if a measure of the package has this name; a user may define a measure again."""
     present = CATALOGUE.get(definition.symbol)
-    if present is not None and present.of_ranking is None:
+    if present is not None and not present.is_own:
         message = f"{definition.symbol} is a measure of the catalogue already"
         raise MeasureError(message, hint="choose another name, as in @cf.measure('NAME')")
 
@@ -218,6 +217,8 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
 
 def _location(function: Any, error: Exception) -> str:
     """The line of the function in which an error was raised, if it has one."""
+    import traceback  # not needed unless a function fails
+
     file = getattr(getattr(function, "__code__", None), "co_filename", None)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f" ({file}:{lines[-1]})" if lines else ""
