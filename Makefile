@@ -66,8 +66,9 @@ bench: .venv/with-bench
 bench-spark: .venv/with-bench .venv/with-spark
 	$(BIN)/python benchmarks/spark.py
 
+# What examples print depends on the package, which Sphinx does not watch: the first command reads every page anew (-E).
 docs: .venv/with-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+	$(BIN)/python -m sphinx -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -160,7 +160,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("shell", Shell)
     app.add_directive("file", File)
     app.add_directive("drawing", Drawing)
-    # What commands print depends on the package, which Sphinx does not watch: read every page anew.
-    app.connect("env-get-outdated", lambda app, env, added, changed, removed: sorted(env.found_docs))
     app.connect("build-finished", lambda app, error: shutil.rmtree(app.cranfield_workshop.root, ignore_errors=True))
     return {"parallel_read_safe": False, "parallel_write_safe": True}
