@@ -52,13 +52,16 @@ lint: .venv/with-lint .venv/with-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Readers in Python first, then the core under the sanitizers, each for half of the time.
+# Readers in Python take half of the time, the core under the sanitizers the other: memory first, then threads.
 SECONDS ?= 60
-fuzz: .venv/with-test .venv/with-fuzz
+fuzz: .venv/with-test .venv/with-fuzz .venv/core_fuzz-address,undefined .venv/core_fuzz-thread
 	$(BIN)/python fuzz/readers.py --seconds $$(($(SECONDS) / 2))
-	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -pthread -Isrc/core \
-	  fuzz/core_fuzz.cpp fuzz/mutate.cpp -o .venv/core_fuzz
-	.venv/core_fuzz --seconds $$(($(SECONDS) / 2))
+	.venv/core_fuzz-address,undefined --seconds $$(($(SECONDS) / 3))
+	.venv/core_fuzz-thread --seconds $$(($(SECONDS) / 6))
+
+.venv/core_fuzz-%: .venv/made fuzz/core_fuzz.cpp fuzz/mutate.cpp $(wildcard src/core/*)
+	$(CXX) -std=c++20 -O1 -g -fsanitize=$* -fsanitize-coverage=trace-pc -fno-sanitize-recover=all -pthread -Isrc/core \
+	  fuzz/core_fuzz.cpp fuzz/mutate.cpp -o $@
 
 bench: .venv/with-bench
 	$(BIN)/python benchmarks/run.py

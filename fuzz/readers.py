@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import argparse
 import bz2
+import gc
 import gzip
+import importlib
 import io
 import json
 import lzma
 import os
+import pkgutil
 import random
 import re
 import subprocess
@@ -26,8 +29,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 try:
@@ -35,22 +38,16 @@ try:
 except ImportError:
     atheris = None
 
-with (
-    atheris.instrument_imports(include=["cranfield.io", "cranfield.studies.saving", "cranfield.corpus.corpus_file"])
-    if atheris
-    else nullcontext()
-):
-    import cranfield.corpus.corpus_file as corpus_file
-    import cranfield.io.collection as collection
-    import cranfield.io.documents as documents
-    import cranfield.io.formats.delimited as delimited
-    import cranfield.io.formats.json as json_format
-    import cranfield.studies.saving as saving
-    from cranfield import io as cranfield_io
-    from cranfield.errors import CranfieldError
-
 import numpy as np
 
+import cranfield.corpus.corpus_file as corpus_file
+import cranfield.io.collection as collection
+import cranfield.io.documents as documents
+import cranfield.io.formats.delimited as delimited
+import cranfield.io.formats.json as json_format
+import cranfield.studies.saving as saving
+from cranfield import io as cranfield_io
+from cranfield.errors import CranfieldError
 from cranfield.native import plain
 
 try:
@@ -60,7 +57,7 @@ except ImportError:
 
 FOLDER = Path(__file__).parent
 CORPUS, FINDINGS = FOLDER / "corpus", FOLDER / "findings"
-MAX_SIZE = 4096
+MAX_SIZE = 16384
 
 
 class Contradiction(AssertionError):
@@ -373,12 +370,25 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
                 data = b"\n".join(lines)
             case 7:
                 data = data[:at]
+            case 8 if rng.random() < 0.3:
+                data += data[at:] * rng.randrange(MAX_SIZE // (len(data) + 1) + 1)
             case _:
                 data = data[:at] + data[rng.randrange(len(data) + 1) :][: rng.randint(1, 80)] + data[at:]
     return data[:MAX_SIZE]
 
 
 # ---- running
+
+GUIDED = ("cranfield.io", "cranfield.native.plain", "cranfield.studies.saving", "cranfield.corpus.corpus_file")
+
+
+def instrument() -> None:
+    """Count coverage in the readers; the import hook of atheris does not see modules of an editable install."""
+    for module in pkgutil.walk_packages(cranfield_io.__path__, "cranfield.io."):
+        importlib.import_module(module.name)
+    for value in gc.get_objects():
+        if isinstance(value, FunctionType) and str(value.__module__).startswith(GUIDED):
+            atheris.instrument_func(value)
 
 
 class Meter:
@@ -410,6 +420,7 @@ def test_one(reader: str, data: bytes) -> None:
 def fuzz_one_reader(reader: str, seconds: float, seed: int, meter: Meter) -> None:
     """Mutate the seeds of a reader for some time."""
     if atheris is not None:
+        instrument()
         folder = tempfile.mkdtemp()
         for i, data in enumerate(seeds(reader)):
             Path(folder, f"seed{i}").write_bytes(data)
