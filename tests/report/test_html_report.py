@@ -20,6 +20,7 @@ from cranfield import example
 from cranfield.cli.main import cli
 from cranfield.report.html import report
 from cranfield.report.html.contents import contents
+from cranfield.report.html.page import _kept
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 DL19 = Path(__file__).parents[3] / "shared/data/dl19"
@@ -475,3 +476,22 @@ def test_many_runs_show_the_best_pairs_first(opened: Any) -> None:
     assert browser.execute_script(labels) == 2 * 50
     cells = texts(browser, "#scores tbody tr:first-child td")
     assert re.fullmatch(r"\d+ / 0", cells[-2])
+
+
+def test_what_is_slow_to_make_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made: list[str] = []
+
+    def make() -> str:
+        made.append("é")
+        return made[-1]
+
+    assert [_kept("a", make), _kept("a", make), _kept("b", make)] == ["é"] * 3
+    assert len(made) == 2
+    assert {path.name for path in (tmp_path / "cache" / "cranfield").iterdir()} == {"a", "b"}
+    (tmp_path / "cache" / "cranfield" / "a").write_bytes(b"\xff")
+    (tmp_path / "file").write_text("")
+    for folder in ("cache", "file", "/proc/nowhere"):  # damaged; not a folder; not writable
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / folder))
+        assert _kept("a", make) == "é"
+    assert len(made) == 5
