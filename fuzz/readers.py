@@ -40,13 +40,16 @@ except ImportError:
 
 import numpy as np
 
+import cranfield as cf
 import cranfield.corpus.corpus_file as corpus_file
+import cranfield.evaluation.saved_scores as scores
 import cranfield.io.collection as collection
 import cranfield.io.documents as documents
 import cranfield.io.formats.delimited as delimited
 import cranfield.io.formats.json as json_format
 import cranfield.studies.saving as saving
 from cranfield import io as cranfield_io
+from cranfield.corpus.build import build
 from cranfield.errors import CranfieldError
 from cranfield.native import plain
 
@@ -255,6 +258,17 @@ def saved_study(data: bytes) -> None:
             return
 
 
+def saved_scores(data: bytes) -> None:
+    """Saved scores."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        file.write(data)
+        file.flush()
+        try:
+            scores.load_scores(file.name)
+        except CranfieldError:
+            return
+
+
 def saved_corpus(data: bytes) -> None:
     """Saved corpora."""
     with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
@@ -277,6 +291,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "compressed": compressed,
     "documents": texts,
     "study": saved_study,
+    "scores": saved_scores,
     "corpus": saved_corpus,
 }
 
@@ -335,6 +350,15 @@ def builtin_seeds(reader: str) -> Iterator[bytes]:
         columns = {"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "score": [2.0, 1.0], "relevance": [1, 0]}
         pyarrow.parquet.write_table(pyarrow.table(columns), sink)
         yield sink.getvalue()
+    if reader == "corpus":
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "texts.jsonl").write_text('{"_id": "d1", "text": "a b a"}\n{"_id": "d2", "text": "c"}\n')
+            build(f"{folder}/texts.jsonl", qrels={"q": {"d1": 1}}).save(f"{folder}/corpus.parquet")
+            yield Path(folder, "corpus.parquet").read_bytes()
+    if reader == "scores":
+        with tempfile.TemporaryDirectory() as folder:
+            cf.evaluate({"q": {"d1": 1}}, {"q": {"d1": 2.0}}, ["AP", "nDCG@10"]).save(f"{folder}/scores.json")
+            yield Path(folder, "scores.json").read_bytes()
 
 
 def seeds(reader: str) -> list[bytes]:
@@ -380,7 +404,13 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 # ---- running
 
-GUIDED = ("cranfield.io", "cranfield.native.plain", "cranfield.studies.saving", "cranfield.corpus.corpus_file")
+GUIDED = (
+    "cranfield.io",
+    "cranfield.native.plain",
+    "cranfield.evaluation.saved_scores",
+    "cranfield.studies.saving",
+    "cranfield.corpus.corpus_file",
+)
 
 
 def instrument() -> None:

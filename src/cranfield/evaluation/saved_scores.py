@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from cranfield.errors import CranfieldError, InputError, check_choice
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import UNDEFINED
+from cranfield.io.formats.json import load_json
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
@@ -46,7 +46,7 @@ def load_scores(path: PathLike) -> Scores:
 
     name = os.fspath(path)
     try:
-        data = json.loads(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
+        data = load_json(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
     except ValueError as error:
         raise InputError([f"{name}: not a file of scores ({error})"], hint=HINT) from error
     if not isinstance(data, dict) or data.get("kind") != KIND:
