@@ -23,6 +23,7 @@ from cranfield.analysis.significance import (
     test_pairs,
 )
 from cranfield.data import Floats, Integers, Run
+from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
@@ -34,9 +35,11 @@ from cranfield.evaluation.scores import Scores, number
 from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
-from cranfield.wording import few, plural
+from cranfield.wording import decodable, few, listed, plural
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from cranfield.evaluation.predicted import PredictedMean
     from cranfield.statistics.prediction import Inference
 
@@ -74,8 +77,8 @@ class PairComparison(NamedTuple):
         return {name: number(value) if isinstance(value, float) else value for name, value in plain.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Displayed):
     """Runs compared in pairs: arrays are (measure, pair) unless noted.
 
     ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
@@ -119,6 +122,15 @@ class Comparison:
     query_notes: tuple[str, ...] = ()
     resolution_notes: tuple[str, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
+
+    def __repr__(self) -> str:
+        against = plural(len(self.pairs), "pair") if self.baseline is None else f"each against {self.baseline}"
+        significant = (self.corrected < self.alpha).sum(axis=1).tolist()
+        counts = [f"{m} {n}" for m, n in zip(self.measures, significant, strict=True)]
+        return decodable(
+            f"Comparison: {listed(self.runs, 'run')}, {against}; "
+            f"significant differences (p < {self.alpha:g}): {few(counts)}"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -167,6 +179,15 @@ class Comparison:
     def contests(self) -> list[PairComparison]:
         """The comparisons of all pairs of runs by all measures."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
+
+    def plot(self, measure: str | None = None, *, top: int | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the differences with their intervals; returns the Matplotlib axes.
+
+        Of more than 45 pairs it draws a matrix: row minus column, coloured if significant, with a dot if ties or
+        unjudged documents could reverse it. ``measure``: by default the first. ``top``: only the best runs; by default
+        all in the matrix, and 40 against a baseline. ``ax``: axes to draw on instead of a new figure.
+        """
+        return self._draw(measure=measure, top=top, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
