@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cranfield.analysis.audit import Audit, Cause, Swap, reversible
+from cranfield.analysis.saved_comparison import KIND, VERSION
 from cranfield.analysis.significance import (
     DEFAULT_SAMPLES,
     SIGNIFICANCE_TESTS,
@@ -33,9 +34,10 @@ from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io import read_qrels
+from cranfield.io.saved_results import PathLike, save_result
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
-from cranfield.wording import decodable, few, listed, plural
+from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +126,8 @@ class Comparison(Displayed):
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
 
     def __repr__(self) -> str:
-        against = plural(len(self.pairs), "pair") if self.baseline is None else f"each against {self.baseline}"
+        one = self.baseline
+        against = plural(len(self.pairs), "pair") if one is None else f"each against {printable(one)}"
         significant = (self.corrected < self.alpha).sum(axis=1).tolist()
         counts = [f"{m} {n}" for m, n in zip(self.measures, significant, strict=True)]
         return decodable(
@@ -190,20 +193,42 @@ class Comparison(Displayed):
         return self._draw(measure=measure, top=top, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON, which `load_comparison` reads."""
         settings = "test", "correction", "family", "alpha", "level", "samples", "seed", "baseline"
         return {
+            "kind": KIND,
+            "version": VERSION,
             **{name: getattr(self, name) for name in settings},
+            "runs": list(self.runs),
+            "measures": list(self.measures),
             "queries": dict(zip(self.measures, map(list, self.queries), strict=True)),
             "lowest_p": dict(zip(self.measures, self.lowest_p.tolist(), strict=True)),
             "anova": {
-                measure: {name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")}
+                measure: {
+                    **{name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")},
+                    "squares": {name: number(getattr(anova, name)) for name in ("systems", "queries", "residual")},
+                    "freedom": list(anova.freedom),
+                }
                 for measure, anova in zip(self.measures, self.anova, strict=True)
             },
             "pairs": [contest.to_dict() for contest in self.contests],
             "notes": list(self.notes),
+            "resolution_notes": list(self.resolution_notes),
             **({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {}),
         }
+
+    def save(self, path: PathLike) -> None:
+        """Write the comparison as one JSON file; an existing file is replaced only by a complete one.
+
+        >>> import cranfield as cf
+        >>> comparison.save("comparison.json")  # doctest: +SKIP
+        >>> cf.load_comparison("comparison.json")  # doctest: +SKIP
+        Comparison: 2 runs (good, bad), 1 pair; significant differences (p < 0.05): RR 1
+        """
+        if not np.isfinite(self.means).all():
+            message = "a comparison with infinite means cannot be saved"
+            raise UsageError(message)
+        save_result(self.to_dict(), path)
 
 
 def compare(

@@ -77,8 +77,8 @@ class PerQueryScores(Displayed):
         }
 
 
-def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> PerQueryScores:
-    """One measure of all runs, query by query.
+def by_query(scores: Scores, measure: int | str = 0, order: Order | None = None) -> PerQueryScores:
+    """One measure of all runs, query by query; ``measure`` is a column or any name of a measure.
 
     Sorted by ``difference`` (two runs; largest advantage of the first run first), ``hardest`` first, by
     ``disagreement`` between runs, or in the order of the input (``query``). The default is the difference for two
@@ -91,6 +91,7 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Pe
     >>> result.queries, result.difference.tolist()
     (('q1', 'q2'), [0.5, 0.0])
     """
+    measure = scores.column_of(measure) if isinstance(measure, str) else measure
     values, both = scores.matched(measure)
     if not len(both):
         raise InputError(

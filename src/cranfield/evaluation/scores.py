@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +17,8 @@ from cranfield.errors import CranfieldError, MeasureError, MissingDependency, Un
 from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.policy import Undefined
-from cranfield.evaluation.saved_scores import PathLike, header
-from cranfield.io.atomic_write import atomic_write
+from cranfield.evaluation.saved_scores import header
+from cranfield.io.saved_results import PathLike, save_result
 from cranfield.measures import parse
 from cranfield.wording import decodable, few, listed, plural, printable
 
@@ -490,9 +489,7 @@ class Scores(ScoreTable):
         if np.isinf(self.values).any():
             message = "infinite scores cannot be saved"
             raise UsageError(message)
-        with atomic_write(path) as temporary:
-            text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False) + "\n"
-            temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
+        save_result(self.to_dict(), path)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from cranfield.measures import parse
 from cranfield.report.pages import Page, titled
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
 from cranfield.report.table import render
-from cranfield.wording import decodable, plural
+from cranfield.wording import decodable, plural, printable
 
 ROWS = 20  # of a table that are shown
 OPEN = 4  # tables and notes that are shown; the others are folded
@@ -146,7 +146,7 @@ def few_notes(notes: Sequence[str]) -> list[str]:
 def shown(result: Any) -> Shown:
     """The tables and notes of a result."""
     found: Shown = _of_class(TABLES, result)(result)
-    return found
+    return Shown(found.pages, list(map(printable, found.notes)))
 
 
 def plot(result: Any, **options: Any) -> Any:
