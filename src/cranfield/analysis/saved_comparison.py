@@ -57,6 +57,8 @@ def _comparison(data: Mapping[str, Any]) -> Comparison:
     if baseline is not None and baseline not in runs:
         message = f"the baseline `{baseline}` is not one of the runs"
         raise ValueError(message)
+    arrays: dict[str, Any] = {name: _array(rows, name) for name in NUMBERS}
+    arrays |= {name: _counts(rows, name) for name in COUNTS}
     return Comparison(
         runs=runs,
         measures=measures,
@@ -79,8 +81,7 @@ def _comparison(data: Mapping[str, Any]) -> Comparison:
         query_notes=notes[: len(notes) - len(resolution)],
         resolution_notes=resolution,
         predicted=tuple(PredictedMean.from_dict(mean) for mean in data.get("predicted", ())),
-        **{name: _array(rows, name) for name in NUMBERS},
-        **{name: _counts(rows, name) for name in COUNTS},
+        **arrays,
     )
 
 
@@ -139,6 +140,6 @@ def _effect(row: Mapping[str, Any]) -> list[float]:
 
 
 def _anova(record: Mapping[str, Any]) -> Anova:
-    squares = (_number(record["squares"][name]) for name in ("systems", "queries", "residual"))
-    systems, queries, residual = map(int, record["freedom"])
-    return Anova(*squares, (systems, queries, residual))
+    systems, queries, residual = (check_count("freedom", count, 0) for count in record["freedom"])
+    squares = {name: _number(record["squares"][name]) for name in ("systems", "queries", "residual")}
+    return Anova(**squares, freedom=(systems, queries, residual))

@@ -88,7 +88,9 @@ def _plain(estimate: MeanEstimate) -> dict[str, Any]:
 
 
 def _estimate_of(data: Mapping[str, Any]) -> MeanEstimate:
-    return MeanEstimate(str(data["method"]), *(_float(data[n]) for n in NUMBERS), *(int(data[n]) for n in COUNTS))
+    values: dict[str, Any] = {name: _float(data[name]) for name in NUMBERS}
+    counts = {name: int(data[name]) for name in COUNTS}
+    return MeanEstimate(method=str(data["method"]), **values, **counts)
 
 
 def _float(value: Any) -> float:
