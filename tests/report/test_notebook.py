@@ -267,6 +267,27 @@ def test_every_result_is_drawn_on_axes_that_notebooks_show(name: str, pyplot: An
     assert dict(pyplot.rcParams) == before
 
 
+@pytest.mark.parametrize("interactive", [True, False])
+def test_a_notebook_stays_interactive(interactive: bool, pyplot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backend of notebooks is loaded with the first figure, and then says that figures are shown."""
+    import matplotlib
+
+    figure = pyplot.figure
+
+    def first_figure(*args: Any, **options: Any) -> Any:
+        matplotlib.interactive(interactive)
+        return figure(*args, **options)
+
+    before = matplotlib.is_interactive()
+    monkeypatch.setattr(pyplot, "figure", first_figure)
+    try:
+        matplotlib.interactive(not interactive)
+        SCORES.plot()
+        assert matplotlib.is_interactive() == interactive
+    finally:
+        matplotlib.interactive(before)
+
+
 def test_axes_of_the_user_are_used(pyplot: Any) -> None:
     comparison = cf.compare(SCORES)
     draws = (

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cranfield.analysis.audit import Audit, Cause, Swap, reversible
-from cranfield.analysis.saved_comparison import KIND, VERSION
 from cranfield.analysis.significance import (
     DEFAULT_SAMPLES,
     SIGNIFICANCE_TESTS,
@@ -34,7 +33,6 @@ from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io import read_qrels
-from cranfield.io.saved_results import PathLike, save_result
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
 from cranfield.wording import decodable, few, listed, plural, printable
@@ -43,8 +41,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.io.saved_results import PathLike
     from cranfield.statistics.prediction import Inference
 
+# What a file of a comparison begins with.
+KIND, VERSION = "comparison", 1
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
 
@@ -228,6 +229,8 @@ class Comparison(Displayed):
         if not np.isfinite(self.means).all():
             message = "a comparison with infinite means cannot be saved"
             raise UsageError(message)
+        from cranfield.io.saved_results import save_result
+
         save_result(self.to_dict(), path)
 
 

@@ -18,8 +18,6 @@ from cranfield.statistics.corrections import CORRECTIONS
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
 
-KIND = "comparison"
-VERSION = 1
 WHAT = "a file of a comparison"
 HINT = "save a comparison with `cranfield compare ... --format json -o FILE` or `comparison.save(FILE)`"
 NUMBERS = ("difference", "low", "high", "t_low", "t_high", "corrected")  # of a pair
@@ -31,6 +29,8 @@ def load_comparison(path: PathLike) -> Comparison:
 
     All numbers are the same to the last digit.
     """
+    from cranfield.analysis.compare import KIND, VERSION
+
     with saved_result(path, KIND, VERSION, what=WHAT, hint=HINT) as data:
         return _comparison(data)
 

@@ -12,10 +12,10 @@ from cranfield.errors import check_choice
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import UNDEFINED
-from cranfield.io.saved_results import PathLike, saved_result
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
+    from cranfield.io.saved_results import PathLike
 
 KIND = "scores"
 VERSION = 1
@@ -39,6 +39,7 @@ def load_scores(path: PathLike) -> Scores:
     Values and means are the same to the last digit. Notes become plain sentences.
     """
     from cranfield.evaluation.scores import Scores
+    from cranfield.io.saved_results import saved_result
 
     with saved_result(path, KIND, VERSION, what="a file of scores", hint=HINT) as data:
         check_choice("undefined", data["undefined"], UNDEFINED)

@@ -18,7 +18,6 @@ from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.saved_scores import header
-from cranfield.io.saved_results import PathLike, save_result
 from cranfield.measures import parse
 from cranfield.wording import decodable, few, listed, plural, printable
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.io.saved_results import PathLike
     from cranfield.statistics.standardisation import Standardisation
 
 Interval = Literal["bca", "t"]
@@ -489,6 +489,8 @@ class Scores(ScoreTable):
         if np.isinf(self.values).any():
             message = "infinite scores cannot be saved"
             raise UsageError(message)
+        from cranfield.io.saved_results import save_result
+
         save_result(self.to_dict(), path)
 
 

@@ -79,14 +79,17 @@ def new_figure(width: float, height: float) -> Figure:
 
 def plotted(draw: Callable[[], Figure]) -> Figure:
     """Draw a figure for a notebook or a window."""
-    require()
+    matplotlib = optional("matplotlib", "a figure", "plot")
     token = _on_screen.set(True)
     try:
         with styled(), without_glyph_warnings():
             figure = draw()
             _plainly(figure)
             figure.draw_without_rendering()  # ticks are made here, and have the sizes of this style
-            return figure
+            interactive = matplotlib.is_interactive()
+        # The first figure of a notebook makes it interactive; leaving the style must not undo that.
+        matplotlib.interactive(interactive)
+        return figure
     finally:
         _on_screen.reset(token)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.analysis.per_query import PerQueryScores
-from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, PAGE, ink, new_figure, plotted_axes, save
+from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, ink, new_figure, plotted_axes, save
 from cranfield.wording import decodable
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def draw(found: PerQueryScores) -> Figure:
 
 def plot(found: PerQueryScores, ax: Axes | None) -> Axes:
     """The queries on these axes or on new ones."""
-    return plotted_axes(lambda axis: draw_queries(axis, found), PAGE, 2.4, ax)
+    width = PAGE if len(found.queries) > NAMED / 2 else 1.5 * COLUMN
+    return plotted_axes(lambda axis: draw_queries(axis, found), width, 2.4, ax)
 
 
 def draw_queries(axis: Axes, found: PerQueryScores) -> Axes:
