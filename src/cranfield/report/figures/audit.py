@@ -88,14 +88,8 @@ def plot(audit: Audit, m: int, *, top: int | None, ax: Axes | None) -> Axes:
         panel(audit, m, axis, order)
         if len(order) < len(audit.runs):
             axis.set_title(f"{audit.measures[m]}, the best {len(order)} of {len(audit.runs)} runs")
-        axis.legend(
-            handles=list(_legend(audit, ink(axis))),
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.25 / size),
-            ncols=3,
-            frameon=False,
-            borderaxespad=0.6,
-        )
+        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.2}
+        axis.legend(handles=list(_legend(audit, ink(axis))), ncols=3, frameon=False, **below)
         return axis
 
     size = max(len(order), 3) * ROW
