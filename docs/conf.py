@@ -15,8 +15,11 @@ project = "Cranfield"
 author = "The Cranfield developers"
 version = release = cranfield.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "shell", "reference", "rows", "tolerant"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.doctest", "shell", "reference", "rows", "tolerant"]
 exclude_patterns = ["_build", "_ext"]
+nb_execution_mode = "force"
+nb_execution_in_temp = True  # the cells of the notebook write files
+nb_execution_raise_on_error = True
 myst_enable_extensions = ["colon_fence", "deflist"]
 
 autodoc_member_order = "bysource"

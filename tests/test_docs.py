@@ -69,6 +69,31 @@ def test_examples_of_the_documentation_run(page: Path) -> None:
     assert not said, "".join(said)
 
 
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_cells_of_the_notebook_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a kernel: each cell, and what a notebook would show of its last line."""
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    cells = CELL.findall((DOCS / "notebook.md").read_text(encoding="utf-8"))
+    assert len(cells) > 8
+    for cell in cells:
+        *lines, last = cell.rstrip().split("\n")
+        exec("\n".join(lines), names)
+        if last.endswith((")", ";")) and not last.startswith("print"):
+            exec(last, names)
+        elif not last.startswith("print"):
+            result = eval(last, names)
+            assert result is not None and result is not False
+            assert hasattr(result, "_repr_html_") or len(repr(result)) < 400
+    assert len(pyplot.get_fignums()) == sum(".plot(" in cell for cell in cells)
+    pyplot.close("all")
+
+
 PATH = r"`((?:src|tests|docs|benchmarks|fuzz)/[\w./-]*)`"
 
 
