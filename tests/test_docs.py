@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -24,6 +25,7 @@ PAGES = sorted(p for p in DOCS.rglob("*.md") if not GENERATED & set(p.parents))
 FENCE = re.compile(r"^```\{doctest\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 sys.path.insert(0, str(DOCS / "_ext"))
+import formulas  # noqa: E402
 from tolerant import FLAGS, Checker  # noqa: E402
 
 
@@ -36,6 +38,34 @@ def test_every_measure_says_what_it_means_and_where_it_comes_from(definition: An
     assert len(definition.summary) <= 115
     assert definition.formula
     assert ">>>" in (inspect.getdoc(definition.function) or "")
+
+
+def test_every_measure_has_a_typeset_formula() -> None:
+    table = formulas.load()
+    assert list(table) == list(CATALOGUE)  # in the order of the catalogue
+    for symbol, lines in table.items():
+        for line in lines:
+            root = ElementTree.fromstring(formulas.mathml(line, "block"))
+            assert root.tag.endswith("math"), symbol
+            assert "\\" not in "".join(root.itertext()), symbol
+
+
+@pytest.mark.parametrize("definition", CATALOGUE.values(), ids=lambda d: d.symbol)
+def test_the_typeset_formula_has_what_the_plain_one_names(definition: Any) -> None:
+    """The name of the measure, Greek letters, and choices such as norm='min'."""
+    plain, latex = definition.formula, " ".join(formulas.load()[definition.symbol])
+    letters = {"α": "alpha", "β": "beta", "γ": "gamma", "ε": "varepsilon", "θ": "theta", "π": "pi"}
+    name = re.split(r"@| = ", plain, maxsplit=1)[0].replace("α", "alpha")
+    if name != "NERR":  # four measures share it
+        assert re.sub(r"\W|_", "", name) in re.sub(r"\\text|\W|_", "", latex)
+    assert [letter for letter, word in letters.items() if letter in plain and f"\\{word}" not in latex] == []
+    for choice in re.findall(r"\w+=('\w+')", plain):
+        assert choice in latex
+
+
+def test_formulas_of_introductions_stand_there() -> None:
+    about = " ".join(" ".join((inspect.getdoc(module) or "").split()) for module in FAMILIES)
+    assert [plain for plain in formulas.phrases() if plain not in about] == []
 
 
 def test_every_family_has_a_sentence() -> None:
