@@ -56,6 +56,7 @@ pygments_style = "default"
 copybutton_prompt_text = r"\$ |>>> |\.\.\. (?!\d+ more lines)|\.\.\.$"
 copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = "\\"
+copybutton_copy_empty_lines = False
 
 # Examples of docstrings are run by the tests, in the modules whose names they use.
 doctest_test_doctest_blocks = ""

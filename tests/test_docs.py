@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,12 @@ def test_examples_of_the_documentation_run(page: Path) -> None:
     said: list[str] = []
     doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS).run(test, out=said.append)
     assert not said, "".join(said)
+
+
+def test_the_copy_button_takes_commands_and_statements_only() -> None:
+    prompt = runpy.run_path(str(DOCS / "conf.py"))["copybutton_prompt_text"]
+    lines = ["$ ls", ">>> f(1)", "... x", "...", "... 3 more lines", "note: $ 5", "1.0", "  >>> no"]
+    assert [bool(re.match(f"^(?:{prompt})", line)) for line in lines] == [True] * 4 + [False] * 4
 
 
 PATH = r"`((?:src|tests|docs|benchmarks|fuzz)/[\w./-]*)`"
