@@ -66,8 +66,9 @@ def inline(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def block(self: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a formula on lines of its own; a wide one can be scrolled."""
-    self.body.append(f'<div class="math" tabindex="0">{mathml(node.astext(), "block")}</div>\n')
+    """Write a formula on lines of its own. Parts between which there is a wide space may go to the next line."""
+    parts = "".join(mathml(part, "block") for part in node.astext().split(r"\quad") if part.strip())
+    self.body.append(f'<div class="math">{parts}</div>\n')
     raise nodes.SkipNode
 
 
