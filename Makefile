@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: help demo test test-spark messages lint fuzz bench bench-spark docs wheel test-wheel clean
+.PHONY: help demo test test-spark messages lint fuzz bench bench-spark docs pictures wheel test-wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make fuzz         all readers with broken input, for SECONDS=60"
 	@echo "make bench        speed and memory side by side with other tools"
 	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
+	@echo "make pictures     the pictures of the README, drawn anew"
 	@echo "make wheel        wheels and a source distribution, checked, in dist"
 	@echo "make test-wheel   the core tests with the wheel alone, in an environment without a compiler"
 	@echo "make docs         the site, every example executed, in docs/_build/html"
@@ -74,6 +75,9 @@ docs: .venv/with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+pictures: .venv/installed
+	$(BIN)/python docs/_ext/pictures.py
 
 # Python 3.12 builds one wheel for all later versions (the stable ABI); $(PYTHON) builds its own.
 wheel: .venv/with-wheel

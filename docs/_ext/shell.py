@@ -115,7 +115,9 @@ class Shell(SphinxDirective):
             rest = [f"... {len(lines) - most} more lines"] if len(lines) > most else []
             shown.append("\n".join([f"$ {command}", *lines[:most], *rest]).rstrip("\n"))
         block = nodes.literal_block(text := "\n\n".join(shown), text, language="text")
-        block["classes"].append("shell")
+        # Rows of a Markdown table that is wider than the page must not wrap.
+        rows = [line for line in text.split("\n") if line.startswith("|") and len(line) > WIDTH]
+        block["classes"] += ["shell", *(["wide"] if rows else [])]
         self.set_source_info(block)
         return [block]
 
