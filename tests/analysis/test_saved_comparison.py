@@ -92,15 +92,15 @@ def test_the_command_writes_the_same_file(tmp_path: Path) -> None:
 
 
 OTHERS = {
-    "": "not a file of a comparison",
-    "q1 0 d1 1": "not a file of a comparison",
-    "[]": "not a file of a comparison",
-    '{"kind": "scores", "version": 1}': "not a file of a comparison",
+    "": "the file is empty",
+    "q1 0 d1 1": "not a saved comparison",
+    "[]": "not a saved comparison",
+    '{"kind": "scores", "version": 1}': "not a saved comparison",
     '{"kind": "comparison"}': "version None of the file format",
     '{"kind": "comparison", "version": 99}': "version 99 of the file format; this version of cranfield reads up to 1",
     '{"kind": "comparison", "version": "1"}': "version '1' of the file format",
-    '{"kind": "comparison", "version": 1}': "not a complete file of a comparison",
-    "[" * 100_000: "not a file of a comparison",
+    '{"kind": "comparison", "version": 1}': "not a complete saved comparison",
+    "[" * 100_000: "not a saved comparison",
 }
 
 
@@ -117,7 +117,7 @@ def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
 def test_a_file_of_scores_is_no_comparison_and_the_reverse(tmp_path: Path) -> None:
     SCORES.save(tmp_path / "scores.json")
     cf.compare(SCORES).save(tmp_path / "comparison.json")
-    with pytest.raises(InputError, match="not a file of a comparison"):
+    with pytest.raises(InputError, match="not a saved comparison"):
         cf.load_comparison(tmp_path / "scores.json")
     with pytest.raises(InputError, match="not a file of scores"):
         cf.load_scores(tmp_path / "comparison.json")
@@ -128,7 +128,7 @@ def test_a_truncated_file_is_refused(part: float, tmp_path: Path) -> None:
     cf.compare(SCORES).save(tmp_path / "whole")
     data = (tmp_path / "whole").read_bytes()
     (tmp_path / "file").write_bytes(data[: int(part * len(data))])
-    with pytest.raises(InputError, match="not a file of a comparison"):
+    with pytest.raises(InputError, match="not a saved comparison"):
         cf.load_comparison(tmp_path / "file")
 
 
@@ -164,7 +164,7 @@ def test_a_damaged_file_is_refused(data: dict[str, Any], tmp_path: Path) -> None
     (tmp_path / "file").write_text(json.dumps(data))
     with pytest.raises(InputError) as raised:
         cf.load_comparison(tmp_path / "file")
-    assert "not a complete file of a comparison" in raised.value.message
+    assert "not a complete saved comparison" in raised.value.message
     assert len(raised.value.message) < 400
 
 

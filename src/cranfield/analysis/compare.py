@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cranfield.io.saved_results import PathLike
     from cranfield.statistics.prediction import Inference
 
-# What a file of a comparison begins with.
+# What a saved comparison begins with.
 KIND, VERSION = "comparison", 1
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
@@ -406,7 +406,8 @@ def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
     """The runs of every pair, or of each and the baseline, (pair, 2)."""
     if len(runs) < 2:
         message = "compare needs at least two runs"
-        raise UsageError(message, hint="only one run was given")
+        saved = "; a baseline is one of the runs, or a file of scores that ends in .json"
+        raise UsageError(message, hint="only one run was given" + (saved if baseline else ""))
     if baseline is None:
         return np.array(list(combinations(range(len(runs)), 2)))
     if baseline not in runs:

@@ -18,7 +18,7 @@ from cranfield.statistics.corrections import CORRECTIONS
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
 
-WHAT = "a file of a comparison"
+WHAT = "a saved comparison"
 HINT = "save a comparison with `cranfield compare ... --format json -o FILE` or `comparison.save(FILE)`"
 NUMBERS = ("difference", "low", "high", "t_low", "t_high", "corrected")  # of a pair
 COUNTS = ("wins", "losses")

@@ -50,5 +50,5 @@ def saved_result(path: PathLike, kind: str, version: int, *, what: str, hint: st
         yield data
     except DAMAGED as error:
         reason = error if isinstance(error, CranfieldError) else repr(error)
-        whole = what.replace("a file", "a complete file", 1)
+        whole = what.replace("a ", "a complete ", 1)
         raise InputError([f"{name}: not {whole} ({reason})"], hint=hint) from error
