@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: help demo test test-spark messages lint fuzz bench bench-spark docs wheel test-wheel clean
+.PHONY: help demo test test-spark messages lint fuzz bench bench-spark docs pictures wheel test-wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make fuzz         all readers with broken input, for SECONDS=60"
 	@echo "make bench        speed and memory side by side with other tools"
 	@echo "make bench-spark  what a row costs on Spark, up to 70 million of them"
+	@echo "make pictures     the pictures of the README, drawn anew"
 	@echo "make wheel        wheels and a source distribution, checked, in dist"
 	@echo "make test-wheel   the core tests with the wheel alone, in an environment without a compiler"
 	@echo "make docs         the site, every example executed, in docs/_build/html"
@@ -52,13 +53,16 @@ lint: .venv/with-lint .venv/with-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Readers in Python first, then the core under the sanitizers, each for half of the time.
+# Readers in Python take half of the time, the core under the sanitizers the other: memory first, then threads.
 SECONDS ?= 60
-fuzz: .venv/with-test .venv/with-fuzz
+fuzz: .venv/with-test .venv/with-fuzz .venv/core_fuzz-address,undefined .venv/core_fuzz-thread
 	$(BIN)/python fuzz/readers.py --seconds $$(($(SECONDS) / 2))
-	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -pthread -Isrc/core \
-	  fuzz/core_fuzz.cpp fuzz/mutate.cpp -o .venv/core_fuzz
-	.venv/core_fuzz --seconds $$(($(SECONDS) / 2))
+	.venv/core_fuzz-address,undefined --seconds $$(($(SECONDS) / 3))
+	.venv/core_fuzz-thread --seconds $$(($(SECONDS) / 6))
+
+.venv/core_fuzz-%: .venv/made fuzz/core_fuzz.cpp fuzz/mutate.cpp $(wildcard src/core/*)
+	$(CXX) -std=c++20 -O1 -g -fsanitize=$* -fsanitize-coverage=trace-pc -fno-sanitize-recover=all -pthread -Isrc/core \
+	  fuzz/core_fuzz.cpp fuzz/mutate.cpp -o $@
 
 bench: .venv/with-bench
 	$(BIN)/python benchmarks/run.py
@@ -66,10 +70,14 @@ bench: .venv/with-bench
 bench-spark: .venv/with-bench .venv/with-spark
 	$(BIN)/python benchmarks/spark.py
 
+# What examples print depends on the package, which Sphinx does not watch: the first command reads every page anew (-E).
 docs: .venv/with-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+	$(BIN)/python -m sphinx -W --keep-going -q -E -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+pictures: .venv/installed
+	$(BIN)/python docs/_ext/pictures.py
 
 # Python 3.12 builds one wheel for all later versions (the stable ABI); $(PYTHON) builds its own.
 wheel: .venv/with-wheel

@@ -12,11 +12,24 @@ import tolerant
 import cranfield
 
 project = "Cranfield"
-author = "The Cranfield developers"
+author = copyright = "The Cranfield developers"
 version = release = cranfield.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "shell", "reference", "rows", "tolerant"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.doctest",
+    "sphinx_copybutton",
+    "formulas",
+    "shell",
+    "reference",
+    "rows",
+    "tolerant",
+]
 exclude_patterns = ["_build", "_ext"]
+nb_execution_mode = "force"
+nb_execution_in_temp = True  # the cells of the notebook write files
+nb_execution_raise_on_error = True
 myst_enable_extensions = ["colon_fence", "deflist"]
 
 autodoc_member_order = "bysource"
@@ -34,10 +47,19 @@ smartquotes = False  # quotes on these pages are code
 
 html_theme = "furo"
 html_title = f"Cranfield {release}"
+html_static_path = ["_static"]
+html_css_files = ["cranfield.css"]
+html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 highlight_language = "python"
 pygments_style = "default"
+
+# The button copies commands and statements, without prompts and output; blocks without a prompt are copied whole.
+copybutton_prompt_text = r"\$ |>>> |\.\.\. (?!\d+ more lines)|\.\.\.$"
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
+copybutton_copy_empty_lines = False
 
 # Examples of docstrings are run by the tests, in the modules whose names they use.
 doctest_test_doctest_blocks = ""

@@ -1,4 +1,5 @@
-// A fuzzer for where libFuzzer is not at hand: replays files, or mutates built-in texts at random.
+// A fuzzer for where libFuzzer is not at hand: replays files, or mutates built-in texts. Compiled with
+// -fsanitize-coverage=trace-pc it keeps the inputs that reach new code; otherwise one in eight.
 //
 //     core_fuzz FILE...               replay
 //     core_fuzz --seconds S --seed N  mutate
@@ -14,6 +15,23 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+// Blocks of code that were reached, by a hash of their address. Threads of the core write here too.
+constexpr std::size_t slots = std::size_t{1} << 16;
+std::uint8_t reached[slots];
+std::size_t blocks = 0;
+
+}  // namespace
+
+extern "C" __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc() {
+    const auto address = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+    std::uint8_t* slot = reached + (address ^ (address >> 16)) % slots;
+    if (__atomic_load_n(slot, __ATOMIC_RELAXED) != 0) return;
+    if (__atomic_exchange_n(slot, std::uint8_t{1}, __ATOMIC_RELAXED) == 0)
+        __atomic_fetch_add(&blocks, std::size_t{1}, __ATOMIC_RELAXED);
+}
 
 namespace {
 
@@ -33,16 +51,22 @@ const std::vector<std::string> pieces = {
     "0000000000", "123456789", "1 Q0 a 1 2 t\n", "2 Q0 b 1 2 t\n", "1 0 a 1\n",
     std::string(100, 'x'), std::string(5000, 'y'), std::string(70, ' ')};
 
+constexpr std::size_t limit = 100000;
+
 std::string mutated(std::string text, std::mt19937_64& random) {
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     for (std::size_t times = 1 + below(6); times-- != 0;) {
         const std::size_t at = below(text.size() + 1);
-        switch (below(6)) {
+        switch (below(7)) {
             case 0: text.insert(at, pieces[below(pieces.size())]); break;
             case 1: text.erase(at, 1 + below(20)); break;
             case 2: text.insert(at, 1, static_cast<char>(below(256))); break;
             case 3: text.insert(at, text.substr(below(text.size() + 1), 1 + below(60))); break;
             case 4: text.insert(at, seeds[below(seeds.size())]); break;
+            case 5:  // many lines, so that blocks end in all places
+                if (const std::string tail = text.substr(at); below(8) == 0)
+                    for (std::size_t copies = below(limit / (text.size() + 1) + 1); copies-- != 0;) text += tail;
+                break;
             default: if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
         }
     }
@@ -70,17 +94,19 @@ int main(int count, char** arguments) {
     std::mt19937_64 random(seed);
     std::vector<std::string> corpus = seeds;
     const auto begin = std::chrono::steady_clock::now();
-    std::size_t runs = 0;
+    std::size_t runs = 0, bytes = 0;
     for (; std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; ++runs) {
         std::string text = mutated(corpus[random() % corpus.size()], random);
-        if (text.size() > 20000) text.resize(20000);
+        if (text.size() > limit) text.resize(limit);
         std::string input(1, static_cast<char>(random() % 256));
         input += text;
         // Whatever fails must be found again: the last input stays behind.
         std::ofstream("last-input", std::ios::binary) << input;
+        const std::size_t before = blocks;
         run(input);
-        if (random() % 8 == 0) corpus.push_back(std::move(text));
-        if (corpus.size() > 4000) corpus = seeds;
+        bytes += input.size();
+        if (blocks > before || (random() % (blocks == 0 ? 8 : 200)) == 0) corpus.push_back(std::move(text));
+        if (corpus.size() > 4000) corpus.erase(corpus.begin(), corpus.begin() + 2000);
     }
-    std::printf("%zu inputs\n", runs);
+    std::printf("%zu inputs, %zu bytes, %zu blocks of code reached\n", runs, bytes, blocks);
 }

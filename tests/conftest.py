@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from pathlib import Path
 
 from hypothesis import settings
 
@@ -9,6 +10,9 @@ from cranfield import native
 # A test that fails because the machine was busy says nothing about the code.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# What the package keeps between calls stays out of the home of whoever runs the tests.
+os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".pytest_cache" / "home")
 
 if not native.NATIVE:
     # The plain reader was not chosen but is all there is: what is said of it would stand in every message.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -25,6 +27,7 @@ PAGES = sorted(p for p in DOCS.rglob("*.md") if not GENERATED & set(p.parents))
 FENCE = re.compile(r"^```\{doctest\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 sys.path.insert(0, str(DOCS / "_ext"))
+import formulas  # noqa: E402
 from tolerant import FLAGS, Checker  # noqa: E402
 
 
@@ -37,6 +40,34 @@ def test_every_measure_says_what_it_means_and_where_it_comes_from(definition: An
     assert len(definition.summary) <= 115
     assert definition.formula
     assert ">>>" in (inspect.getdoc(definition.function) or "")
+
+
+def test_every_measure_has_a_typeset_formula() -> None:
+    table = formulas.load()
+    assert list(table) == list(CATALOGUE)  # in the order of the catalogue
+    for symbol, lines in table.items():
+        for line in lines:
+            root = ElementTree.fromstring(formulas.mathml(line, "block"))
+            assert root.tag.endswith("math"), symbol
+            assert "\\" not in "".join(root.itertext()), symbol
+
+
+@pytest.mark.parametrize("definition", CATALOGUE.values(), ids=lambda d: d.symbol)
+def test_the_typeset_formula_has_what_the_plain_one_names(definition: Any) -> None:
+    """The name of the measure, Greek letters, and choices such as norm='min'."""
+    plain, latex = definition.formula, " ".join(formulas.load()[definition.symbol])
+    letters = {"α": "alpha", "β": "beta", "γ": "gamma", "ε": "varepsilon", "θ": "theta", "π": "pi"}
+    name = re.split(r"@| = ", plain, maxsplit=1)[0].replace("α", "alpha")
+    if name != "NERR":  # four measures share it
+        assert re.sub(r"\W|_", "", name) in re.sub(r"\\text|\W|_", "", latex)
+    assert [letter for letter, word in letters.items() if letter in plain and f"\\{word}" not in latex] == []
+    for choice in re.findall(r"\w+=('\w+')", plain):
+        assert choice in latex
+
+
+def test_formulas_of_introductions_stand_there() -> None:
+    about = " ".join(" ".join((inspect.getdoc(module) or "").split()) for module in FAMILIES)
+    assert [plain for plain in formulas.phrases() if plain not in about] == []
 
 
 def test_every_family_has_a_sentence() -> None:
@@ -69,6 +100,37 @@ def test_examples_of_the_documentation_run(page: Path) -> None:
     with patch.dict(CATALOGUE):  # a page may define measures
         doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS).run(test, out=said.append)
     assert not said, "".join(said)
+
+
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_cells_of_the_notebook_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a kernel: each cell, and what a notebook would show of its last line."""
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    cells = CELL.findall((DOCS / "notebook.md").read_text(encoding="utf-8"))
+    assert len(cells) > 8
+    for cell in cells:
+        *lines, last = cell.rstrip().split("\n")
+        exec("\n".join(lines), names)
+        if last.endswith((")", ";")) and not last.startswith("print"):
+            exec(last, names)
+        elif not last.startswith("print"):
+            result = eval(last, names)
+            assert result is not None and result is not False
+            assert hasattr(result, "_repr_html_") or len(repr(result)) < 400
+    assert len(pyplot.get_fignums()) == sum(".plot(" in cell for cell in cells)
+    pyplot.close("all")
+
+
+def test_the_copy_button_takes_commands_and_statements_only() -> None:
+    prompt = runpy.run_path(str(DOCS / "conf.py"))["copybutton_prompt_text"]
+    lines = ["$ ls", ">>> f(1)", "... x", "...", "... 3 more lines", "note: $ 5", "1.0", "  >>> no"]
+    assert [bool(re.match(f"^(?:{prompt})", line)) for line in lines] == [True] * 4 + [False] * 4
 
 
 PATH = r"`((?:src|tests|docs|benchmarks|fuzz)/[\w./-]*)`"

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+import cranfield as cf
 from cranfield import example
 
 README = Path(__file__).parents[1] / "README.md"
-TEXT = README.read_text() if README.exists() else ""
+TEXT = README.read_text(encoding="utf-8") if README.exists() else ""
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL)
 
 
@@ -26,42 +27,71 @@ def test_links_lead_somewhere() -> None:
         assert (README.parent / target).exists(), target
 
 
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = shlex.split(command)
+    assert words[0] == "cranfield", command
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
+    line = [sys.executable, "-m", *words]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, env=environment)
+
+
 def test_commands(tmp_path: Path) -> None:
-    """Each command's output is what stands below it; `make` is left to those who run this test."""
+    """Each command's output is what stands below it; `make` and `pip` are left to `make test-wheel`."""
     where, ran = tmp_path, 0
     for language, block in BLOCKS:
         if language != "console":
             continue
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             words = shlex.split(command)
-            if words[0] == "make":
+            if words[0] in ("make", "pip"):
                 continue
             if words[0] == "cd":
                 where = where / words[1]
                 continue
-            program = words[0].removeprefix("../")
-            assert program == ".venv/bin/cranfield", command
-            environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
-            done = subprocess.run(
-                [sys.executable, "-m", "cranfield", *words[1:]],
-                cwd=where,
-                capture_output=True,
-                text=True,
-                env=environment,
-            )
+            done = run(command, where)
             assert done.returncode == 0, done.stderr
             if expected.strip():
                 assert [line.rstrip() for line in done.stdout.strip().splitlines()] == expected.strip().splitlines()
             ran += 1
-    assert ran >= 2
+    assert ran >= 3
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    for name in example.NAMES:
+        shutil.copy(example.path(name), tmp_path)
+    return tmp_path
+
+
+def test_exit_codes(collection: Path) -> None:
+    rows = re.findall(r"^\| `(cranfield .*)` \| (\d): .* \|$", TEXT, re.MULTILINE)
+    assert {code for _, code in rows} == {"0", "3", "4"}
+    for command, code in rows:
+        assert run(command, collection).returncode == int(code), command
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
+def test_the_line_for_pip_names_this_version(page: str) -> None:
+    versions = re.findall(r"cranfield(?:\[[\w,]+\])?==([\w.]+)", (README.parent / page).read_text(encoding="utf-8"))
+    assert versions
+    assert set(versions) == {cf.__version__}
+
+
+def test_the_numbers_of_the_tie_story() -> None:
+    """Those of other tools are checked in test_docs.py."""
+    scores = cf.evaluate({"q": {"a": 1}}, {"q": dict.fromkeys("abc", 1.0)}, ["RR", "RR@10"], ties="expected")
+    shown = re.search(r"^\| Cranfield, `ties=\"expected\"` \| (.*) \| (.*) \|$", TEXT, re.MULTILINE)
+    assert shown is not None
+    assert [f"{mean:.2f}" for mean in scores.means[0]] == list(shown.groups())
+    assert "(0.3333 to 1.0000)" in str(scores.notes[-1])
+    dense = cf.evaluate(example.path("qrels.txt"), example.path("dense.run"), "nDCG@10", ties="worst")
+    best = cf.evaluate(example.path("qrels.txt"), example.path("dense.run"), "nDCG@10", ties="best")
+    assert f"between {dense.means[0, 0]:.2f} and {best.means[0, 0]:.2f}" in " ".join(TEXT.split())
 
 
 @pytest.mark.parametrize("command", re.findall(r"^\|[^|]*\| `cranfield (.*)` \|$", TEXT, re.MULTILINE))
-def test_commands_of_the_table(command: str, tmp_path: Path) -> None:
-    for name in example.NAMES:
-        shutil.copy(example.path(name), tmp_path)
-    line = [sys.executable, "-m", "cranfield", *shlex.split(command)]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+def test_commands_of_the_table(command: str, collection: Path) -> None:
+    done = run(f"cranfield {command}", collection)
     assert done.returncode == 0, done.stderr
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import formulas
 import papers
 
 from cranfield.cli.main import Verbs, cli
@@ -32,6 +33,14 @@ GAINS = {
 }
 PREFERS = "preferences between documents instead of grades; see the argument `prefs` of `evaluate`."
 READS = "the text of documents, judged or not; needs a corpus. See {doc}`/concepts/reading`."
+TITLES = {
+    "user_model": "User models",
+    "preference": "Preference measures",
+    "content": "Measures of document text",
+    "sampled": "Sampled judgments",
+    "trec": "Further measures of trec_eval",
+    "ntcireval": "Further measures of NTCIREVAL",
+}
 AGGREGATES = {
     "mean": "mean",
     "geometric": "geometric mean",
@@ -43,6 +52,11 @@ AGGREGATES = {
 def families() -> dict[str, list[str]]:
     """Each family with the paragraphs of its module's docstring, which explain the symbols in formulas."""
     return {m.__name__.rpartition(".")[2]: (inspect.getdoc(m) or "").replace("``", "`").split("\n\n") for m in FAMILIES}
+
+
+def heading(family: str) -> str:
+    """The title of a family."""
+    return TITLES.get(family, family.replace("_", " ").capitalize())
 
 
 def members(family: str) -> list[Definition]:
@@ -105,7 +119,7 @@ def entry(d: Definition) -> str:
     paragraphs, example = prose(d)
     residual = "yes, see {doc}`/concepts/unjudged`." if d.residual else "none."
     lines = [f"({label(d)})=", f"## {d.symbol}: {d.title}", "", *("\n\n".join(paragraphs),), ""]
-    lines += ["```text", d.usage, "", d.formula, "```", "", *parameters(d), ""]
+    lines += [*formulas.markdown(d.symbol), "```text", d.usage, "```", "", *parameters(d), ""]
     lines += [
         f"- **Uses:** {READS if d.content else PREFERS if d.preferences else GAINS[d.gains]}",
         f"- **Bounds:** {bounds(d)}.",
@@ -124,16 +138,33 @@ def entry(d: Definition) -> str:
 
 def family_page(family: str, about: list[str]) -> str:
     """The page of one family."""
-    title = family.replace("_", " ").capitalize()
-    return "\n".join([f"# {title}", "", "\n\n".join(about), "", *(entry(d) for d in members(family))])
+    title = heading(family)
+    return "\n".join(
+        [
+            f"# {title}",
+            "",
+            formulas.typeset("\n\n".join(about)),
+            "",
+            formulas.NOTATION,
+            "",
+            *(entry(d) for d in members(family)),
+        ]
+    )
 
 
 def overview() -> str:
     """The page that lists all measures."""
-    lines = ["# Measures", "", "All measures, by family. This page is generated from the catalogue.", ""]
+    lines = [
+        "# Measures",
+        "",
+        "All measures, by family. This page is generated from the catalogue.",
+        "",
+        formulas.NOTATION,
+        "",
+    ]
     for family, about in families().items():
         lines += [
-            f"## {family.replace('_', ' ').capitalize()}",
+            f"## {heading(family)}",
             "",
             about[0],
             "",

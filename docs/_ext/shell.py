@@ -115,7 +115,9 @@ class Shell(SphinxDirective):
             rest = [f"... {len(lines) - most} more lines"] if len(lines) > most else []
             shown.append("\n".join([f"$ {command}", *lines[:most], *rest]).rstrip("\n"))
         block = nodes.literal_block(text := "\n\n".join(shown), text, language="text")
-        block["classes"].append("shell")
+        # Rows of a Markdown table that is wider than the page must not wrap.
+        rows = [line for line in text.split("\n") if line.startswith("|") and len(line) > WIDTH]
+        block["classes"] += ["shell", *(["wide"] if rows else [])]
         self.set_source_info(block)
         return [block]
 
@@ -160,7 +162,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("shell", Shell)
     app.add_directive("file", File)
     app.add_directive("drawing", Drawing)
-    # What commands print depends on the package, which Sphinx does not watch: read every page anew.
-    app.connect("env-get-outdated", lambda app, env, added, changed, removed: sorted(env.found_docs))
     app.connect("build-finished", lambda app, error: shutil.rmtree(app.cranfield_workshop.root, ignore_errors=True))
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import Explanation, explain
     from cranfield.analysis.neighbours import ann_recall
+    from cranfield.analysis.per_query import PerQueryScores, by_query
     from cranfield.analysis.query_values import QueryValues
     from cranfield.analysis.risk import georisk, urisk
+    from cranfield.analysis.saved_comparison import load_comparison
     from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
     from cranfield.data import Judgments, Run
     from cranfield.engines.tensors.candidates import evaluate_tensors
@@ -58,6 +60,7 @@ __all__ = [
     "MeasureError",
     "Note",
     "Overlap",
+    "PerQueryScores",
     "Policy",
     "Properties",
     "QueryValues",
@@ -68,6 +71,7 @@ __all__ = [
     "Simulation",
     "ann_recall",
     "audit",
+    "by_query",
     "compare",
     "confidence",
     "confidences",
@@ -78,6 +82,7 @@ __all__ = [
     "explain",
     "georisk",
     "kendall",
+    "load_comparison",
     "load_scores",
     "measure",
     "nauc",
@@ -109,8 +114,10 @@ MODULES = {
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("Explanation", "explain"),
     "analysis.neighbours": ("ann_recall",),
+    "analysis.per_query": ("PerQueryScores", "by_query"),
     "analysis.query_values": ("QueryValues",),
     "analysis.risk": ("georisk", "urisk"),
+    "analysis.saved_comparison": ("load_comparison",),
     "analysis.variants": ("p_mrr", "paired_accuracy", "robustness"),
     "data": ("Judgments", "Run"),
     "engines.tensors.candidates": ("evaluate_tensors",),

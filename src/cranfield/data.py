@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.wording import decodable, plural, printable
+
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -26,6 +28,10 @@ class Strings:
 
     offsets: Integers
     data: Bytes
+
+    def __repr__(self) -> str:
+        shown = [decodable(self[i]) for i in range(min(len(self), 3))]
+        return f"Strings: {', '.join(map(repr, shown))}{', ...' if len(self) > 3 else ''} ({len(self):,})"
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Strings:
@@ -171,6 +177,10 @@ class Judgments:
     by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading them had to assume
 
+    def __repr__(self) -> str:
+        counts = f"{plural(len(self.grade), 'document')} of {plural(len(self.queries), 'query')}"
+        return decodable(f"Judgments: {printable(self.name)}, {counts}")
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -213,3 +223,8 @@ class Run:
     source_name: str = ""  # what error messages call it, usually the path of the file
     by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading it had to assume
+
+    def __repr__(self) -> str:
+        source = f", from {self.source_name}" if self.source_name else ""
+        queries = f", {plural(len(self.source), 'query')}" if isinstance(self.source, Mapping) else ""
+        return decodable(f"Run: {printable(self.name + source)}{queries}")

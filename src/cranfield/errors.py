@@ -91,6 +91,10 @@ class UsageError(CranfieldError):
     exit_code = 2
 
 
+class UnknownName(UsageError, KeyError):
+    """A name that a result does not have; it is a ``KeyError`` too, as of a dict."""
+
+
 class MissingDependency(CranfieldError):
     """An optional package is not installed."""
 

@@ -21,6 +21,15 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural_noun}"
 
 
+def listed(names: Sequence[str], noun: str, most: int = 3) -> str:
+    """How many there are, and the first of them.
+
+    >>> listed(["AP", "RR"], "measure"), listed(["a", "b", "c", "d"], "run"), listed([], "query")
+    ('2 measures (AP, RR)', '4 runs (a, b, c, ...)', '0 queries')
+    """
+    return plural(len(names), noun) + (f" ({decodable(few(names, most))})" if names else "")
+
+
 def few(names: Sequence[str], most: int = 5) -> str:
     """The first names of a list.
 
@@ -43,6 +52,15 @@ def printable(text: str, *, lines: bool = False) -> str:
         return text
     pattern = _CONTROL_IN_LINE if lines else CONTROL
     return pattern.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def decodable(text: str) -> str:
+    r"""Text for programs that take valid Unicode only: bytes that are not UTF-8 are shown as �.
+
+    >>> decodable("caf\udcff")
+    'caf�'
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def spreadsheet_cell(text: str) -> str:

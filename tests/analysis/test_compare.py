@@ -102,7 +102,7 @@ def test_the_number_of_samples_fits_the_number_of_pairs() -> None:
     settings = check_settings()
     assert choose_samples(settings, 50, 1).samples == 100_000
     many = choose_samples(settings, 50, 7875)
-    assert many.samples == 300_000
+    assert many.samples == 200_000
     assert lowest_p(many, 50, 7875) < settings.alpha <= lowest_p(choose_samples(settings, 50, 1), 50, 7875)
     # The number that the user chose stays, and so does the default for tests that need no more.
     assert choose_samples(check_settings(samples=99), 50, 7875).samples == 99

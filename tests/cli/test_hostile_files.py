@@ -161,6 +161,7 @@ def test_a_file_that_cannot_be_written_is_named(shell: Shell, tmp_path: Path) ->
 
 # ---- signals
 
+SIGNALS = int(os.environ.get("CRANFIELD_TEST_SIGNALS", "1"))  # of each kind; 12 for a long run with pytest -s
 COMMANDS = {
     "eval": f"eval {QRELS} {BM25} {DENSE} --interval bca -o out",
     "compare": f"compare {QRELS} {BM25} {DENSE} {LLM} -o out",
@@ -179,8 +180,8 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
             json.dumps({"_id": f"d{i}", "text": f"words of document {i} " * 30}) + "\n" for i in range(20_000)
         )
     (tmp_path / "judged.txt").write_text("q 0 d1 1\n")
-    rng = random.Random(verb)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+    rng, longest = random.Random(verb), 0.0
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL) * SIGNALS:
         process = subprocess.Popen(
             [sys.executable, "-m", "cranfield", *COMMANDS[verb].split()],
             cwd=tmp_path,
@@ -191,12 +192,11 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
         time.sleep(rng.uniform(0.05, 1.5))
         process.send_signal(number)
         sent = time.monotonic()
-        _, stderr = process.communicate(timeout=60)
-        taken = time.monotonic() - sent
+        _, stderr = process.communicate(timeout=20)
+        longest = max(longest, time.monotonic() - sent)
         ended = process.returncode in (-number, 128 + number)
         assert ended or process.returncode == 0, stderr
         assert b"Traceback" not in stderr
-        assert taken < 10  # 1 s on a machine that is not busy
         left = {path.name for path in tmp_path.iterdir()} - {"texts.jsonl", "judged.txt"}
         if number != signal.SIGKILL:  # which nobody can clean up after
             assert left <= {"out"}
@@ -204,6 +204,7 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
             assert number == signal.SIGKILL or complete(tmp_path / "out")
         for path in tmp_path.glob("out"):
             assert complete(path)
+    print(f"{verb}: {3 * SIGNALS} signals, the process ended within {longest:.2f} s")
 
 
 def wait_until_started(process: subprocess.Popen[bytes]) -> None:

@@ -172,6 +172,39 @@ def test_bad_lines_of_judgments(call: Call, files: list[str], tmp_path: Path) ->
     assert len(lines(found)) < 5
 
 
+GOOD_QRELS, GOOD_RUN = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\n", b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq2 Q0 d1 1 1 t\n"
+
+
+@pytest.mark.parametrize(
+    ("qrels", "name", "run", "sentence"),
+    [
+        # The sentence of the plain command.
+        (GOOD_QRELS, "a.run", b"q1 Q0 d\x001 1 1 t\n", "same"),
+        (GOOD_QRELS, "a.run", b"q1\x01Q0\x01d1\x011\x011\x01t\n", "same"),
+        (GOOD_QRELS, "a.jsonl", b'{"query_id":"q1","doc_id":"d1","docid":"d2","score":1}\n', "same"),
+        (b"q1 0 d1 " + b"1" * 5000 + b"\n", "a.run", GOOD_RUN, "same"),
+        # Documented differences: Spark does not say which line, or names the frame or its own error.
+        (GOOD_QRELS, "a.csv", b"query_id,doc_id,score\nq1,,2\n", "a: query `q1`: an id must be text, found null"),
+        (GOOD_QRELS, "a.csv", b"query_id,doc_id,score\nq1,d1,x\n", "`d1`: the score in column `score` is not a number"),
+        (GOOD_QRELS, "a.csv", b"query_id,doc_id,score,score\nq1,d1,2,1\n", "no column for the score; the columns are"),
+        (GOOD_QRELS, "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 d1 2 0 t\n", "a: document `d1` appears twice for query `q1`\n"),
+        (GOOD_QRELS, "a.run", b"q9 Q0 d1 1 1 t\n", "a: none of its queries is judged (for example `q9`)"),
+        (GOOD_QRELS, "a.run", b"", "runs: the frame has no rows"),
+        (b"", "a.run", GOOD_RUN, "qrels: the frame has no judgments"),
+        (b"q1 0 d1 1\nq1 0 d1 0\n", "a.run", GOOD_RUN, "document `d1` already has another grade for query `q1`\n"),
+    ],
+)
+def test_bad_input_is_refused_as_without_spark(
+    call: Call, tmp_path: Path, qrels: bytes, name: str, run: bytes, sentence: str
+) -> None:
+    (tmp_path / "qrels.txt").write_bytes(qrels)
+    (tmp_path / name).write_bytes(run)
+    words = ["eval", tmp_path / "qrels.txt", tmp_path / name, "-m", "AP"]
+    plain, found = call(*words), call(*words, "--engine", "spark")
+    assert (plain.exit_code, found.exit_code) == (1, 1)
+    assert found.stderr == plain.stderr if sentence == "same" else sentence in found.stderr
+
+
 def test_files_out_of_reach_are_told_with_their_text() -> None:
     from cranfield.engines.spark.files import _faults
 

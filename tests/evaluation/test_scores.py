@@ -22,14 +22,14 @@ def rows(columns: dict) -> list[tuple]:
 
 def test_long_has_a_row_for_each_value() -> None:
     expected = [tuple(score) for score in SCORES]
-    found = rows(SCORES.table())
+    found = rows(SCORES.to_columns())
     assert [(run, measure, query) for run, query, measure, _ in found] == [row[:3] for row in expected]
     assert [v for *_, v in found] == [None if math.isnan(row[3]) else row[3] for row in expected]
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])
 def test_every_library_has_the_same(layout: str) -> None:
-    plain = rows(SCORES.table(layout))
+    plain = rows(SCORES.to_columns(layout))
     assert rows(SCORES.to_arrow(layout).to_pydict()) == plain
     assert rows(SCORES.to_pandas(layout).to_dict("list")) == plain
     assert rows(SCORES.to_polars(layout).to_dict(as_series=False)) == plain
@@ -51,4 +51,4 @@ def test_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_unknown_layout() -> None:
     with pytest.raises(UsageError, match="layout must be one of long, wide; not 'tall'"):
-        SCORES.table("tall")
+        SCORES.to_columns("tall")

@@ -130,3 +130,45 @@ def test_faulty_responses(name: str, tmp_path: Path) -> None:
     content, message = FAULTY[name]
     with pytest.raises(InputError, match=message):
         io.read_run(file(tmp_path, json.dumps(content), "run.json"))
+
+
+FAULTY_QRELS: dict[str, tuple[Any, str]] = {
+    "no ratings": ({"judgmentRatings": [{"query": "1"}]}, r"expected `judgmentRatings`: \[\{query, ratings"),
+    "a rating twice": (
+        {
+            "judgmentRatings": [
+                {"query": "1", "ratings": [{"docId": "d", "rating": "1"}, {"docId": "d", "rating": "2"}]}
+            ]
+        },
+        "query `1`: document `d` appears twice",
+    ),
+    "a query twice": ({"judgmentRatings": [{"query": "1", "ratings": []}] * 2}, "query `1` appears twice"),
+    "a query that is a list": ({"judgmentRatings": [{"query": [], "ratings": []}]}, "expected `judgmentRatings`"),
+    "requests without ids": ({"requests": [{"ratings": []}]}, r"expected `requests`: \[\{id, ratings"),
+    "requests with a rating twice": (
+        {"requests": [{"id": "1", "ratings": [{"_id": "d", "rating": 1}, {"_id": "d", "rating": 2}]}]},
+        "query `1`: document `d` appears twice",
+    ),
+    "nuggets without text": ({"qid": "1", "nuggets": [{"importance": "vital"}]}, r"expected \{qid, nuggets"),
+    "nuggets that are numbers": ({"qid": "1", "nuggets": [3]}, r"expected \{qid, nuggets"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY_QRELS)
+def test_faulty_judgments(name: str, tmp_path: Path) -> None:
+    content, message = FAULTY_QRELS[name]
+    with pytest.raises(InputError, match=message):
+        io.read_qrels(file(tmp_path, json.dumps(content), "qrels.json"))
+
+
+@pytest.mark.parametrize("number", ["1" * 5000, "[" * 3000])
+def test_json_that_python_cannot_hold(number: str, tmp_path: Path) -> None:
+    for start in ('{"judgmentRatings": [', '{"requests": [', '{"qid": "1", "nuggets": ['):
+        with pytest.raises(InputError, match=r"thousands of digits|nested too deeply|expecting"):
+            io.read_qrels(file(tmp_path, start + number, "qrels.json"))
+
+
+def test_an_answer_twice(tmp_path: Path) -> None:
+    record = json.dumps({"topic_id": "1", "references": ["d1"], "answer": []}) + "\n"
+    with pytest.raises(InputError, match="query `1` appears twice"):
+        io.read_run(file(tmp_path, record * 2, "answers.jsonl"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from cranfield.statistics.anova import anova, tukey
 from cranfield.statistics.corrections import corrected
@@ -80,6 +80,19 @@ def test_tukey_of_two_is_the_t_test():
 scores = st.integers(2, 16).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 5).map(lambda x: x / 5), min_size=n, max_size=n), min_size=2, max_size=4)
 )
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("queries", [2, 3, 5, 10, 50, 500])
+def test_the_interval_of_an_effect_inverts_the_noncentral_t_distribution(queries: int, level: float) -> None:
+    rng = np.random.default_rng(queries)
+    difference = rng.normal(rng.exponential(0.5, (300, 1)), 1, (300, queries))
+    found = effect_size(difference, level=level)
+    t = np.sqrt(queries) * found[:, 0]
+    few = np.abs(t) <= 1000  # beyond that, SciPy's distribution is none
+    for limit, p in zip(found.T[1:], (0.5 + level / 2, 0.5 - level / 2), strict=True):
+        below = special.nctdtr(queries - 1, np.sqrt(queries) * limit, t)
+        assert below[few] == pytest.approx(p, abs=1e-9)
 
 
 @settings(max_examples=20)

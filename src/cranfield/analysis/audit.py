@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import comb
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from cranfield.analysis.nil_detection import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers
+from cranfield.display import Displayed
 from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.columns import Aggregate, Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
@@ -27,6 +29,10 @@ from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties
 from cranfield.statistics.rounding import SAME, levels
+from cranfield.wording import listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Cause = Literal["ties", "unjudged", "condensed", "terminal", "queries"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
@@ -69,8 +75,8 @@ class Swap:
         return who | pairs | {"adjacent": self.adjacent}
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Displayed):
     """Scores, and the values that they could have had; arrays are (run, measure) unless noted.
 
     ``score``, ``n``: the mean over queries, and the number of queries.
@@ -120,6 +126,12 @@ class Audit:
         """The labels of the columns."""
         return tuple(column.label for column in self.columns)
 
+    def __repr__(self) -> str:
+        counts = Counter(swap.cause for swap in self.swaps)
+        causes = [f"{cause} {counts[cause]}" for cause in CAUSES if counts[cause]]
+        about = f"Audit: {listed(self.runs, 'run')}, {listed(self.measures, 'measure')}"
+        return f"{about}; pairs that could be reversed: {', '.join(causes) or 'none'}"
+
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """How each column is aggregated: mean, geometric mean or sum."""
@@ -156,6 +168,14 @@ class Audit:
             return self.low, self.high
         value = self.condensed if cause == "condensed" else self.terminal
         return value, value
+
+    def plot(self, measure: str | None = None, *, top: int | None = 40, ax: Axes | None = None) -> Axes:
+        """Draw each score with the values that ties, unjudged documents and other queries could give it.
+
+        Returns the Matplotlib axes. ``measure``: by default the first. ``top``: the best runs that are drawn; None for
+        all. ``ax``: axes to draw on instead of a new figure.
+        """
+        return self._draw(measure=measure, top=top, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: ``{"runs": {run: {..., "measures": {measure: {...}}}}, "swaps": [...], ...}``."""

@@ -12,10 +12,12 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Integers, Judgments, Run, Table
+from cranfield.display import Displayed
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.scores import number
 from cranfield.io.duplicates import codes_of
 from cranfield.ranking.alignment import Aligner
+from cranfield.wording import listed
 
 TOP = 10  # depth for the share of unjudged documents near the top
 
@@ -97,12 +99,16 @@ class RunStatistics:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class CollectionStatistics:
+@dataclass(frozen=True, eq=False, repr=False)
+class CollectionStatistics(Displayed):
     """The statistics of judgments and of any number of runs."""
 
     judgments: JudgmentStatistics
     runs: tuple[RunStatistics, ...]
+
+    def __repr__(self) -> str:
+        runs = listed([run.name for run in self.runs], "run")
+        return f"CollectionStatistics: {listed(self.judgments.queries, 'query')}, {runs}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

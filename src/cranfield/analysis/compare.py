@@ -23,6 +23,7 @@ from cranfield.analysis.significance import (
     test_pairs,
 )
 from cranfield.data import Floats, Integers, Run
+from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, make_plan
 from cranfield.evaluation.evaluation import Evaluation
@@ -34,12 +35,17 @@ from cranfield.evaluation.scores import Scores, number
 from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
-from cranfield.wording import few, plural
+from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.io.saved_results import PathLike
     from cranfield.statistics.prediction import Inference
 
+# What a saved comparison begins with.
+KIND, VERSION = "comparison", 1
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
 
@@ -74,8 +80,8 @@ class PairComparison(NamedTuple):
         return {name: number(value) if isinstance(value, float) else value for name, value in plain.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Displayed):
     """Runs compared in pairs: arrays are (measure, pair) unless noted.
 
     ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
@@ -119,6 +125,16 @@ class Comparison:
     query_notes: tuple[str, ...] = ()
     resolution_notes: tuple[str, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
+
+    def __repr__(self) -> str:
+        one = self.baseline
+        against = plural(len(self.pairs), "pair") if one is None else f"each against {printable(one)}"
+        significant = (self.corrected < self.alpha).sum(axis=1).tolist()
+        counts = [f"{m} {n}" for m, n in zip(self.measures, significant, strict=True)]
+        return decodable(
+            f"Comparison: {listed(self.runs, 'run')}, {against}; "
+            f"significant differences (p < {self.alpha:g}): {few(counts)}"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -168,21 +184,54 @@ class Comparison:
         """The comparisons of all pairs of runs by all measures."""
         return [self.contest(m, p) for m in range(len(self.measures)) for p in range(len(self.pairs))]
 
+    def plot(self, measure: str | None = None, *, top: int | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the differences with their intervals; returns the Matplotlib axes.
+
+        Of more than 45 pairs it draws a matrix: row minus column, coloured if significant, with a dot if ties or
+        unjudged documents could reverse it. ``measure``: by default the first. ``top``: only the best runs; by default
+        all in the matrix, and 40 against a baseline. ``ax``: axes to draw on instead of a new figure.
+        """
+        return self._draw(measure=measure, top=top, ax=ax)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON, which `load_comparison` reads."""
         settings = "test", "correction", "family", "alpha", "level", "samples", "seed", "baseline"
         return {
+            "kind": KIND,
+            "version": VERSION,
             **{name: getattr(self, name) for name in settings},
+            "runs": list(self.runs),
+            "measures": list(self.measures),
             "queries": dict(zip(self.measures, map(list, self.queries), strict=True)),
             "lowest_p": dict(zip(self.measures, self.lowest_p.tolist(), strict=True)),
             "anova": {
-                measure: {name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")}
+                measure: {
+                    **{name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")},
+                    "squares": {name: number(getattr(anova, name)) for name in ("systems", "queries", "residual")},
+                    "freedom": list(anova.freedom),
+                }
                 for measure, anova in zip(self.measures, self.anova, strict=True)
             },
             "pairs": [contest.to_dict() for contest in self.contests],
             "notes": list(self.notes),
+            "resolution_notes": list(self.resolution_notes),
             **({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {}),
         }
+
+    def save(self, path: PathLike) -> None:
+        """Write the comparison as one JSON file; an existing file is replaced only by a complete one.
+
+        >>> import cranfield as cf
+        >>> comparison.save("comparison.json")  # doctest: +SKIP
+        >>> cf.load_comparison("comparison.json")  # doctest: +SKIP
+        Comparison: 2 runs (good, bad), 1 pair; significant differences (p < 0.05): RR 1
+        """
+        if not np.isfinite(self.means).all():
+            message = "a comparison with infinite means cannot be saved"
+            raise UsageError(message)
+        from cranfield.io.saved_results import save_result
+
+        save_result(self.to_dict(), path)
 
 
 def compare(
@@ -357,7 +406,8 @@ def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
     """The runs of every pair, or of each and the baseline, (pair, 2)."""
     if len(runs) < 2:
         message = "compare needs at least two runs"
-        raise UsageError(message, hint="only one run was given")
+        saved = "; a baseline is one of the runs, or a file of scores that ends in .json"
+        raise UsageError(message, hint="only one run was given" + (saved if baseline else ""))
     if baseline is None:
         return np.array(list(combinations(range(len(runs)), 2)))
     if baseline not in runs:

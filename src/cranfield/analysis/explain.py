@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from cranfield import io
 from cranfield.corpus.gains import steps
 from cranfield.corpus.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run
+from cranfield.display import Displayed
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.notes import Note, sentences
@@ -24,7 +25,10 @@ from cranfield.measures.content import rank_contributions, ranked_rows
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.views import condense_and_terminate
-from cranfield.wording import few
+from cranfield.wording import decodable, few, plural, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,8 @@ class Step:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Displayed):
     """The score of one query, rank by rank; ``near`` (rank, subtopic) is the coverage of each subtopic so far."""
 
     run: str
@@ -88,6 +92,18 @@ class Explanation:
     near: Floats
     steps: tuple[Step, ...]
     notes: tuple[Note, ...] = ()
+
+    def __repr__(self) -> str:
+        ranks = plural(len(self.steps), "document")
+        query = printable(f"{self.run}, query {self.query}")
+        return decodable(f"Explanation: {self.measure} of {query} is {self.score:.4f}; {ranks}")
+
+    def plot(self, part: Literal["documents", "subtopics"] = "documents", *, ax: Axes | None = None) -> Axes:
+        """Draw what each document adds, or the coverage of each subtopic by rank; returns the Matplotlib axes.
+
+        ``ax``: axes to draw on instead of a new figure.
+        """
+        return self._draw(part=part, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

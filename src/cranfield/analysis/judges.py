@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.data import Floats, Judgments, Run
+from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
@@ -29,6 +30,10 @@ from cranfield.statistics.agreement import (
     order_agreement,
 )
 from cranfield.statistics.intervals import t_quantile
+from cranfield.wording import decodable, plural, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DEFAULT_MEASURES = ("nDCG@10", "AP")
 TOPS = (5, 10)  # sizes of the top of a leaderboard
@@ -62,8 +67,8 @@ class MeasureAgreement:
     own: Favour | None
 
 
-@dataclass(frozen=True, eq=False)
-class JudgeReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeReport(Displayed):
     """One judge beside humans.
 
     ``both``, ``human_only``, ``judge_only``: numbers of documents. ``kappa_low``, ``kappa_high``: the interval of
@@ -87,6 +92,21 @@ class JudgeReport:
     measures: tuple[MeasureAgreement, ...]
     false_positive: FalsePositives | None
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        orders = [f"{one.measure} τ {one.order.tau_a:.2f}" for one in self.measures]
+        judged = f"κ {self.labels.linear:.2f} on {plural(self.both, 'document')} of {plural(self.queries, 'query')}"
+        return decodable(f"JudgeReport: {printable(self.judge)}, {', '.join([judged, *orders])}")
+
+    def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the order of runs by humans beside that by the judge; returns the Matplotlib axes.
+
+        ``measure``: by default the first. ``ax``: axes to draw on instead of a new figure.
+        """
+        if not self.measures:
+            message = "there is no order of runs to draw"
+            raise UsageError(message, hint="give runs and measures to judges")
+        return self._draw(measure=measure, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

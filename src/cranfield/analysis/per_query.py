@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Scores, number
 from cranfield.ranking.tie_rules import Ties
+from cranfield.wording import listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Order = Literal["difference", "hardest", "disagreement", "query"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
-@dataclass(frozen=True, eq=False)
-class PerQueryScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class PerQueryScores(Displayed):
     """One measure by query: ``values`` (run, query), for queries with a value in every run, in a chosen order.
 
     ``left_out``: the number of queries for which some run has no value.
@@ -29,6 +34,9 @@ class PerQueryScores:
     queries: tuple[str, ...]
     values: Floats
     left_out: int
+
+    def __repr__(self) -> str:
+        return f"PerQueryScores: {self.measure} of {listed(self.runs, 'run')} for {listed(self.queries, 'query')}"
 
     @property
     def difference(self) -> Floats:
@@ -44,6 +52,13 @@ class PerQueryScores:
     def deviation(self) -> Floats:
         """The standard deviation over runs: how much they disagree on a query."""
         return self.values.std(axis=0)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the difference of two runs for each query, or the range of several; returns the Matplotlib axes.
+
+        ``ax``: axes to draw on instead of a new figure.
+        """
+        return self._draw(ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -62,8 +77,8 @@ class PerQueryScores:
         }
 
 
-def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> PerQueryScores:
-    """One measure of all runs, query by query.
+def by_query(scores: Scores, measure: int | str = 0, order: Order | None = None) -> PerQueryScores:
+    """One measure of all runs, query by query; ``measure`` is a column or any name of a measure.
 
     Sorted by ``difference`` (two runs; largest advantage of the first run first), ``hardest`` first, by
     ``disagreement`` between runs, or in the order of the input (``query``). The default is the difference for two
@@ -76,6 +91,7 @@ def by_query(scores: Scores, measure: int = 0, order: Order | None = None) -> Pe
     >>> result.queries, result.difference.tolist()
     (('q1', 'q2'), [0.5, 0.0])
     """
+    measure = scores.column_of(measure) if isinstance(measure, str) else measure
     values, both = scores.matched(measure)
     if not len(both):
         raise InputError(

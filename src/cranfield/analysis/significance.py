@@ -30,7 +30,7 @@ MOST_SIGNS = 1000  # 2 to this power is still a finite float
 DEFAULT_SAMPLES = 100_000
 # If that is too few for the number of pairs: so many that a p-value can be this many times below the level, if the
 # signs for so many queries fit into this number of bytes.
-MARGIN = 1.5
+MARGIN = 1.25
 MOST_DRAWN = 1 << 29
 CELLS = 1 << 17  # differences of pairs by query that are held at a time: there are parts for all cores
 

@@ -17,7 +17,7 @@ from cranfield.errors import InputError, UsageError
 from cranfield.io.documents import Documents, FieldChoice, encode_text
 from cranfield.io.faults import quotable
 from cranfield.io.streams import is_stream
-from cranfield.wording import few
+from cranfield.wording import few, plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,10 @@ class Corpus:
     missing: Strings  # ids of wanted documents that the collection does not have
     repeated: int = 0  # repetitions of kept documents, with the same text
     origins: tuple[Origin, ...] = ()  # the sources
+
+    def __repr__(self) -> str:
+        kept = f"{plural(len(self.documents), 'document')} kept of {self.size:,}"
+        return f"Corpus: {kept}, {plural(len(self.terms), 'term')}"
 
     @cached_property
     def row_of(self) -> dict[str, int]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from cranfield.data import Booleans, Integers, Judgments, Strings
+from cranfield.display import Displayed
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import Column, Plan, make_columns
 from cranfield.evaluation.group_scores import GroupScores, check_columns, group_notes
@@ -22,12 +23,16 @@ from cranfield.evaluation.scores import Scores
 from cranfield.parallel import parallel
 from cranfield.ranking.first_page import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
+from cranfield.wording import listed, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Result = TypeVar("Result")
 ScoredRun = tuple[str, Integers, Strings, Any]  # name, lengths, unjudged queries, values (column, query)
 
 
-class Evaluation:
+class Evaluation(Displayed):
     """Judgments, a plan, and runs aligned with the judgments.
 
     Scores, notes, audits, comparisons, rankings and curves are computed from it on demand and cached. Runs are never
@@ -47,6 +52,10 @@ class Evaluation:
         self.page = page
         self._notes = tuple(notes)
         self._results: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        measures = listed([column.label for column in self.columns], "measure")
+        return f"Evaluation: {listed(self.runs, 'run')}, {measures}, {plural(len(self.queries), 'judged query')}"
 
     @property
     def policy(self) -> Policy:
@@ -85,6 +94,13 @@ class Evaluation:
             if progress is not None:
                 progress(len(done), len(self.run_scores))
         return done
+
+    def plot(self, curve: Literal["recall", "gain"] = "recall", *, ax: Axes | None = None) -> Axes:
+        """Draw precision by recall, or nDCG by cutoff (``gain``), of all runs; returns the Matplotlib axes.
+
+        The best four runs by the first measure are coloured. ``ax``: axes to draw on instead of a new figure.
+        """
+        return self._draw(curve=curve, ax=ax)
 
     @cached_property
     def scores(self) -> Scores:

@@ -68,11 +68,33 @@ class PredictedMean:
         worth = {"worth_queries": number(self.worth), "worth_judgments": number(self.judgments)}
         return who | lines | worth | {"reason": self.reason}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PredictedMean:
+        """The mean that `to_dict` returned."""
+        human, predicted, both = (_estimate_of(data[name]) for name in ("human", "predicted", "both"))
+        worth, judgments = (_float(data[name]) for name in ("worth_queries", "worth_judgments"))
+        who = str(data["measure"]), str(data["run"]), str(data.get("other", ""))
+        return cls(*who, human, predicted, both, worth, judgments, str(data["reason"]))
+
+
+NUMBERS = ("estimate", "standard_error", "low", "high", "tuning")
+COUNTS = ("degrees", "human", "others")
+
 
 def _plain(estimate: MeanEstimate) -> dict[str, Any]:
-    names = "estimate", "standard_error", "low", "high", "tuning", "p_value"
-    values = {name: number(float(getattr(estimate, name))) for name in names}
-    return {"method": estimate.method, "queries": estimate.human + estimate.others} | values
+    values = {name: number(float(getattr(estimate, name))) for name in (*NUMBERS, "p_value")}
+    counts = {name: getattr(estimate, name) for name in COUNTS}
+    return {"method": estimate.method, "queries": estimate.human + estimate.others} | values | counts
+
+
+def _estimate_of(data: Mapping[str, Any]) -> MeanEstimate:
+    values: dict[str, Any] = {name: _float(data[name]) for name in NUMBERS}
+    counts = {name: int(data[name]) for name in COUNTS}
+    return MeanEstimate(method=str(data["method"]), **values, **counts)
+
+
+def _float(value: Any) -> float:
+    return math.nan if value is None else float(value)
 
 
 class _Sides(NamedTuple):

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.errors import CranfieldError, InputError, check_choice
+from cranfield.errors import check_choice
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import UNDEFINED
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores
-
-PathLike = str | os.PathLike[str]
+    from cranfield.io.saved_results import PathLike
 
 KIND = "scores"
 VERSION = 1
@@ -43,30 +39,15 @@ def load_scores(path: PathLike) -> Scores:
     Values and means are the same to the last digit. Notes become plain sentences.
     """
     from cranfield.evaluation.scores import Scores
+    from cranfield.io.saved_results import saved_result
 
-    name = os.fspath(path)
-    try:
-        data = json.loads(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
-    except ValueError as error:
-        raise InputError([f"{name}: not a file of scores ({error})"], hint=HINT) from error
-    if not isinstance(data, dict) or data.get("kind") != KIND:
-        raise InputError([f"{name}: not a file of scores"], hint=HINT)
-    version = data.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise InputError(
-            [f"{name}: version {version!r} of the file format; this version of cranfield reads up to {VERSION}"],
-            hint="update cranfield, or save the scores again",
-        )
-    try:
+    with saved_result(path, KIND, VERSION, what="a file of scores", hint=HINT) as data:
         check_choice("undefined", data["undefined"], UNDEFINED)
         columns = tuple(_column(label, record) for label, record in data["measures"].items())
         queries, runs = tuple(map(str, data["queries"])), tuple(data["runs"])
         values, counted = _values(data["runs"], [column.label for column in columns], queries)
         notes = tuple(Note("saved", values={"text": str(text)}) for text in data["notes"])
         return Scores(runs, columns, queries, values, counted, data["undefined"], notes)
-    except (CranfieldError, AttributeError, LookupError, TypeError, ValueError) as error:
-        reason = error if isinstance(error, CranfieldError) else repr(error)
-        raise InputError([f"{name}: not a complete file of scores ({reason})"], hint=HINT) from error
 
 
 def _column(label: str, record: Mapping[str, Any]) -> Column:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -13,21 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
-from cranfield.errors import CranfieldError, MissingDependency, UsageError
+from cranfield.display import Displayed, TableText, table_text
+from cranfield.errors import CranfieldError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.policy import Undefined
-from cranfield.evaluation.saved_scores import PathLike, header
-from cranfield.io.atomic_write import atomic_write
+from cranfield.evaluation.saved_scores import header
 from cranfield.measures import parse
-from cranfield.wording import few
+from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    from matplotlib.axes import Axes
 
     from cranfield.evaluation.predicted import PredictedMean
+    from cranfield.io.saved_results import PathLike
     from cranfield.statistics.standardisation import Standardisation
 
 Interval = Literal["bca", "t"]
@@ -35,6 +36,7 @@ Layout = Literal["long", "wide"]
 
 # The lower limit of values in a geometric mean; otherwise a single zero would make the mean 0.
 SMALLEST = 1e-5
+SHOWN_RUNS = 6  # in one line of text
 
 
 class Score(NamedTuple):
@@ -46,7 +48,7 @@ class Score(NamedTuple):
     value: float
 
 
-class ScoreTable:
+class ScoreTable(Displayed):
     """The common part of tables of scores: runs as rows, columns with their measures, means, and notes.
 
     ``means`` and ``sizes`` are (run, column): the mean over queries, and the number of these queries.
@@ -90,12 +92,67 @@ class ScoreTable:
         """The column of a measure, given by its label or by any of its names."""
         if name in self.measures:
             return self.measures.index(name)
-        measure = parse(name)
+        try:
+            measure = parse(name)
+        except MeasureError:
+            measure = None
         for m, column in enumerate(self.columns):
-            if column.part == "value" and measure in (column.measure, replace(column.measure, views=measure.views)):
+            if measure is None or column.part != "value":
+                continue
+            if measure in (column.measure, replace(column.measure, views=measure.views)):
                 return m
         message = f"`{name}` is not one of the measures"
-        raise UsageError(message, hint=f"the measures are {', '.join(self.measures)}")
+        raise UnknownName(message, hint=f"the measures are {', '.join(self.measures)}")
+
+    def __repr__(self) -> str:
+        about = f"{type(self).__name__}: {listed(self.runs, 'run')}, {listed(self.measures, 'measure')}"
+        return f"{about}, {plural(int(self.sizes.max(initial=0)), 'query')}"
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """The scores of these columns."""
+        raise NotImplementedError
+
+    def __getitem__(self, measure: str) -> ScoreColumn:
+        """The column of a measure, given by its label or by any of its names.
+
+        >>> import cranfield as cf
+        >>> scores = cf.evaluate({"q": {"a": 1}}, {"old": {"q": ["b", "a"]}, "new": {"q": ["a", "b"]}}, ["RR", "AP"])
+        >>> scores["recip_rank"]["new"]
+        1.0
+        >>> dict(scores["RR"])
+        {'old': 0.5, 'new': 1.0}
+        """
+        return ScoreColumn(self, self.column_of(measure))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.measures)
+
+    def table(
+        self,
+        *,
+        per_query: bool = False,
+        digits: int = 4,
+        interval: Interval | None = None,
+        sort: str | None = None,
+        top: int | None = None,
+        width: int = 100,
+    ) -> TableText:
+        """The table that ``cranfield eval`` prints; a notebook shows it as a table.
+
+        ``interval``: also show 95% confidence intervals of the means. ``sort``: as in `order`. ``top``: the first runs
+        only.
+
+        >>> import cranfield as cf
+        >>> runs = {"old": {"q": ["b", "a"]}, "new": {"q": ["a", "b"]}}
+        >>> cf.evaluate({"q": {"a": 1}}, runs, ["RR", "P@1"]).table(digits=2)
+        run    RR   P@1  queries
+        ────────────────────────
+        new  1.00  1.00        1
+        old  0.50  0.00        1
+        <BLANKLINE>
+        """
+        chosen = self.of_runs(self.order(sort)[:top])
+        return table_text(chosen, per_query=per_query, digits=digits, interval=interval, width=width)
 
     def _notes_on(self, runs: Sequence[str]) -> tuple[Note, ...]:
         return tuple(note for note in self.notes if note.run is None or note.run in runs)
@@ -118,7 +175,7 @@ class ScoreTable:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MeanScores(ScoreTable):
     """Means without per-query values, which are elsewhere, for example in a Spark DataFrame."""
 
@@ -137,8 +194,13 @@ class MeanScores(ScoreTable):
         kept = list(rows)
         return replace(self, runs=runs, means=self.means[kept], sizes=self.sizes[kept], notes=self._notes_on(runs))
 
+    def only(self, columns: Sequence[int]) -> Self:
+        kept = list(columns)
+        names = tuple(self.columns[m] for m in kept)
+        return replace(self, columns=names, means=self.means[:, kept], sizes=self.sizes[:, kept])
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(ScoreTable):
     """Values by (run, column, query). NaN means undefined.
 
@@ -160,6 +222,15 @@ class Scores(ScoreTable):
             for q in np.flatnonzero(self.counted[r]):
                 for m, measure in enumerate(self.measures):
                     yield Score(run, measure, self.queries[q], float(self.values[r, m, q]))
+
+    def __contains__(self, item: object) -> bool:
+        if not isinstance(item, str):
+            return any(score == item for score in self)
+        try:
+            self.column_of(item)
+        except UnknownName:
+            return False
+        return True
 
     def sample(self, run: int, measure: int, *, instead: Floats | None = None) -> Floats:
         """The values of the counted queries; undefined values are handled by the policy.
@@ -213,8 +284,7 @@ class Scores(ScoreTable):
             counted = counted & (~np.isnan(self.values) | credit[:, None])
         return np.broadcast_to(counted.sum(axis=2), (len(self.runs), len(self.columns)))
 
-    def only(self, columns: Sequence[int]) -> Scores:
-        """The scores of these columns."""
+    def only(self, columns: Sequence[int]) -> Self:
         kept = list(columns)
         return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
 
@@ -329,7 +399,23 @@ class Scores(ScoreTable):
         ).confidence_interval
         return float(limits.low), float(limits.high)
 
-    def table(self, layout: Layout = "long") -> dict[str, list[Any]]:
+    def plot(
+        self,
+        measure: str | None = None,
+        *,
+        top: int | None = 40,
+        interval: Interval = "bca",
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the mean of each run with its 95% confidence interval, best on top; returns the Matplotlib axes.
+
+        ``measure``: by default the first. ``top``: the best runs that are drawn; None for all. ``ax``: axes to draw on
+        instead of a new figure.
+        """
+        m = 0 if measure is None else self.column_of(measure)
+        return self._draw(m=m, top=top, interval=interval, ax=ax)
+
+    def to_columns(self, layout: Layout = "long") -> dict[str, list[Any]]:
         """Columns by name. ``long``: a row for each value; ``wide``: a column for each measure. None: undefined."""
         rows = [(r, q) for r in range(len(self.runs)) for q in np.flatnonzero(self.counted[r]).tolist()]
         ids: dict[str, list[Any]] = {
@@ -350,32 +436,32 @@ class Scores(ScoreTable):
         }
 
     def to_arrow(self, layout: Layout = "long") -> pyarrow.Table:
-        """The values as a PyArrow table; see `table`."""
+        """The values as a PyArrow table; see `to_columns`."""
         try:
             import pyarrow
         except ImportError:
             raise MissingDependency(what="an Arrow table", extra="arrow") from None
-        columns = self.table(layout)
+        columns = self.to_columns(layout)
         kinds = [pyarrow.string() if name in ("run", "query", "measure") else pyarrow.float64() for name in columns]
         return pyarrow.table({name: pyarrow.array(c, k) for (name, c), k in zip(columns.items(), kinds, strict=True)})
 
     def to_pandas(self, layout: Layout = "long") -> pandas.DataFrame:
-        """The values as a pandas DataFrame; see `table`."""
+        """The values as a pandas DataFrame; see `to_columns`."""
         try:
             import pandas
         except ImportError:
             raise MissingDependency(what="a pandas DataFrame", extra="pandas") from None
-        frame = pandas.DataFrame(self.table(layout))
+        frame = pandas.DataFrame(self.to_columns(layout))
         numbers = [name for name in frame.columns if name not in ("run", "query", "measure")]
         return frame.astype(dict.fromkeys(numbers, float))
 
     def to_polars(self, layout: Layout = "long") -> polars.DataFrame:
-        """The values as a polars DataFrame; see `table`."""
+        """The values as a polars DataFrame; see `to_columns`."""
         try:
             import polars
         except ImportError:
             raise MissingDependency(what="a polars DataFrame", extra="polars") from None
-        columns = self.table(layout)
+        columns = self.to_columns(layout)
         kinds = {name: polars.Float64 for name in columns if name not in ("run", "query", "measure")}
         return polars.DataFrame(columns, schema_overrides=kinds)
 
@@ -403,9 +489,63 @@ class Scores(ScoreTable):
         if np.isinf(self.values).any():
             message = "infinite scores cannot be saved"
             raise UsageError(message)
-        with atomic_write(path) as temporary:
-            text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False) + "\n"
-            temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
+        from cranfield.io.saved_results import save_result
+
+        save_result(self.to_dict(), path)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreColumn(Displayed, Mapping[str, float]):
+    """One column of scores: the mean of each run, by its name. NaN means undefined.
+
+    ``per_query``: the values of the counted queries, by run; None if undefined. A column of one run is a number too.
+    """
+
+    scores: ScoreTable
+    column: int
+
+    @property
+    def measure(self) -> str:
+        """The label of the column."""
+        return self.scores.measures[self.column]
+
+    @property
+    def per_query(self) -> dict[str, dict[str, float | None]]:
+        """The values of the counted queries, by run."""
+        return {run: self.scores.query_values(r, self.column) for r, run in enumerate(self.scores.runs)}
+
+    def __getitem__(self, run: str) -> float:
+        if run not in self.scores.runs:
+            message = f"`{run}` is not one of the runs"
+            raise UnknownName(message, hint=f"the runs are {few(self.scores.runs, 10)}")
+        return float(self.scores.means[self.scores.runs.index(run), self.column])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores.runs)
+
+    def __len__(self) -> int:
+        return len(self.scores.runs)
+
+    def __float__(self) -> float:
+        if len(self) != 1:
+            message = f"{self.measure} of {plural(len(self), 'run')} is not one number"
+            raise UsageError(message, hint="name the run: scores[measure][run]")
+        return float(self.scores.means[0, self.column])
+
+    def __repr__(self) -> str:
+        means = (f"{printable(run)}: {mean:.4f}" for run, mean in list(self.items())[:SHOWN_RUNS])
+        rest = f", ... ({plural(len(self), 'run')})" if len(self) > SHOWN_RUNS else ""
+        return decodable(f"{self.measure}: {', '.join(means)}{rest}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.scores.runs)
+
+    def plot(self, *, top: int | None = 40, interval: Interval = "bca", ax: Axes | None = None) -> Axes:
+        """Draw the mean of each run, as `Scores.plot`."""
+        if not isinstance(self.scores, Scores):
+            message = "a figure with intervals needs per-query values, and these scores have none"
+            raise UsageError(message)
+        return self.scores.plot(self.measure, top=top, interval=interval, ax=ax)
 
 
 def handle_undefined(values: Floats, undefined: Undefined, kind: Aggregate = "mean") -> Floats:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cranfield.errors import InputError
+from cranfield.io.faults import quotable
+from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.streams import Stream
 
 
@@ -28,13 +32,28 @@ def read_json_lines(stream: Stream) -> list[Any]:
         return value if isinstance(value, list) else [value]
 
 
-def _load(text: str, source_name: str, line: int) -> Any:
-    import json
-
+@contextmanager
+def expecting(shape: str, stream: Stream) -> Iterator[None]:
+    """Raise an error that says which shape was expected, if a value inside has another."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"{source_name}:{line + error.lineno - 1}"
-        raise InputError([f"{where}: invalid JSON: {error.msg.lower()} at column {error.colno}"]) from error
-    except RecursionError as error:
-        raise InputError([f"{source_name}: the JSON is nested too deeply for a run or judgments"]) from error
+        yield
+    except (AttributeError, LookupError, TypeError) as error:
+        raise InputError([f"{stream.source_name}: expected {shape}"]) from error
+
+
+def without_repeats(pairs: Iterable[tuple[Any, Any]], what: str, stream: Stream) -> dict[Any, Any]:
+    """A dict of pairs whose keys are all different."""
+    result: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise InputError([f"{stream.source_name}: {what} `{quotable(str(key))}` appears twice"])
+        result[key] = value
+    return result
+
+
+def _load(text: str, source_name: str, line: int) -> Any:
+    try:
+        return load_json(text)
+    except InvalidJson as error:
+        where = f"{source_name}:{line + error.line - 1}" if error.line else source_name
+        raise InputError([f"{where}: {error.reason}"]) from error

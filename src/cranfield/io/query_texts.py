@@ -11,6 +11,7 @@ from cranfield.errors import InputError
 from cranfield.io.collection import read_texts
 from cranfield.io.documents import FieldChoice
 from cranfield.io.faults import quotable
+from cranfield.io.formats.json import InvalidJson, load_json
 from cranfield.io.streams import open_stream
 
 MAX_LENGTH = 60  # characters of a text in a table
@@ -43,11 +44,9 @@ def _fields(head: bytes) -> FieldChoice:
     """The fields of JSON Lines, which are other ones than those of documents."""
     if not _JSON.match(head):
         return FieldChoice()
-    import json
-
     try:
-        record = json.loads(head.split(b"\n")[0])
-    except ValueError:
+        record = load_json(head.split(b"\n")[0].decode("utf-8", "replace"))
+    except InvalidJson:
         return FieldChoice()
     name = next((field for field in ID_FIELDS if field in record), None)
     text = next((field for field in TEXT_FIELDS if field in record and field != name), None)

@@ -7,7 +7,6 @@ judgment. Where an old judgment has another grade, nothing is merged.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -19,6 +18,7 @@ from cranfield.data import Judgments
 from cranfield.errors import InputError, max_faults
 from cranfield.io import read_qrels
 from cranfield.io.faults import quotable
+from cranfield.io.formats.json import load_json
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.wording import plural
 
@@ -76,7 +76,7 @@ def read_new(source: Any) -> list[NewJudgment]:
         if stream.first_line.lstrip().startswith(b"{"):
             text = stream.read_text()
             try:
-                content = json.loads(text)
+                content = load_json(text)
             except ValueError:
                 content = None
             if isinstance(content, Mapping) and isinstance(content.get("judgments"), list):

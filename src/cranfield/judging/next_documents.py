@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments
+from cranfield.display import Displayed
 from cranfield.errors import MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.pair_bounds import DECIMALS, check_linear, highest_gain, rank_weights
@@ -31,6 +32,7 @@ from cranfield.measures import Measure, parse
 from cranfield.ranking.first_page import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.statistics.rounding import SAME
+from cranfield.wording import plural
 
 Strategy = Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"]
 STRATEGIES = get_args(Strategy)
@@ -91,8 +93,8 @@ class PairStatus:
         return np.where(self.decided, 1.0, np.where(spread == 0, fixed, sure))
 
 
-@dataclass(frozen=True, eq=False)
-class NextDocuments:
+@dataclass(frozen=True, eq=False, repr=False)
+class NextDocuments(Displayed):
     """The documents to judge next, and how far the pairs of runs are settled.
 
     ``unjudged``: the number of unjudged documents that count. ``open_pairs``: pairs neither decided nor sure.
@@ -105,6 +107,11 @@ class NextDocuments:
     unjudged: int
     confidence: float
     depth: int
+
+    def __repr__(self) -> str:
+        documents = plural(len(self.documents), "document")
+        pairs = f"{self.open_pairs:,} of {plural(len(self.status.pairs), 'pair')} of runs are open"
+        return f"NextDocuments: {documents} to judge next for {self.measure} ({self.strategy}); {pairs}"
 
     @property
     def decided(self) -> int:

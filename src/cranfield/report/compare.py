@@ -197,13 +197,16 @@ def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
     texts = list(comparison.query_notes)
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         texts.append(f"{len(comparison.pairs):,} pairs per measure hidden; use --all-pairs, or --format csv or json")
+    return [*texts, *findings(comparison)]
+
+
+def findings(comparison: Comparison) -> list[str]:
+    """How many significant differences could be reversed, if any."""
     significant = [result for result in comparison.contests if result.significant]
     reversible = sum(1 for result in significant if result.doubts)
-    if reversible:
-        texts.append(
-            f"ties or unjudged documents could reverse {reversible:,} of {len(significant):,} significant differences"
-        )
-    return texts
+    if not reversible:
+        return []
+    return [f"ties or unjudged documents could reverse {reversible:,} of {len(significant):,} significant differences"]
 
 
 def csv(comparison: Comparison) -> str:

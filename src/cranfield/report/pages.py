@@ -39,14 +39,17 @@ def write(
     if format == "json":
         return saving.text(result)
     if format == "table":
-        return "\n".join(_titled(page, width, colour=colour) for page in pages)
+        return "\n".join(titled(page, width, colour=colour) for page in pages)
     if format not in WRITERS:
         message = f"unknown format `{format}`"
         raise UsageError(message, hint=f"use one of {', '.join(FORMATS)}")
     return "\n".join(WRITERS[format](page) for page in pages)
 
 
-def _titled(page: Page, width: int, *, colour: bool) -> str:
+def titled(page: Page, width: int, *, colour: bool) -> str:
+    """The table under its title, if it has one, for a screen of this width."""
+    if not page.title:
+        return render(page.sheet, width=width, colour=colour)
     title = textwrap.fill(page.title, width)
     title = f"{BOLD}{title}{PLAIN}" if colour else title
     return f"{title}\n{render(page.sheet, width=width, colour=colour)}"

@@ -18,6 +18,7 @@ from cranfield.errors import UsageError, check_count
 from cranfield.simulation.collection import Collection, make_collection
 from cranfield.simulation.systems import System, make_systems, rankings
 from cranfield.simulation.texts import TextModel
+from cranfield.wording import plural
 
 __all__ = ["Simulation", "System", "simulate"]
 
@@ -67,6 +68,9 @@ class Simulation:
     complete: Judgments
     systems: tuple[System, ...]
     text_model: TextModel
+
+    def __repr__(self) -> str:
+        return f"Simulation: {plural(len(self.runs), 'run')}, {self.judgments!r}"
 
     @property
     def texts(self) -> dict[str, str]:

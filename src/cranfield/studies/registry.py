@@ -5,7 +5,7 @@ A study called ``name`` has, in the folder of that name:
 - ``experiment.py``: the function ``name`` and its result class ``Name``, a `StudyResult`;
 - ``tables.py``: ``tables(result, digits)``, a list of pages; ``write(result, format, ...)`` too, if pages are not all;
   ``mean_tables(results, digits)`` too, if the study takes several collections;
-- ``figures.py``: ``save_figures(result, folder)``, the files written; optional;
+- ``figures.py``: ``drawings(result)``, the functions that draw its figures, by name; optional;
 - ``command.py``: ``command``, for ``cranfield study name``.
 
 Modules are imported on first use.
@@ -30,6 +30,7 @@ from cranfield.studies.several import SeveralCollections
 if TYPE_CHECKING:
     import click
 
+    from cranfield.report.figures.canvas import Drawings
     from cranfield.report.pages import Page
 
 
@@ -121,5 +122,15 @@ class Study:
         if isinstance(result, SeveralCollections):
             parts = result.results.items()
             return [path for name, part in parts for path in self.save_figures(part, str(Path(folder) / name))]
-        paths: list[Path] = self._module("figures").save_figures(result, folder)
-        return paths
+        from cranfield.report.figures.canvas import save_all
+
+        return save_all(self.drawings(result), folder)
+
+    def drawings(self, result: StudyResult) -> Drawings:
+        """The figures of a result, by name: functions that draw them."""
+        self.require_figures()
+        if isinstance(result, SeveralCollections):
+            parts = result.results.items()
+            return {f"{name}/{key}": draw for name, part in parts for key, draw in self.drawings(part).items()}
+        drawings: Drawings = self._module("figures").drawings(result)
+        return drawings

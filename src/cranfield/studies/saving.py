@@ -8,28 +8,47 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from cranfield.data import Floats
+from cranfield.display import Displayed
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io.atomic_write import atomic_write
 from cranfield.io.formats.json import load_json
-from cranfield.wording import CONTROL
+from cranfield.wording import CONTROL, listed, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PathLike = str | os.PathLike[str]
 
 VERSION = 2  # files without a version number are version 1
 DAMAGED = CranfieldError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+NAMED_PARTS = {"run": "runs", "measure": "measures", "query": "queries"}  # that most results have
 HINT = "save a study with `cranfield study NAME ... --format json -o FILE`"
 
 
-class StudyResult(ABC):
+class StudyResult(Displayed, ABC):
     """The result of a study, which can be saved; ``STUDY`` is the name of the study."""
 
     STUDY: ClassVar[str]
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        parts = {noun: getattr(self, name, None) for noun, name in NAMED_PARTS.items()}
+        counts = [plural(part, noun) for noun, part in parts.items() if isinstance(part, int)]
+        names = [listed(part, noun) for noun, part in parts.items() if isinstance(part, tuple)]
+        return f"{type(self).__name__}: {', '.join([*names, *counts])}"
+
+    def plot(self, figure: str | None = None) -> list[Axes]:
+        """Draw a figure of the study, by default the first; returns its Matplotlib axes.
+
+        The figures have the names of the files that ``cranfield study --figures`` writes; the error for an unknown name
+        lists them.
+        """
+        return self._draw(figure=figure)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from cranfield.data import Floats
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import unique_names
 from cranfield.studies import saving
+from cranfield.wording import listed
 
 QRELS = ("qrels.diversity.txt", "qrels.txt")
 DOCUMENTS = ("corpus.parquet", "docs.jsonl")
@@ -56,12 +57,15 @@ def _find(folder: Path, names: tuple[str, ...]) -> str | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeveralCollections(saving.StudyResult):
     """The results of one study, by the name of the collection."""
 
     study: str
     results: Mapping[str, saving.StudyResult]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: study `{self.study}` on {listed(tuple(self.results), 'collection')}"
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -20,8 +20,9 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.columns import make_columns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
-from cranfield.evaluation.saved_scores import PathLike, load_scores
+from cranfield.evaluation.saved_scores import load_scores
 from cranfield.evaluation.scores import Scores
+from cranfield.io.saved_results import PathLike
 from cranfield.report import guard, per_query
 from cranfield.report.pages import Page, sheet, write
 from cranfield.report.sheet import Cell

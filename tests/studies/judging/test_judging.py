@@ -80,3 +80,14 @@ def test_bad_input() -> None:
         judging(QRELS, {"a": RUNS["r0"], "b": RUNS["r1"]})
     with pytest.raises(cf.InputError, match="too few"):
         judging({q: QRELS[q] for q in list(QRELS)[:4]}, RUNS)
+
+
+def test_in_a_notebook(result: Judging) -> None:
+    assert repr(result).startswith("Judging: 6 runs (") and len(repr(result)) < 200
+    assert result._repr_html_().count("<table") == len(Study("judging").tables(result))
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
+    assert len(result.plot()) >= 2
+    pyplot.close("all")

@@ -61,9 +61,9 @@ def test_all_runs_equal(tmp_path: Path) -> None:
     result = power(qrels, runs, ["P@4", "AP"])
     assert [one.tests.power for one in result.sensitivities] == [0, 0]
     assert "nan" not in json.dumps(result.to_dict()).lower()
-    from cranfield.studies.power.figures import save_figures
+    from cranfield.studies.registry import Study
 
-    assert all(path.stat().st_size for path in save_figures(result, str(tmp_path)))
+    assert all(path.stat().st_size for path in Study("power").save_figures(result, str(tmp_path)))
 
 
 @pytest.mark.parametrize("test", TESTS)

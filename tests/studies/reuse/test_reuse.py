@@ -15,6 +15,7 @@ from cranfield import io
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.measures.content import ranked_rows
 from cranfield.simulation import Simulation
+from cranfield.studies.registry import Study
 from cranfield.studies.reuse.collection_split import CollectionSplit
 from cranfield.studies.reuse.experiment import Reuse, reuse
 
@@ -223,3 +224,14 @@ def test_command(tmp_path: Path) -> None:
     assert result.exit_code == 0 and "above 0.7" in " ".join(result.stdout.split()) and "KLD(q‖R)" in result.stdout
     result = call("study", "reuse", tmp_path / "lab" / "qrels.diversity.txt", *runs, "--searched", "s1")
     assert result.exit_code == 2 and "expected RUN=PART" in result.stderr
+
+
+def test_in_a_notebook(found: Reuse) -> None:
+    assert repr(found).startswith("Reuse: 6 runs (") and len(repr(found)) < 200
+    assert found._repr_html_().count("<table") == len(Study("reuse").tables(found))
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
+    assert len(found.plot()) >= 2
+    pyplot.close("all")

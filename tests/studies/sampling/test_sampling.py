@@ -16,6 +16,7 @@ from cranfield import example, io
 from cranfield.simulation import Simulation
 from cranfield.studies.candidates import binary_judgments
 from cranfield.studies.judgment_sampling import Strata, sample_sizes
+from cranfield.studies.registry import Study
 from cranfield.studies.sampling.experiment import Sampling, sampling
 
 MEASURES = ["alpha_nDCG@10", "NRBP@10", "ABSRB@10", "DELTARB@10"]
@@ -195,3 +196,14 @@ def test_search_results_with_systems_made_up() -> None:
     # Snippets of twenty words are too short to learn from.
     tau = {rival: [np.mean(row) for row in rows] for rival, rows in found["agreement"]["ERR_IA@20"].items()}
     assert tau["condensed"][0] > tau["raw"][0] > tau["DELTARB@20"][0]
+
+
+def test_in_a_notebook(found: Sampling) -> None:
+    assert repr(found).startswith("Sampling: 6 runs (") and len(repr(found)) < 200
+    assert found._repr_html_().count("<table") == len(Study("sampling").tables(found))
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
+    assert len(found.plot()) >= 2
+    pyplot.close("all")

@@ -184,7 +184,7 @@ def _lines(spark: Any, path: str, kind: TableKind) -> Any:
     lines = _load(spark, path).select(sql.col("value"), text.alias("text"), _position().alias(ROW))
     parts = sql.split("text", r"[\t\x0b\f\r ]+").alias("parts")
     rows = lines.where((sql.col("text") != "") & ~sql.col("text").startswith("#")).select("value", ROW, parts)
-    fits = sql.size("parts") == len(names)
+    fits = (sql.size("parts") == len(names)) & ~sql.col("value").contains("\0")
     cells = {name: sql.when(fits, sql.get("parts", sql.lit(i))) for i, name in enumerate(names)}
     value = _number(cells[number])
     is_number = value.isNotNull() & ~sql.isnan(value)

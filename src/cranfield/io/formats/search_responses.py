@@ -7,13 +7,11 @@ A ``_search`` response is the ranking of query 1, ``_msearch`` has those of quer
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError
 from cranfield.io.detect import Columns, ContentKind, FileFormat, reject_columns
 from cranfield.io.formats.json import is_json
-from cranfield.io.json_values import read_json
+from cranfield.io.json_values import expecting, read_json, without_repeats
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.streams import Stream
 
@@ -36,7 +34,8 @@ def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     reject_columns(columns)
     value = read_json(stream)
     if isinstance(value, dict) and isinstance(value.get("details"), dict):
-        hits = {query: [hit["hit"] for hit in detail["hits"]] for query, detail in value["details"].items()}
+        with expecting("`details`: {query: {hits: [{hit: ...}, ...]}, ...}", stream):
+            hits = {query: [hit["hit"] for hit in detail["hits"]] for query, detail in value["details"].items()}
         return run_from_object(hits, name, None, stream.source_name)
     if isinstance(value, dict) and ("took" in value or "responses" in value):
         value = [value] if "responses" not in value else value
@@ -46,11 +45,13 @@ def read_run(stream: Stream, name: str, columns: Columns) -> Run:
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The ratings of a request."""
     reject_columns(columns)
-    judged: dict[str, dict[str, Any]] = {}
-    for request in read_json(stream)["requests"]:
-        if not isinstance(request, dict) or "id" not in request or not isinstance(request.get("ratings"), list):
-            raise InputError([f"{stream.source_name}: a request needs an `id` and a list of `ratings`"])
-        judged[request["id"]] = {rating["_id"]: rating["rating"] for rating in request["ratings"]}
+    with expecting("`requests`: [{id, ratings: [{_id, rating}, ...]}, ...]", stream):
+        requests = [
+            (request["id"], [(rating["_id"], rating["rating"]) for rating in request["ratings"]])
+            for request in read_json(stream)["requests"]
+        ]
+        ratings = ((query, without_repeats(graded, f"query `{query}`: document", stream)) for query, graded in requests)
+        judged = without_repeats(ratings, "query", stream)
     return qrels_from_object(judged, name, None, stream.source_name)
 
 

@@ -15,7 +15,7 @@ from cranfield.errors import InputError
 from cranfield.io.detect import Columns, ContentKind, FileFormat, reject_columns
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import is_json
-from cranfield.io.json_values import read_json_lines
+from cranfield.io.json_values import expecting, read_json_lines, without_repeats
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.streams import Stream
 
@@ -36,27 +36,37 @@ def is_rag(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     """The references of answers, or the nuggets that answers support."""
     reject_columns(columns)
-    rankings: dict[str, Any] = {}
-    for record in read_json_lines(stream):
-        query = _query(record, stream.source_name)
-        if "nuggets" not in record:
-            rankings[query] = record["references"]
-            continue
-        support = {nugget["text"]: _value(nugget, "assignment", SUPPORT, stream) for nugget in record["nuggets"]}
-        rankings[query] = {text: score for text, score in support.items() if score is not None}
+    records = ((_query(record, stream.source_name), _ranking(record, stream)) for record in read_json_lines(stream))
+    with expecting("{topic_id, references: [...]} or {qid, nuggets: [{text, assignment}, ...]} for each query", stream):
+        rankings = without_repeats(records, "query", stream)
     return run_from_object(rankings, name, None, stream.source_name)
 
 
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The importance of nuggets."""
     reject_columns(columns)
-    judged = {
-        _query(record, stream.source_name): {
-            nugget["text"]: _value(nugget, "importance", GRADES, stream) for nugget in record["nuggets"]
-        }
-        for record in read_json_lines(stream)
-    }
+    with expecting("{qid, nuggets: [{text, importance}, ...]} for each query", stream):
+        judged = without_repeats(
+            (
+                (_query(record, stream.source_name), _nuggets(record, "importance", GRADES, stream))
+                for record in read_json_lines(stream)
+            ),
+            "query",
+            stream,
+        )
     return qrels_from_object(judged, name, None, stream.source_name)
+
+
+def _ranking(record: Any, stream: Stream) -> Any:
+    if "nuggets" not in record:
+        return record["references"]
+    support = _nuggets(record, "assignment", SUPPORT, stream)
+    return {text: score for text, score in support.items() if score is not None}
+
+
+def _nuggets(record: Any, field: str, values: dict[str, Any], stream: Stream) -> dict[str, Any]:
+    nuggets = ((nugget["text"], _value(nugget, field, values, stream)) for nugget in record["nuggets"])
+    return without_repeats(nuggets, "nugget", stream)
 
 
 def _query(record: Any, source_name: str) -> str:

@@ -6,11 +6,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import optional
 from cranfield.io.atomic_write import atomic_write
+from cranfield.wording import decodable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +23,7 @@ BLUE, ORANGE, GREEN, SKY, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E
 PURPLE = "#CC79A7"
 COLUMN, PAGE = 3.35, 7.0  # inches: one column of a two-column paper, and both
 LONGEST = 40  # characters of a name beside an axis
+SCREEN = 150  # dots per inch of a figure on a screen, where 7 points are otherwise too small
 FORMATS: dict[str, dict[str, Any]] = {  # no date in any: the same result gives the same files
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
@@ -44,6 +47,9 @@ STYLE: dict[str, Any] = {
     "text.parse_math": False,  # a dollar sign in a name is not markup
 }
 
+_on_screen: ContextVar[bool] = ContextVar("on_screen", default=False)
+Drawings = dict[str, Callable[[], "Figure"]]  # the figures of a result by name, each with the function that draws it
+
 
 def require() -> None:
     """Raise if figures cannot be drawn; called before the work starts."""
@@ -60,13 +66,79 @@ def styled() -> Iterator[None]:
         yield
 
 
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of this size in inches; `plotted` makes it one of pyplot, which notebooks show."""
+    if _on_screen.get():
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=(width, height), layout="constrained", dpi=SCREEN)
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plotted(draw: Callable[[], Figure]) -> Figure:
+    """Draw a figure for a notebook or a window."""
+    matplotlib = optional("matplotlib", "a figure", "plot")
+    token = _on_screen.set(True)
+    try:
+        with styled(), without_glyph_warnings():
+            figure = draw()
+            _plainly(figure)
+            figure.draw_without_rendering()  # ticks are made here, and have the sizes of this style
+            interactive = matplotlib.is_interactive()
+        # The first figure of a notebook makes it interactive; leaving the style must not undo that.
+        matplotlib.interactive(interactive)
+        return figure
+    finally:
+        _on_screen.reset(token)
+
+
+def plotted_axes(draw: Callable[[Axes], Axes], width: float, height: float, ax: Axes | None) -> Axes:
+    """Draw on these axes, or else on those of a new figure for a notebook or a window; returns the axes."""
+    require()
+    if ax is not None:
+        return draw(ax)
+
+    def drawn() -> Figure:
+        figure = new_figure(width, height)
+        draw(figure.subplots())
+        return figure
+
+    return plotted(drawn).axes[0]
+
+
+def ink(axis: Axes) -> Any:
+    """The colour of text beside these axes: black, or what the user's style says."""
+    return axis.xaxis.label.get_color()
+
+
+def name_rows(axis: Axes, names: Sequence[str], size: float | None = None) -> None:
+    """Names at 0, 1, 2, ... of the vertical axis; a dollar sign in them is not markup."""
+    style: dict[str, Any] = {} if size is None else {"fontsize": size}
+    axis.set_yticks(range(len(names)), [decodable(name) for name in names], parse_math=False, **style)
+    axis.set_ylim(-0.6, len(names) - 0.4)
+
+
+@contextmanager
+def without_glyph_warnings() -> Iterator[None]:
+    """No warning for a name in a script that no installed font has."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        yield
+
+
+def save_all(drawings: Drawings, folder: str) -> list[Path]:
+    """Write all figures of a result into a folder; returns the files written."""
+    return [path for name, draw in drawings.items() for path in save(draw, folder, name)]
+
+
 def save(draw: Callable[[], Figure], folder: str, name: str) -> list[Path]:
     """Draw a figure and write it as PDF, SVG and PNG; returns the files written."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     written = []
-    with styled(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that no installed font has
+    with styled(), without_glyph_warnings():
         figure = draw()
         _plainly(figure)
         for kind, metadata in FORMATS.items():
@@ -98,7 +170,7 @@ def plain(name: str, longest: int = LONGEST) -> str:
     >>> plain("caf\udcff"), plain("a" * 50)
     ('caf�', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
     """
-    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    name = decodable(name)
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
@@ -136,11 +208,9 @@ def one_scale(figure: Figure, axes: Sequence[Axes], top: float, most: int) -> No
 
 def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:
     """A figure of ``count`` panels, ``across`` in a row; a single panel has the width of one column."""
-    from matplotlib.figure import Figure
-
     across = min(across, count)
     down = -(-count // across)
-    figure = Figure(figsize=(COLUMN if across == 1 else PAGE, down * height), layout="constrained")
+    figure = new_figure(COLUMN if across == 1 else PAGE, down * height)
     axes = list(figure.subplots(down, across, squeeze=False).flat)
     for axis in axes[count:]:
         axis.set_axis_off()

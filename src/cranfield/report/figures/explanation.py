@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.analysis.explain import Explanation, Step
-from cranfield.report.figures.canvas import BLUE, GREEN, GREY, ORANGE, PAGE, SKY, save
+from cranfield.errors import check_choice
+from cranfield.report.figures.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, new_figure, plotted_axes, save
+from cranfield.wording import decodable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,15 +32,24 @@ def figures(found: Explanation, folder: str) -> list[Path]:
 
 def draw(found: Explanation) -> Figure:
     """Subtopics by rank on the left, documents by rank on the right."""
-    from matplotlib.figure import Figure
-
     height = 1.2 + 0.17 * max(len(found.steps), 8)
-    figure = Figure(figsize=(PAGE, height), layout="constrained")
+    figure = new_figure(PAGE, height)
     near, earned = figure.subplots(1, 2, sharey=True, width_ratios=(2, 3))
     subtopics(found, near)
     documents(found, earned)
     figure.suptitle(f"{found.measure} of {found.run}, query {found.query}: {found.score:.4f}", fontsize=8)
     return figure
+
+
+def plot(found: Explanation, part: str, ax: Axes | None) -> Axes:
+    """The ``documents`` or the ``subtopics`` of an explanation, on these axes or on new ones."""
+    check_choice("part", part, ("documents", "subtopics"))
+
+    def draw_part(axis: Axes) -> Axes:
+        _ranked_documents(found, axis)
+        return (documents if part == "documents" else subtopics)(found, axis)
+
+    return plotted_axes(draw_part, 1.4 * COLUMN, 0.8 + 0.17 * max(len(found.steps), 8), ax)
 
 
 def subtopics(found: Explanation, axis: Axes) -> Axes:
@@ -54,11 +65,17 @@ def subtopics(found: Explanation, axis: Axes) -> Axes:
     axis.set_xlabel("coverage (1 - KLD / KLD of the collection)")
     if found.subtopics:
         axis.legend(loc="best", fontsize=6, handlelength=3)  # long enough to distinguish dashes
-    axis.set_yticks([step.rank for step in found.steps], [f"{step.document}  {step.rank}" for step in found.steps])
+    _ranked_documents(found, axis)
+    return axis
+
+
+def _ranked_documents(found: Explanation, axis: Axes) -> None:
+    """The documents beside the axis, the first on top, coloured by their judgments."""
+    names = [decodable(f"{step.document}  {step.rank}") for step in found.steps]
+    axis.set_yticks([step.rank for step in found.steps], names, parse_math=False)
     for step, tick in zip(found.steps, axis.get_yticklabels(), strict=True):
         tick.set_color(KINDS[kind_of(step)][0])
     axis.set_ylim(len(found.steps) + 0.6, -0.2)
-    return axis
 
 
 def documents(found: Explanation, axis: Axes) -> Axes:

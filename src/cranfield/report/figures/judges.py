@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.analysis.judges import JudgeReport, MeasureAgreement
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, plain, save
+from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, new_figure, plain, plotted_axes, save
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LARGEST = 60  # runs whose names are legible
@@ -27,11 +28,24 @@ def figures(report: JudgeReport, folder: str) -> list[Path]:
 
 def draw(report: JudgeReport, one: MeasureAgreement) -> Figure:
     """Places by humans on the left, by the judge on the right; runs of the judge's family in orange."""
-    from matplotlib.figure import Figure
+    figure = new_figure(COLUMN * 1.3, height(report))
+    draw_places(figure.subplots(), report, one)
+    return figure
 
+
+def height(report: JudgeReport) -> float:
+    """The height of the figure in inches."""
+    return max(2.0, 0.14 * len(report.runs) + 0.8)
+
+
+def plot(report: JudgeReport, one: MeasureAgreement, ax: Axes | None) -> Axes:
+    """One measure on these axes or on new ones."""
+    return plotted_axes(lambda axis: draw_places(axis, report, one), COLUMN * 1.3, height(report), ax)
+
+
+def draw_places(axis: Axes, report: JudgeReport, one: MeasureAgreement) -> Axes:
+    """A line for each run, from its place by humans to its place by the judge."""
     count = len(report.runs)
-    figure = Figure(figsize=(COLUMN * 1.3, max(2.0, 0.14 * count + 0.8)), layout="constrained")
-    axis = figure.subplots()
     left, right = (
         np.argsort(np.argsort(-x, kind="stable"), kind="stable") + 1 for x in (one.order.human, one.order.judge)
     )
@@ -49,4 +63,4 @@ def draw(report: JudgeReport, one: MeasureAgreement) -> Figure:
     for side in ("left", "bottom"):
         axis.spines[side].set_visible(False)
     axis.set_title(f"{one.measure}, τ = {one.order.tau_a:.2f}")
-    return figure
+    return axis

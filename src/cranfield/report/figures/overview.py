@@ -1,20 +1,39 @@
-"""The overview of a report as figures: the means of all runs with their intervals, and curves."""
+"""The overview of runs as figures: the means of all runs with their intervals, and curves."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, SKY, save
+from cranfield.data import Floats
+from cranfield.errors import check_choice
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.scores import Interval, Scores
+from cranfield.report.figures.canvas import (
+    BLUE,
+    COLUMN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE,
+    SKY,
+    name_rows,
+    new_figure,
+    plotted_axes,
+    save,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = (BLUE, ORANGE, GREEN, SKY)
 LINES = ("-", "--", "-.", ":")
+CURVES = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}  # the names of their axes
 
 
 def figures(data: dict[str, Any], folder: str) -> list[Path]:
@@ -25,44 +44,98 @@ def figures(data: dict[str, Any], folder: str) -> list[Path]:
     return written
 
 
+def height(rows: int) -> float:
+    """The height in inches of a figure with a row for each run."""
+    return 0.5 + 0.14 * max(rows, 4)
+
+
 def means(data: dict[str, Any], m: int) -> Figure:
     """The mean of each run with its 95% confidence interval, best on top."""
-    from matplotlib.figure import Figure
-
     mean, low, high = (np.array([row[m] for row in data[name]], float) for name in ("means", "low", "high"))
-    order = np.argsort(np.nan_to_num(mean, nan=-np.inf), kind="stable")
-    figure = Figure(figsize=(COLUMN, 0.5 + 0.14 * max(len(order), 4)), layout="constrained")
-    axis = figure.subplots()
+    figure = new_figure(COLUMN, height(len(mean)))
+    draw_means(figure.subplots(), data["runs"], mean, low, high, data["measures"][m])
+    return figure
+
+
+def draw_means(axis: Axes, runs: Sequence[str], mean: Floats, low: Floats, high: Floats, label: str) -> Axes:
+    """Means as points with their intervals, best on top."""
+    order = np.argsort(-np.nan_to_num(mean, nan=-np.inf), kind="stable")[::-1]
     axis.hlines(range(len(order)), low[order], high[order], color=GREY)
     axis.plot(mean[order], range(len(order)), "o", color=BLUE, markersize=3)
-    axis.set_yticks(range(len(order)), [data["runs"][r] for r in order])
-    axis.set_ylim(-0.6, len(order) - 0.4)
-    axis.set_xlabel(data["measures"][m])
-    return figure
+    name_rows(axis, [runs[r] for r in order])
+    axis.set_xlabel(label)
+    return axis
+
+
+def plot_means(scores: Scores, m: int, *, top: int | None, interval: Interval, ax: Axes | None) -> Axes:
+    """The means of the best runs, computed with their intervals, on these axes or on new ones."""
+    rows = scores.order(scores.measures[m])[:top]
+    low, high = np.array([scores.interval(r, m, method=interval) for r in rows]).reshape(-1, 2).T
+    label = scores.measures[m]
+    if len(rows) < len(scores.runs):
+        label += f", the best {len(rows)} of {len(scores.runs)} runs"
+
+    def draw(axis: Axes) -> Axes:
+        draw_means(axis, [scores.runs[r] for r in rows], scores.means[rows, m], low, high, label)
+        axis.grid(axis="x", color=GREY, alpha=0.3, linewidth=0.4)
+        axis.set_axisbelow(True)
+        return axis
+
+    return plotted_axes(draw, 1.3 * COLUMN, height(len(rows)), ax)
 
 
 def curves(data: dict[str, Any]) -> Figure:
     """Precision by recall, and nDCG by cutoff; the best four runs in colour."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(PAGE, 2.4), layout="constrained")
+    figure = new_figure(PAGE, 2.4)
     first = np.array([row[0] for row in data["means"]], float)
     order = np.argsort(-np.nan_to_num(first, nan=-np.inf), kind="stable").tolist()
-    names = {"recall": ("recall", "precision"), "gain": ("k", "nDCG@k")}
-    for axis, (name, (x, y)) in zip(figure.subplots(1, 2), names.items(), strict=True):
-        for place, r in reversed(list(enumerate(order))):
-            values = np.array(data["curves"][name]["y"][r], float)
-            front = place < len(COLOURS)
-            style: dict[str, Any] = {"color": GREY, "linewidth": 0.4, "alpha": 0.6}
-            if front:
-                style = {"color": COLOURS[place], "linestyle": LINES[place], "label": data["runs"][r]}
-            axis.plot(data["curves"][name]["x"], values, **style)
-        axis.set_xlabel(x)
-        axis.set_ylabel(y)
-        axis.set_ylim(0, None)
-    axis.set_xscale("log")
-    axis.set_xticks(data["curves"]["gain"]["x"], data["curves"]["gain"]["x"])
-    axis.minorticks_off()
-    handles, labels = axis.get_legend_handles_labels()
-    axis.legend(handles[::-1], labels[::-1])
+    axes = figure.subplots(1, 2)
+    for axis, name in zip(axes, CURVES, strict=True):
+        curve = data["curves"][name]
+        draw_curve(axis, name, curve["x"], np.array(curve["y"], float)[order], [data["runs"][r] for r in order])
+    handles, labels = axes[-1].get_legend_handles_labels()
+    axes[-1].legend(handles[::-1], labels[::-1])
     return figure
+
+
+def draw_curve(axis: Axes, name: str, x: Sequence[float], values: Floats, runs: Sequence[str]) -> Axes:
+    """A line for each run, best run first; the first four are coloured."""
+    for place in reversed(range(len(runs))):
+        style: dict[str, Any] = {"color": GREY, "linewidth": 0.4, "alpha": 0.6}
+        if place < len(COLOURS):
+            style = {"color": COLOURS[place], "linestyle": LINES[place], "label": runs[place]}
+        axis.plot(x, values[place], **style)
+    axis.set_xlabel(CURVES[name][0])
+    axis.set_ylabel(CURVES[name][1])
+    axis.set_ylim(0, None)
+    if name == "gain":
+        axis.set_xscale("log")
+        axis.set_xticks(x, [f"{k:g}" for k in x])
+        axis.minorticks_off()
+    return axis
+
+
+def plot_curve(evaluation: Evaluation, curve: str, ax: Axes | None) -> Axes:
+    """Precision by recall (``recall``) or nDCG by cutoff (``gain``) of all runs, on these axes or on new ones."""
+    from cranfield.report.html.contents import CUTS, RECALL
+
+    check_choice("curve", curve, tuple(CURVES))
+    x = RECALL if curve == "recall" else CUTS
+    measures = [f"IPrec@{r:g}" for r in RECALL] if curve == "recall" else [f"nDCG@{k}" for k in CUTS]
+    # Precision at a recall level has no terminal form.
+    scores = evaluation.remember(
+        ("curve", curve), lambda: evaluation.scores_of(measures, terminal=False, full_length=None)
+    )
+    order = evaluation.scores.order()
+
+    def draw(axis: Axes) -> Axes:
+        draw_curve(axis, curve, x, scores.means[order], [evaluation.runs[r] for r in order])
+        handles, labels = axis.get_legend_handles_labels()
+        others = len(order) - len(labels)
+        if others > 0:
+            handles = [*axis.lines[:1], *handles]
+            labels = [f"{others} other run{'s' if others > 1 else ''}", *labels]
+        axis.legend(handles[::-1], labels[::-1])
+        return axis
+
+    return plotted_axes(draw, 1.3 * COLUMN, 2.8, ax)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from cranfield import __version__
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
+from cranfield.io.atomic_write import atomic_write
 from cranfield.parallel import in_background
 from cranfield.report.html.contents import compact, contents
 from cranfield.wording import printable
@@ -33,9 +38,25 @@ def require() -> None:
 
 @cache
 def _chart_library() -> Future[str]:
-    """The script of the chart library, which takes a second to unpack: in a thread, while runs are read."""
+    """The script of the chart library, in a thread, while runs are read."""
     vl_convert = optional("vl_convert", "the HTML report", "report")
-    return in_background(vl_convert.javascript_bundle)
+    return in_background(lambda: _kept(f"vega-{vl_convert.__version__}.js", vl_convert.javascript_bundle))
+
+
+def _kept(name: str, make: Callable[[], str]) -> str:
+    """A text from the user's cache folder. If it is not there yet, it is made and kept there."""
+    try:
+        file = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "cranfield", name)
+        return file.read_text(encoding="utf-8")
+    except RuntimeError:  # no home
+        return make()
+    except (OSError, UnicodeError):
+        text = make()
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return text
 
 
 def html(data: dict[str, Any], title: str) -> str:

@@ -34,7 +34,7 @@ DEFAULT = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Correlation(saving.StudyResult):
     """The agreement of measures on the order of runs.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, panels, save
+from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
 from cranfield.statistics.correlation import mean_ranks
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.correlation.experiment import Correlation
@@ -22,25 +21,20 @@ if TYPE_CHECKING:
 CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
 
 
-def save_figures(result: Correlation, folder: str) -> list[Path]:
-    """Draw the heat map and the ranks of runs into a folder."""
-    return [
-        *save(partial(draw, result), folder, result.STUDY),
-        *save(partial(scatter, result), folder, f"{result.STUDY}-ranks"),
-    ]
+def drawings(result: Correlation) -> Drawings:
+    """The heat map and the ranks of runs."""
+    return {result.STUDY: partial(draw, result), f"{result.STUDY}-ranks": partial(scatter, result)}
 
 
 def draw(result: Correlation) -> Figure:
     """The heat map below its dendrogram."""
-    from matplotlib.figure import Figure
-
     count, names = len(result.measures), LETTER * max(map(len, result.measures))
     width = float(np.clip(CELL * count + names + BAR, COLUMN, PAGE))
     cell = max((width - names - BAR) / count, SMALLEST)
     vertical = cell < UPRIGHT  # slanted names would overlap
     width = max(width, cell * count + names + BAR)
     height = cell * count * 8 / 7 + names * (1 if vertical else 0.65) + 0.1
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = new_figure(width, height)
     tree, heat_map = figure.subplots(2, 1, height_ratios=(1, 7), sharex=True, gridspec_kw={"hspace": 0})
     draw_dendrogram(result, tree)
     draw_heat_map(result, heat_map, cell=cell, vertical=vertical)

@@ -89,7 +89,7 @@ class SampleResult:
     bias: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judging(saving.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
 

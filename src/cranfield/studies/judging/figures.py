@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, save
+from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
 from cranfield.studies.judging.coverage import LIKE, THESE
 from cranfield.studies.judging.experiment import Judging
 
@@ -17,19 +16,14 @@ COLOURS = (BLACK, BLUE, ORANGE, SKY, GREEN, PURPLE, GREY)
 MARKS = "os^Dv<x"
 
 
-def save_figures(result: Judging, folder: str) -> list[Path]:
+def drawings(result: Judging) -> Drawings:
     """The order of systems by budget, and the coverage of intervals."""
-    return [
-        *save(partial(draw_budgets, result), folder, "judging-budgets"),
-        *save(partial(draw_coverage, result), folder, "judging-coverage"),
-    ]
+    return {"judging-budgets": partial(draw_budgets, result), "judging-coverage": partial(draw_coverage, result)}
 
 
 def draw_budgets(result: Judging) -> Figure:
     """τ and the share of significant pairs found after each budget."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(PAGE, 2.6), layout="constrained")
+    figure = new_figure(PAGE, 2.6)
     axes = figure.subplots(1, 2)
     for axis, part, label in zip(axes, ("tau", "found"), ("τ-a", "share of significant pairs"), strict=True):
         for one, colour, mark in zip(result.strategies, COLOURS, MARKS, strict=False):
@@ -45,10 +39,8 @@ def draw_budgets(result: Judging) -> Figure:
 
 def draw_coverage(result: Judging) -> Figure:
     """Coverage against mean width of each interval, for each judge."""
-    from matplotlib.figure import Figure
-
     subjects = list(dict.fromkeys(one.subject for one in result.coverage))
-    figure = Figure(figsize=(PAGE, 2.8), layout="constrained")
+    figure = new_figure(PAGE, 2.8)
     axes = figure.subplots(1, len(subjects), squeeze=False)[0]
     judges = list(dict.fromkeys(one.judge for one in result.coverage))
     for axis, subject in zip(axes, subjects, strict=True):

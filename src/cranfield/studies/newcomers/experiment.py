@@ -34,7 +34,7 @@ class NewcomersSettings:
     seed: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Newcomers(saving.StudyResult):
     """Every run with all judgments, and without those that only its group contributed.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, panels, save
+from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, Drawings, panels
 from cranfield.studies.newcomers.experiment import Newcomers
 from cranfield.studies.newcomers.tables import percent
 
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def save_figures(result: Newcomers, folder: str) -> list[Path]:
-    """Draw the figure into a folder."""
-    return save(partial(draw, result), folder, "newcomers")
+def drawings(result: Newcomers) -> Drawings:
+    """The one figure of the study."""
+    return {"newcomers": partial(draw, result)}
 
 
 def draw(result: Newcomers) -> Figure:

@@ -45,7 +45,7 @@ class Sensitivity:
     variance: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Power(saving.StudyResult):
     """The sensitivity of each measure, on the ``queries`` where every measure is defined for every run."""
 
@@ -63,6 +63,11 @@ class Power(saving.StudyResult):
     undefined: Undefined
     seed: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(sensitivity.measure for sensitivity in self.sensitivities)
 
     @property
     def permutations(self) -> int:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, across, room, save
+from cranfield.report.figures.canvas import (
+    BLACK,
+    BLUE,
+    COLUMN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    Drawings,
+    across,
+    new_figure,
+    room,
+)
 from cranfield.studies.power.experiment import MAX_SWAP_RATE, Power
 
 if TYPE_CHECKING:
@@ -24,20 +36,18 @@ POINTS = 60
 LEGEND = 6  # points
 
 
-def save_figures(result: Power, folder: str) -> list[Path]:
-    """Draw the three figures into a folder."""
+def drawings(result: Power) -> Drawings:
+    """P-values of all pairs, swap rates, and queries needed."""
     panels = {"power-asl": draw_p_values, "power-swaps": draw_swap_rates, "power-queries": draw_queries_needed}
-    return [path for name, panel in panels.items() for path in save(partial(draw, result, panel), folder, name)]
+    return {name: partial(draw, result, panel) for name, panel in panels.items()}
 
 
 def draw(result: Power, panel: Any) -> Figure:
     """One panel with a legend below it."""
-    from matplotlib.figure import Figure
-
     names = [f"{sensitivity.measure} (00.0%)" for sensitivity in result.sensitivities]
     columns = across(names, COLUMN, 2, LEGEND)
     width, rows = max(COLUMN, room(names, LEGEND)), -(-len(names) // columns)
-    figure = Figure(figsize=(width, 2.2 + 0.13 * rows), layout="constrained")
+    figure = new_figure(width, 2.2 + 0.13 * rows)
     axis = panel(result, figure.subplots())
     handles, labels = axis.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=LEGEND, handlelength=2.6)

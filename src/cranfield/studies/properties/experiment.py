@@ -64,7 +64,7 @@ class CheckedMeasure:
         return {name: verdict.holds for name, verdict in self.verdicts.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Properties(saving.StudyResult):
     """The properties of several measures; ``documents`` and ``grades`` are None if they were not given."""
 
@@ -74,6 +74,11 @@ class Properties(saving.StudyResult):
     notes: tuple[str, ...] = ()
     documents: int | None = None
     grades: tuple[float, ...] | None = None
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(measure.measure for measure in self.checked)
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes and ``--format json`` prints."""

@@ -55,7 +55,7 @@ class ReductionSettings:
     alpha: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reduction(saving.StudyResult):
     """Scores, orders and discriminative power at each level of reduction; the first level is the complete data.
 

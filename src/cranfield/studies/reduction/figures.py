@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, across, save
+from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reduction.experiment import Reduction
 from cranfield.studies.reduction.tables import COMPLETE
@@ -24,18 +23,16 @@ X_LABELS = {"rates": "judgments kept (%)", "depths": "pool depth", "queries": "q
 MARKERS = "osD^v<>hpd"
 
 
-def save_figures(result: Reduction, folder: str) -> list[Path]:
-    """Draw the figure into a folder."""
-    return save(partial(draw, result), folder, f"reduction-{result.settings.by}")
+def drawings(result: Reduction) -> Drawings:
+    """The one figure of the study."""
+    return {f"reduction-{result.settings.by}": partial(draw, result)}
 
 
 def draw(result: Reduction) -> Figure:
     """Mean score, agreement and discriminative power side by side."""
-    from matplotlib.figure import Figure
-
     columns = across(result.measures, PAGE, 5)
     rows = -(-len(result.measures) // columns)
-    figure = Figure(figsize=(PAGE, 2.5 + 0.16 * rows), layout="constrained")
+    figure = new_figure(PAGE, 2.5 + 0.16 * rows)
     left, middle, right = figure.subplots(1, 3)
     symbol = get_coefficient(result.settings.coefficient).symbol
     draw_quantity(result, result.mean, left, "mean score")

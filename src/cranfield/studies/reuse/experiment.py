@@ -49,7 +49,7 @@ class ReuseSettings:
     threshold: float = HIGH
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reuse(saving.StudyResult):
     """The agreement of orders of systems from judgments of another collection with those from its own judgments.
 

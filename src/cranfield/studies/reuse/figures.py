@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.report.figures.canvas import GREY, one_scale, panels, save
+from cranfield.report.figures.canvas import GREY, Drawings, one_scale, panels
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reuse.experiment import Reuse
 from cranfield.studies.sampling.figures import candidate_styles, legend_name
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def save_figures(result: Reuse, folder: str) -> list[Path]:
-    """Draw the figure into a folder."""
-    return save(partial(draw, result), folder, "reuse")
+def drawings(result: Reuse) -> Drawings:
+    """The one figure of the study."""
+    return {"reuse": partial(draw, result)}
 
 
 def draw(result: Reuse) -> Figure:

@@ -50,7 +50,7 @@ class SamplingSettings:
     threshold: float = HIGH
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sampling(saving.StudyResult):
     """The agreement of orders of systems from samples of the judgments with the order from all of them.
 

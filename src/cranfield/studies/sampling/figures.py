@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, one_scale, panels, save
+from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
 from cranfield.studies.candidates import LISTS
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.sampling.experiment import Sampling
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 CONTENT_COLOURS = (BLUE, ORANGE, PURPLE, SKY)
 
 
-def save_figures(result: Sampling, folder: str) -> list[Path]:
-    """Draw the figure into a folder."""
-    return save(partial(draw, result), folder, "sampling")
+def drawings(result: Sampling) -> Drawings:
+    """The one figure of the study."""
+    return {"sampling": partial(draw, result)}
 
 
 def draw(result: Sampling) -> Figure:

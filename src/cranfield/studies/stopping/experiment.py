@@ -152,7 +152,7 @@ class CutResult:
         return cls(**fields)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stopping(saving.StudyResult):
     """The best cuts of each run by each measure."""
 
@@ -162,6 +162,16 @@ class Stopping(saving.StudyResult):
     repeats: int
     seed: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return tuple(dict.fromkeys(result.run for result in self.results))
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(dict.fromkeys(result.measure for result in self.results))
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result as plain data: what `save` writes and ``--format json`` prints."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, SKY, panels, save
+from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.studies.stopping.experiment import Curve, CutResult, Stopping
 from cranfield.studies.stopping.tables import threshold
 
@@ -20,13 +19,9 @@ if TYPE_CHECKING:
 TICKS = 6
 
 
-def save_figures(result: Stopping, folder: str) -> list[Path]:
-    """Draw a figure for each run into a folder: a row per measure, thresholds on the left, depths on the right."""
-    paths = []
-    for run in dict.fromkeys(cut.run for cut in result.results):
-        cuts = [cut for cut in result.results if cut.run == run]
-        paths += save(partial(draw, cuts), folder, f"stopping-{run}")
-    return paths
+def drawings(result: Stopping) -> Drawings:
+    """A figure for each run: a row per measure, thresholds on the left, depths on the right."""
+    return {f"stopping-{run}": partial(draw, [c for c in result.results if c.run == run]) for run in result.runs}
 
 
 def draw(cuts: list[CutResult]) -> Figure:

@@ -70,7 +70,7 @@ class RoundedScores:
     scores: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ties(saving.StudyResult):
     """The tied documents of runs, and their effect on scores and on the order of runs.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREY, ORANGE, SKY, panels, save
+from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREY, ORANGE, SKY, Drawings, new_figure, panels
 from cranfield.studies.ties.experiment import BEST, EXPECTED, QUANTILES, TREC, WORST, Ties
 from cranfield.studies.ties.tie_groups import histogram_bins
 
@@ -19,15 +18,10 @@ if TYPE_CHECKING:
 ROW = 0.11  # inches: the height of a run
 
 
-def save_figures(result: Ties, folder: str) -> list[Path]:
-    """Draw the figures into a folder; swaps need at least two runs."""
-    paths = [
-        *save(partial(range_figure, result), folder, "ties-ranges"),
-        *save(partial(size_figure, result), folder, "ties-sizes"),
-    ]
-    if len(result.runs) > 1:
-        paths += save(partial(swap_figure, result), folder, "ties-swaps")
-    return paths
+def drawings(result: Ties) -> Drawings:
+    """Ranges of scores, sizes of tie groups, and swaps, which need at least two runs."""
+    draw: Drawings = {"ties-ranges": partial(range_figure, result), "ties-sizes": partial(size_figure, result)}
+    return draw | ({"ties-swaps": partial(swap_figure, result)} if len(result.runs) > 1 else {})
 
 
 def range_figure(result: Ties) -> Figure:
@@ -60,9 +54,7 @@ def draw_ranges(result: Ties, measure: int, axis: Axes) -> Axes:
 
 def size_figure(result: Ties) -> Figure:
     """The number of tie groups by size, over all runs."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(COLUMN, 2.0), layout="constrained")
+    figure = new_figure(COLUMN, 2.0)
     draw_sizes(result, figure.subplots())
     return figure
 

@@ -74,7 +74,7 @@ def c_at_1(n: int, correct: int, unanswered: int) -> float:
     return correct / n + correct / n * unanswered / n
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Truncation(saving.StudyResult):
     """Plain and terminal scores of systems, and the lengths of their lists.
 

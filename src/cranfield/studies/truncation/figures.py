@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, SKY, panels, save
+from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, SKY, Drawings, new_figure, panels
 from cranfield.statistics.correlation import swapped_pairs
 from cranfield.statistics.rounding import SAME
 from cranfield.studies.truncation.experiment import Truncation
@@ -20,20 +20,17 @@ BARS = 25  # the most list lengths that are drawn as separate bars
 SYSTEMS = 20  # the most systems that are drawn as arrows
 
 
-def save_figures(result: Truncation, folder: str) -> list[Path]:
-    """Draw the three figures into a folder."""
-    paths = save(lambda: length_figure(result), folder, "truncation-lengths")
+def drawings(result: Truncation) -> Drawings:
+    """Lengths of lists, scores and shifts."""
+    draw: Drawings = {"truncation-lengths": partial(length_figure, result)}
     if result.paired:  # a measure without a terminal form is in neither
-        paths += save(lambda: score_figure(result), folder, "truncation-scores")
-        paths += save(lambda: shift_figure(result), folder, "truncation-shift")
-    return paths
+        draw |= {"truncation-scores": partial(score_figure, result), "truncation-shift": partial(shift_figure, result)}
+    return draw
 
 
 def length_figure(result: Truncation) -> Figure:
     """The distribution of list lengths, before and after the transformation (Figure 1)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(COLUMN, 2.0), layout="constrained")
+    figure = new_figure(COLUMN, 2.0)
     draw_histogram(result, figure.subplots())
     return figure
 
