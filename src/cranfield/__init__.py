@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cranfield.io.formats.letor import Letor, read_letor
     from cranfield.io.records import records
     from cranfield.measures import CATALOGUE as MEASURES
-    from cranfield.measures import Measure, parse
+    from cranfield.measures import Measure, measure, parse
     from cranfield.simulation import Simulation, simulate
     from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
     from cranfield.statistics.overlap import Overlap, rbo
@@ -84,6 +84,7 @@ __all__ = [
     "kendall",
     "load_comparison",
     "load_scores",
+    "measure",
     "nauc",
     "nugget_recall",
     "p_mrr",
@@ -132,7 +133,7 @@ MODULES = {
     "io": ("read_qrels", "read_run"),
     "io.formats.letor": ("Letor", "read_letor"),
     "io.records": ("records",),
-    "measures": ("MEASURES", "Measure", "parse"),
+    "measures": ("MEASURES", "Measure", "measure", "parse"),
     "studies.properties": ("Properties", "properties"),
     "simulation": ("Simulation", "simulate"),
     "statistics.correlation": ("Agreement", "kendall", "pearson", "spearman", "swaps", "tau", "tau_ap"),

@@ -47,6 +47,10 @@ INPUTS = {
     "one.run": "q1 Q0 d1 1 2.5 one\n",
     "broken.json": '{"q1": {"d1": 1}',
     "measures.py": "raise ValueError('no')\n",
+    "no_measures.py": "def first(grades):\n    return 1\n",
+    "bad_measures.py": "import cranfield as cf\n\n@cf.measure('Fails')\ndef fails(grades):\n    return 1 / 0\n",
+    "taken.py": "import cranfield as cf\n\n@cf.measure('AP')\ndef mine(grades):\n    return 1\n",
+    "syntax.py": "import cranfield as cf\ndef mine(grades) return 1\n",
     "zscores.txt": "q1 map 0.5\n",
     "texts.jsonl": '{"id": "d1", "text": "lamp oil"}\n{"id": "d2", "text": "sea gull"}\n',
     "weights.txt": "q1 1 high\n",
@@ -173,6 +177,15 @@ ERRORS = (
     "properties AP --grades 0,high",
     "properties AP --documents 30",
     "properties --file measures.py",
+    # Measures of one's own.
+    "eval qrels.txt good.run --measures-file absent.py",
+    "eval qrels.txt good.run --measures-file measures.py",
+    "eval qrels.txt good.run --measures-file no_measures.py",
+    "eval qrels.txt good.run --measures-file syntax.py",
+    "eval qrels.txt good.run --measures-file taken.py",
+    "eval qrels.txt good.run --measures-file bad_measures.py -m Fials",
+    "eval qrels.txt good.run --measures-file bad_measures.py -m Fails@3",
+    "eval qrels.txt good.run --measures-file bad_measures.py -m Fails",
     "explain qrels.txt good.run --corpus texts.jsonl -m AP --query q1",
     "explain qrels.txt good.run --corpus texts.jsonl",
     "explain qrels.txt good.run --corpus texts.jsonl --query q9",
@@ -207,8 +220,36 @@ ERRORS = (
 )
 
 QRELS, RUN = {"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+
+
+def three_arguments(grades: Any, judged: Any, scores: Any) -> float:
+    """A function with too many arguments."""
+    return 0.0 * len((grades, judged, scores))
+
+
+def no_arguments() -> float:
+    """A function that cannot be given a ranking."""
+    return 0.0
+
+
+def returns_nothing(grades: Any) -> None:
+    """A function that forgets to return a number."""
+    del grades
+
+
+def needs_cutoff(grades: Any, *, k: int) -> float:
+    """A function whose cutoff has no default."""
+    return float(len(grades[:k]))
+
+
 PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
     "cf.evaluate(qrels, run, 3)": lambda: cf.evaluate(QRELS, RUN, 3),  # type: ignore[arg-type]
+    "cf.evaluate(qrels, run, lambda grades: 1)": lambda: cf.evaluate(QRELS, RUN, lambda _: 1),
+    "cf.evaluate(qrels, run, three_arguments)": lambda: cf.evaluate(QRELS, RUN, three_arguments),
+    "cf.evaluate(qrels, run, no_arguments)": lambda: cf.evaluate(QRELS, RUN, no_arguments),
+    "cf.evaluate(qrels, run, returns_nothing)": lambda: cf.evaluate(QRELS, RUN, returns_nothing),  # type: ignore[arg-type]
+    "cf.evaluate(qrels, run, needs_cutoff)": lambda: cf.evaluate(QRELS, RUN, needs_cutoff),
+    "cf.measure('two words')(needs_cutoff)": lambda: cf.measure("two words")(needs_cutoff),
     "cf.evaluate(qrels, run, 'AP', ties='luck')": lambda: cf.evaluate(QRELS, RUN, "AP", ties="luck"),  # type: ignore[arg-type]
     "cf.evaluate(qrels, run, 'AP', tie='best')": lambda: cf.evaluate(QRELS, RUN, "AP", tie="best"),  # type: ignore[call-arg]
     "cf.evaluate(qrels, run, 'AP', depth=0)": lambda: cf.evaluate(QRELS, RUN, "AP", depth=0),

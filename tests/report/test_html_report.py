@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import re
@@ -12,6 +13,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -19,7 +21,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
 from cranfield.report.html import report
-from cranfield.report.html.contents import contents
+from cranfield.report.html.contents import LONGEST_LABEL, contents, cut_names, short_labels
 from cranfield.report.html.page import _kept
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -121,7 +123,10 @@ def test_commands_give_the_numbers_again(tmp_path: Path, more: tuple[str, ...]) 
     assert means == data["means"]
     assert curves == [a + b for a, b in zip(*(data["curves"][name]["y"] for name in ("recall", "gain")), strict=True)]
     pairs = found["compare"][0]["pairs"]
-    for name in ("difference", "low", "high", "effect", "corrected", "wins", "losses"):
+    for name in ("difference", "low", "high", "effect", "corrected"):
+        packed = np.frombuffer(base64.b64decode(data["pairs"][name]), "<f8")
+        assert [one[name] for one in pairs] == [None if np.isnan(value) else value for value in packed.tolist()]
+    for name in ("wins", "losses"):
         assert [one[name] for one in pairs] == [value for row in data["pairs"][name] for value in row]
     audits = found["audit"][0]["runs"].values()
     assert [[one["ties"]["best"] for one in run["measures"].values()] for run in audits] == data["audit"]["best"]
@@ -225,7 +230,8 @@ def test_numbers_are_those_of_the_library(opened: Any) -> None:
     assert found == {run: {m: one["queries"] for m, one in by.items()} for run, by in expected.items()}
     cell = texts(browser, "#scores tbody tr[data-run='llm'] td")[1]
     assert cell.startswith(f"{expected['llm']['AP']['mean']:.4f}[")
-    assert len(texts(browser, ".chart svg")) == 6
+    assert len(texts(browser, ".chart svg")) == 5
+    assert len(texts(browser, ".chart canvas")) == 1
 
 
 def test_headings_sort_and_fields_find(opened: Any) -> None:
@@ -312,7 +318,8 @@ def test_the_theme_changes_and_charts_follow(opened: Any) -> None:
     click(browser, "document.getElementById('theme')")
     browser.execute_async_script("report.paint().then(() => arguments[0]())")
     assert ground() != before
-    assert len(texts(browser, ".chart svg")) == 6
+    assert len(texts(browser, ".chart svg")) == 5
+    assert len(texts(browser, ".chart canvas")) == 1
 
 
 def test_what_cannot_be_compared_is_said_and_never_called_significant(opened: Any) -> None:
@@ -462,20 +469,246 @@ def test_names_are_short_but_never_the_same(opened: Any) -> None:
     )
 
 
-def test_many_runs_show_the_best_pairs_first(opened: Any) -> None:
-    qrels = {f"q{q}": {"a": 1} for q in range(12)}
-    runs = [{q: {"a": 1.0 if (i * 7 + n) % 3 else 3.0, "b": 2.0} for n, q in enumerate(qrels)} for i in range(50)]
-    browser = opened(runs, qrels, ["RR"], names=[f"r{i}" for i in range(50)])
-    assert texts(browser, "#pairs-shown option") == ["the best 40", "all 50"]
-    labels = "return document.querySelectorAll('#chart-pairs .role-axis-label text').length"
-    assert 2 * 40 <= browser.execute_script(labels) <= 2 * 42
-    browser.execute_script(
-        "const s = document.getElementById('pairs-shown'); s.value = 50; s.dispatchEvent(new Event('change'))"
+MANY = 70
+
+
+@pytest.fixture
+def many(opened: Any) -> Any:
+    """A report on many runs, of which some differ significantly."""
+    names = [f"r{i}" for i in range(MANY)]
+    qrels = {f"q{q}": {"a": 1} for q in range(40)}
+    runs = [{q: {"a": 3.0 if n < 40 - i * 4 // 7 else 1.0, "b": 2.0} for n, q in enumerate(qrels)} for i in range(MANY)]
+    return opened(runs, qrels, ["RR"], names=names, page=1)
+
+
+def matrix(browser: Any) -> tuple[int, int, int, bool]:
+    """The first row, first column and number of runs in view, and whether they have labels."""
+    return tuple(
+        browser.execute_script(
+            "const { row, column, count } = report.view; return [row, column, count, report.matrix.size.labelled]"
+        )
     )
-    browser.execute_async_script("report.paint().then(() => arguments[0]())")
-    assert browser.execute_script(labels) == 2 * 50
-    cells = texts(browser, "#scores tbody tr:first-child td")
-    assert re.fullmatch(r"\d+ / 0", cells[-2])
+
+
+def at_cell(browser: Any, row: int, column: int) -> tuple[Any, int, int]:
+    """The canvas, and where the middle of a cell is, as the distance from the middle of the canvas."""
+    canvas = browser.find_element("id", "matrix")
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", canvas)
+    x, y, wide, high = browser.execute_script(
+        "const { left, top, cell } = report.matrix.size, c = document.getElementById('matrix').getBoundingClientRect();"
+        "return [left + (arguments[1] + .5) * cell, top + (arguments[0] + .5) * cell, c.width, c.height]",
+        row,
+        column,
+    )
+    return canvas, round(x - wide / 2), round(y - high / 2)
+
+
+def test_groups_have_no_significant_differences(many: Any) -> None:
+    order, groups = many.execute_script("return [report.matrix.order, report.matrix.groups]")
+    means = many.execute_script("return report.data.means.map((row) => row[0])")
+    assert [means[r] for r in order] == sorted(means, reverse=True)
+    assert [run for group in groups for run in order[group["from"] : group["to"] + 1]] == order
+    assert 1 < len(groups) < MANY
+    significant = lambda a, b: many.execute_script(  # noqa: E731
+        "const pair = report.pairResult(0, ...arguments); return pair !== null && pair.significant", a, b
+    )
+    previous: list[int] = []
+    for group in groups:
+        members = order[group["from"] : group["to"] + 1]
+        assert not any(significant(a, members[-1]) for a in members[:-1])
+        assert not previous or any(significant(a, members[0]) for a in previous)
+        previous = members
+    assert len(texts(many, "#groups tbody tr")) == len(groups)
+    scores = list(csv.DictReader(StringIO(many.execute_script("return report.csv('scores')"))))
+    assert [int(row["group"]) for row in scores] == [
+        i + 1 for i, group in enumerate(groups) for _ in range(group["from"], group["to"] + 1)
+    ]
+
+
+def test_buttons_zoom(many: Any) -> None:
+    assert matrix(many) == (0, 0, MANY, False)
+    assert texts(many, "#pairs-shown") == [f"Runs 1–{MANY} of {MANY}"]
+    disabled = "return ['zoom-in', 'zoom-out', 'zoom-all'].map((id) => document.getElementById(id).disabled)"
+    assert many.execute_script(disabled) == [False, True, True]
+    click(many, "document.getElementById('zoom-in')")
+    assert matrix(many) == (0, 0, 35, True)
+    assert texts(many, "#pairs-shown") == [f"Runs 1–35 of {MANY}"]
+    for _ in range(5):
+        click(many, "document.getElementById('zoom-in')")
+    assert matrix(many)[2] == 8
+    assert many.execute_script(disabled) == [True, False, False]
+    click(many, "document.getElementById('zoom-out')")
+    assert matrix(many)[2] == 16
+    click(many, "document.getElementById('zoom-all')")
+    assert matrix(many) == (0, 0, MANY, False)
+
+
+def test_a_group_zooms_to_its_runs(many: Any) -> None:
+    groups = many.execute_script("return report.matrix.groups")
+    click(many, "document.querySelectorAll('#groups tbody button')[1]")
+    row, column, count, labelled = matrix(many)
+    assert row == column and labelled
+    assert row <= groups[1]["from"] and groups[1]["to"] < row + count
+
+
+def test_a_pointer_names_the_pair_and_selects_it(many: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    canvas, x, y = at_cell(many, 3, 66)
+    ActionChains(many).move_to_element_with_offset(canvas, x, y).perform()
+    order = many.execute_script("return report.matrix.order")
+    (tip,) = texts(many, "#matrix-tip")
+    pair = many.execute_script("return report.pairResult(0, ...arguments)", order[3], order[66])
+    assert tip.startswith(f"r{order[3]} vs r{order[66]}difference +{pair['difference']:.4f}; corrected p ")
+    assert "; significant" in tip
+    ActionChains(many).move_to_element_with_offset(canvas, x, y).click().perform()
+    assert many.execute_script("return [report.state.a, report.state.b]") == [order[3], order[66]]
+    assert texts(many, "#pair")[0].startswith(f"r{order[3]} is significantly better than r{order[66]}")
+
+
+def test_a_pointer_zooms_and_moves(many: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    canvas, x, y = at_cell(many, 30, 40)
+    # Not as two clicks: on a busy machine, these may be too far apart in time.
+    many.execute_script(
+        "const [canvas, x, y] = arguments, box = canvas.getBoundingClientRect();"
+        "const at = { clientX: box.x + box.width / 2 + x, clientY: box.y + box.height / 2 + y };"
+        "canvas.dispatchEvent(new MouseEvent('dblclick', at))",
+        canvas,
+        x,
+        y,
+    )
+    row, column, count, labelled = matrix(many)
+    assert count == 35 and labelled and (row, column) == (13, 23)
+    cell = many.execute_script("return report.matrix.size.cell")
+    canvas, x, y = at_cell(many, 5, 5)
+    before = many.execute_script("return [report.state.a, report.state.b]")
+    drag = ActionChains(many).move_to_element_with_offset(canvas, x, y).click_and_hold()
+    drag.move_by_offset(round(3 * cell), round(2 * cell)).release().perform()
+    assert matrix(many)[:2] == (11, 20)
+    assert many.execute_script("return [report.state.a, report.state.b]") == before
+    many.execute_script(
+        "const c = document.getElementById('matrix'), b = c.getBoundingClientRect();"
+        "c.dispatchEvent(new WheelEvent('wheel', { ctrlKey: true, deltaY: 1, clientX: b.right - 9, clientY: b.bottom - 9 }))"
+    )
+    assert matrix(many)[2] == 44
+
+
+def test_keys_move_select_and_zoom(many: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    order = many.execute_script("return report.matrix.order")
+    canvas = many.find_element("id", "matrix")
+    canvas.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
+    assert texts(many, "#matrix-tip")[0].startswith(f"r{order[1]} vs r{order[2]}")
+    canvas.send_keys(Keys.ENTER)
+    assert many.execute_script("return [report.state.a, report.state.b]") == [order[1], order[2]]
+    canvas.send_keys("+")
+    assert matrix(many)[2] == 35
+    canvas.send_keys(*[Keys.ARROW_RIGHT] * 40)
+    assert matrix(many)[:2] == (0, 8)
+    canvas.send_keys("-")
+    assert matrix(many)[2] == MANY
+    canvas.send_keys("+", "0")
+    assert matrix(many) == (0, 0, MANY, False)
+    canvas.send_keys(Keys.ARROW_DOWN, Keys.ESCAPE)
+    assert many.execute_script("return document.getElementById('matrix-tip').hidden")
+
+
+def test_few_runs_need_no_zoom(opened: Any) -> None:
+    browser = opened(*museum(), ["AP", "GMAP"])
+    assert not browser.find_element("id", "zoom").is_displayed()
+    assert matrix(browser) == (0, 0, 4, True)
+    browser.execute_script("report.select({ measure: 1 })")
+    assert not browser.find_element("class name", "matrix").is_displayed()
+
+
+def test_cells_are_coloured_where_differences_are_significant(many: Any) -> None:
+    colour = lambda row, column: many.execute_script(  # noqa: E731
+        "const { left, top, cell } = report.matrix.size, from = document.getElementById('matrix');"
+        "const scale = from.width / parseFloat(from.style.width), to = document.createElement('canvas');"
+        "to.width = to.height = 1;"
+        "const pen = to.getContext('2d', { willReadFrequently: true }), middle = (first, n) => (first + (n + .3) * cell) * scale;"
+        "pen.drawImage(from, -middle(left, arguments[1]), -middle(top, arguments[0]));"
+        "return [...pen.getImageData(0, 0, 1, 1).data]",
+        row,
+        column,
+    )
+    assert colour(5, 6)[3] == 0  # nothing is drawn
+    better, worse = colour(2, 66), colour(66, 2)
+    assert better[2] > better[0] and worse[0] > worse[2]
+
+
+def test_tags_are_shown_found_and_never_run(opened: Any, tmp_path: Path) -> None:
+    tag = "</script><img/src=x/onerror=window.hacked=1>"
+    for name, its_tag in (("a", tag), ("b", "b"), ("c", "x" * 200)):
+        (tmp_path / f"{name}.run").write_text(f"q1 Q0 d1 1 2 {its_tag}\nq2 Q0 d1 1 2 {its_tag}\n")
+    runs = [str(tmp_path / f"{name}.run") for name in "abc"]
+    browser = opened(runs, {"q1": {"d1": 1}, "q2": {"d1": 1}}, ["RR"])
+    assert texts(browser, "#scores tbody tr[data-run=a] td:first-child") == [f"atag {tag}"]
+    assert texts(browser, "#scores tbody tr[data-run=b] td:first-child") == ["b"]
+    assert texts(browser, "#run-a option")[:2] == [f"a ({tag})", "b"]
+    assert browser.execute_script("return window.hacked") is None
+    assert browser.execute_script("return document.images.length") == 0
+    browser.execute_script(
+        "const f = document.getElementById('find-run'); f.value = 'onerror'; f.dispatchEvent(new Event('input'))"
+    )
+    assert texts(browser, "#scores tbody tr td:first-child") == [f"atag {tag}"]
+    scores = list(csv.DictReader(StringIO(browser.execute_script("return report.csv('scores')"))))
+    assert {row["run"]: row["tag"] for row in scores}["a"] == tag
+
+
+def test_short_labels() -> None:
+    assert short_labels(["dl19.bm25.passage.gz", "dl19.dense.passage.gz"]) == ["bm25", "dense"]
+    assert short_labels(["x.passage", ".passage"]) == ["x.passage", ".passage"]
+    assert short_labels(["abcd"]) == ["abcd"]
+    names = [f"{'very.long.' * 6}{i}{'.also.long' * 6}" for i in range(20)]
+    assert short_labels(names) == [str(i) for i in range(20)]
+    long = [f"{'a' * 30}{i:03}{'b' * 30}" for i in range(200)]
+    far = [f"{'a' * 30}{sign}{'b' * 40}{other}{'c' * 40}" for sign in "xy" for other in "xy"]
+    for several in (long, far, [*long, *far, "a" * 15 + "…" + "b" * 15]):
+        cut = cut_names(several)
+        assert len(set(cut)) == len(several)
+        assert max(map(len, cut)) <= LONGEST_LABEL + 1
+
+
+def test_tables_fit_the_screen_and_paper(opened: Any) -> None:
+    names = [f"{'group' * 4}-{i}" for i in range(4)]
+    browser = opened(museum()[0], museum()[1], ["AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref"], names=names)
+    wide = (
+        "return [...document.querySelectorAll('.scroll')].filter((n) => n.scrollWidth > n.clientWidth + 1)"
+        ".map((n) => n.firstElementChild.id)"
+    )
+    assert browser.execute_script(wide) == []
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.set_window_size(760, 900)  # A4 without margins
+    assert browser.execute_script(wide) == []
+    assert browser.execute_script("return getComputedStyle(document.getElementById('zoom')).display") == "none"
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.set_window_size(1280, 900)
+
+
+def test_many_files_are_named_once(browser: Any, tmp_path: Path) -> None:
+    runs = []
+    for i in range(12):
+        runs.append(str(tmp_path / f"a run with blanks {i}"))
+        Path(runs[-1]).write_text("q1 Q0 d1 1 2 x\n")
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    args = ["report", str(tmp_path / "qrels"), *runs, "-m", "RR", "-o", str(tmp_path / "report.html")]
+    assert CliRunner().invoke(cli, args).exit_code == 0
+    browser.get((tmp_path / "report.html").as_uri())
+    first, second, *_ = texts(browser, "#commands")[0].splitlines()
+    assert shlex.split(first.removeprefix("inputs=(").removesuffix(")")) == args[1:14]
+    assert second == 'cranfield eval "${inputs[@]}" -m RR --interval bca'
+
+
+def test_a_track_of_many_runs_is_a_small_file() -> None:
+    rng = np.random.default_rng(0)
+    qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(60)} for q in range(50)}
+    runs = [{q: {f"d{d}": float(rng.random()) for d in range(0, 90, 2)} for q in qrels} for _ in range(126)]
+    page = report(evaluated(qrels, runs, ["AP", "nDCG@10", "RR", "P@10"], names=[f"r{i}" for i in range(126)]))
+    assert len(page.encode()) < 10_000_000
 
 
 def test_what_is_slow_to_make_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from cranfield.cli.commands import Verb
     type=options.MeasureName(),
     help="ABSNB, ABSRB, DELTANB or DELTARB.",
 )
+@options.measures_file
 @options.corpus
 @click.option("--query", metavar="ID", help="The query to explain; may be left out if there is only one.")
 @click.option(

@@ -30,6 +30,7 @@ DEFAULT_NEXT = 50
     show_default=True,
     help="The measure by which runs are compared: AP, or one that is linear in the gains.",
 )
+@options.measures_file
 @click.option(
     "--next",
     "n",

@@ -145,9 +145,33 @@ inputs = several(
 )
 
 
+def _load_measures(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    """Add the measures of each file to the catalogue until the command ends."""
+    if not value:
+        return
+    from cranfield.measures.plugins import load_measures
+
+    ctx.meta[MEASURES_FILES] = value
+    for path in value:
+        ctx.with_resource(load_measures(path))
+
+
+MEASURES_FILES = "cranfield.measures_files"  # the key of the files in the context of click
+measures_file = click.option(
+    "--measures-file",
+    multiple=True,
+    is_eager=True,  # measures are parsed later
+    expose_value=False,
+    callback=_load_measures,
+    type=click.Path(dir_okay=False),
+    metavar="FILE.py",
+    help="Python file with your own measures, which can then be named like any other; may be repeated.",
+)
+
+
 def measuring(default: str) -> Decorator:
     """The option -m, None unless given; ``default`` is what help says the verb uses then."""
-    return click.option(
+    name = click.option(
         "-m",
         "--measure",
         "measures",
@@ -156,6 +180,7 @@ def measuring(default: str) -> Decorator:
         callback=_given_measures,
         help=f"One or more measures, separated by spaces; may be repeated.  [default: {default}]",
     )
+    return several(name, measures_file)
 
 
 measures = measuring(" ".join(DEFAULT_MEASURES))

@@ -18,6 +18,7 @@ from cranfield.cli.evaluating import read_evaluation
 @click.option(
     "-m", "--measure", type=options.MeasureName(), default="nDCG@10", show_default=True, help="The measure to show."
 )
+@options.measures_file
 @click.option(
     "--order",
     type=click.Choice(ORDERS),

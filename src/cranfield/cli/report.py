@@ -106,6 +106,7 @@ def command(
             progress=step,
         )
     data["notes"] = [*notes, *data["notes"]]
+    data["files"] = shlex.join([qrels, *runs])
     text = html(data, title)
     emit(text, output)
     say(f"{output} written ({len(text) / 1e6:.1f} MB)")
@@ -132,13 +133,14 @@ def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]
 
     policies = "queries", "undefined", "negative", "intents", "costs", "seed", "nil"
     labels = " ".join(column.label for column in columns)  # labels name the views
-    measuring = ["-m", labels, *typed("corpus", "full_length", *policies)]
+    own = [word for path in ctx.meta.get(options.MEASURES_FILES, ()) for word in ("--measures-file", path)]
+    measuring = ["-m", labels, *own, *typed("corpus", "full_length", *policies)]
     lines = [["eval", *files, *measuring, "--interval", "bca"], ["eval", *files, *measuring, "--per-query"]]
     if len(files) > 2:
         lines += [["compare", *files, *measuring, *typed(*TESTING), "--all-pairs"]]
         lines += [["queries", *files[:3], "-m", columns[0].label, *measuring[2:]]]
         if not typed(*policies):
-            lines += [["study", "correlation", *files, "-m", labels, "--coefficient", "tau-b", *typed("corpus")]]
+            lines += [["study", "correlation", *files, "-m", labels, *own, "--coefficient", "tau-b", *typed("corpus")]]
     lines += [["eval", *files, "-m", " ".join(POINTS), *typed("ties", "depth", "condensed", *policies)]]
     lines += [["audit", *files, *measuring, "--interval", "bca", "--all-pairs"]]
     return [f"cranfield {shlex.join(line)}" for line in lines]

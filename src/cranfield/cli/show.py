@@ -10,6 +10,7 @@ from cranfield.cli.output import colour, emit, width
 
 @click.command(short_help="Explain a measure, with an example.")
 @click.argument("measure", type=options.MeasureName())
+@options.measures_file
 def command(measure: str) -> None:
     """Explain MEASURE: formula, parameters, bounds, ties, source and an example.
 

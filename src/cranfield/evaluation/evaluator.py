@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, islice, repeat
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from cranfield.io.lists import Duplicates
     from cranfield.statistics.prediction import Inference
 
-Measures = str | Measure | Sequence[str | Measure]
+OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
+Measures = OneMeasure | Sequence[OneMeasure]
 
 
 def evaluate(
@@ -80,6 +81,7 @@ def evaluate(
     ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, or `Judgments`.
     ``run``: a path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of
     these, or ``{name: any of these}``. Two lists of lists are matched by position.
+    ``measures``: names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`.
     ``ties`` (default ``trec``), ``depth``, ``condensed``, ``terminal``: views for all measures that do not name their
     own.
     ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty

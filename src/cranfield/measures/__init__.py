@@ -18,6 +18,7 @@ from cranfield.measures import (
 )
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.grammar import parse
+from cranfield.measures.own import measure
 
 # The order of the documentation.
 FAMILIES = (
@@ -40,4 +41,4 @@ for _family in FAMILIES:
     for _symbol in [d.symbol for d in CATALOGUE.values() if d.function.__module__ == _family.__name__]:
         CATALOGUE[_symbol] = CATALOGUE.pop(_symbol)
 
-__all__ = ["CATALOGUE", "FAMILIES", "Definition", "Measure", "parse"]
+__all__ = ["CATALOGUE", "FAMILIES", "Definition", "Measure", "measure", "parse"]

@@ -83,15 +83,23 @@ class Definition:
     collection: bool = False  # a document judged for any query counts as judged
     sampled: bool = False  # estimates a score from judgments of a sample of documents
     linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
+    of_ranking: Callable[..., float] | None = None  # the user's function of one ranking, which `function` calls
 
     # Lazy, because reading signatures is slow, and most measures are not used.
     @cached_property
     def _declared(self) -> dict[str, Parameter]:
-        return _parameters(self.function)
+        return _parameters(self.of_ranking or self.function)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a user defined it; other processes do not know such a definition, so that measures carry it."""
+        return self.of_ranking is not None or not self.function.__module__.startswith("cranfield.")
 
     @cached_property
     def reads(self) -> Any:
         """The type of its first argument: with `GainSums` or `Preferences`, it also scores `Completions`."""
+        if self.of_ranking is not None:
+            return Batch
         return get_type_hints(self.function).get(self.function.__code__.co_varnames[0])
 
     @cached_property
@@ -113,6 +121,12 @@ class Definition:
         return "none" if at is None else "required" if at.default is ... else "optional"
 
     @property
+    def default_cutoff(self) -> int | None:
+        """The cutoff of a name without one, where the function has a number as the default of ``k``."""
+        at = self._declared.get("k")
+        return at.default if at is not None and isinstance(at.default, int) else None
+
+    @property
     def title(self) -> str:
         """The English name, which is the name of the function."""
         return self.function.__name__.replace("_", " ")
@@ -120,7 +134,7 @@ class Definition:
     @property
     def summary(self) -> str:
         """What the number means to a reader, in one sentence."""
-        return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+        return (inspect.getdoc(self.function) or "").split("\n")[0]
 
     @property
     def usage(self) -> str:
@@ -160,10 +174,7 @@ def measure(
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
     def add(function: Kernel) -> Kernel:
-        for name in _keywords(function):
-            if name not in function.__annotations__:
-                message = f"{function.__name__}: the parameter `{name}` needs a type, as in `{name}: float = 1.0`"
-                raise ValueError(message)
+        check_keywords(function)
         if symbol in CATALOGUE:
             message = f"{symbol} is in the catalogue already"
             raise ValueError(message)
@@ -197,18 +208,32 @@ def measure(
     return add
 
 
+def check_keywords(function: Any) -> None:
+    """Raise if a parameter has no type."""
+    for name in _keywords(function):
+        if name not in function.__annotations__:
+            example = "k: int = 10" if name == "k" else f"{name}: float = 1.0"
+            message = f"{function.__name__}: the parameter `{name}` needs a type, as in `{example}`"
+            raise MeasureError(message)
+
+
 def _keywords(function: Any) -> tuple[str, ...]:
-    """The names of a function's keyword arguments."""
-    code = function.__code__
+    """The names of a function's keyword arguments; objects that are no Python functions have none."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ()
     names: tuple[str, ...] = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     return names
 
 
-def _parameters(function: Kernel) -> dict[str, Parameter]:
+def _parameters(function: Any) -> dict[str, Parameter]:
+    parameters: dict[str, Parameter] = {}
+    names = _keywords(function)
+    if not names:
+        return parameters
     hints = get_type_hints(function, include_extras=True)
     defaults = function.__kwdefaults__ or {}
-    parameters = {}
-    for name in _keywords(function):
+    for name in names:
         default = defaults.get(name, ...)
         alternatives = [hints[name], *get_args(hints[name])]
         limit = next((a for t in alternatives if get_origin(t) is Annotated for a in get_args(t)[1:]), None)
@@ -227,6 +252,7 @@ class Measure:
     parameters: tuple[tuple[str, Any], ...] = ()  # only those that differ from the default, sorted as declared
     cutoff: float | None = None
     views: Views = field(default_factory=Views)
+    own: Definition | None = field(default=None, repr=False)  # of a measure that a user defined
 
     def __post_init__(self) -> None:
         given = dict(self.parameters)
@@ -295,7 +321,7 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        return CATALOGUE[self.symbol]
+        return CATALOGUE[self.symbol] if self.own is None else self.own
 
     # Cached, because measures are keys in many loops.
     def __hash__(self) -> int:
@@ -303,7 +329,7 @@ class Measure:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.symbol, self.parameters, self.cutoff, self.views))
+        return hash((self.symbol, self.parameters, self.cutoff, self.views, self.own))
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={literal(value)}" for name, value in self.parameters)
@@ -318,8 +344,9 @@ class Measure:
     def rank_cutoff(self) -> int | None:
         """The cutoff, where it is the last rank that the measure looks at."""
         definition = self.definition
-        is_rank = self.cutoff is not None and definition.cutoff != "recall" and not definition.cutoff_is_cost
-        return int(self.cutoff) if is_rank else None  # type: ignore[arg-type]
+        cutoff = definition.default_cutoff if self.cutoff is None else self.cutoff
+        is_rank = cutoff is not None and definition.cutoff != "recall" and not definition.cutoff_is_cost
+        return int(cutoff) if is_rank else None  # type: ignore[arg-type]
 
     @cached_property
     def chosen(self) -> Mapping[str, Any]:
@@ -346,7 +373,7 @@ class Measure:
         if self.definition.cutoff == "recall":
             own["recall"] = self.cutoff
         elif self.definition.cutoff != "none":
-            own["k"] = None if self.cutoff is None else int(self.cutoff)
+            own["k"] = self.definition.default_cutoff if self.cutoff is None else int(self.cutoff)
         return own
 
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:

@@ -10,6 +10,7 @@ from typing import Any
 from cranfield.errors import MeasureError
 from cranfield.measures.aliases import CUTOFF_KEYWORDS, KEYWORDS, NAMES, respell, translate
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
+from cranfield.measures.own import measure_of
 from cranfield.measures.parameters import Parameter, Range
 from cranfield.ranking.tie_rules import TIES
 from cranfield.ranking.views import Views
@@ -37,8 +38,10 @@ def parse(text: Any) -> Measure:
         return text
     if hasattr(text, "NAME") and hasattr(text, "params"):
         text = str(text)  # a measure of ir_measures
+    if callable(text):
+        return measure_of(text)
     if not isinstance(text, str):
-        message = f"a measure must be a name such as 'nDCG@10', not {text!r}"
+        message = f"a measure must be a name such as 'nDCG@10' or a function of a ranking, not {text!r}"
         raise MeasureError(message)
     measure = respell(CUTOFF_FIRST.sub(r"\1\3\2", text.strip(), count=1))
     parts = _shape(measure)
@@ -55,7 +58,8 @@ def parse(text: Any) -> Measure:
     chosen, views = _renamed(given, views, definition, measure)
     cutoff = _cutoff(parts["at"], definition, measure)
     kept = tuple((name, chosen[name]) for name in definition.parameters if name in chosen)
-    return Measure(definition.symbol, kept, cutoff, views)
+    # A name that a user defines again later still means what it meant here.
+    return Measure(definition.symbol, kept, cutoff, views, definition if definition.is_own else None)
 
 
 def _shape(text: str) -> dict[str, str] | None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cranfield.errors import InputError
+from cranfield.errors import CranfieldError, InputError
 from cranfield.measures.catalogue import CATALOGUE
 
-HINT = "a measure is a function under @measure, as in `cranfield/measures/user_model.py`"
+HINT = "a measure is a function under `@cf.measure`; see the page on your own measures"
 
 
 @contextmanager
@@ -37,6 +37,7 @@ def _run(path: str) -> None:
         line = f":{error.lineno}" if error.lineno else ""
         raise InputError([f"{error.filename or path}{line}: {type(error).__name__}: {error.msg}"]) from error
     except (Exception, SystemExit) as error:
+        text = error.message if isinstance(error, CranfieldError) else f"{type(error).__name__}: {error}"
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         line = f":{lines[-1]}" if lines else ""
-        raise InputError([f"{path}{line}: {type(error).__name__}: {error}"]) from error
+        raise InputError([f"{path}{line}: {text}"]) from error

@@ -240,7 +240,7 @@ def description(entry: CatalogueEntry, *, width: int, colour: bool) -> str:
     facts += [("ties", _ties(d)), ("residual", _residual(d)), ("terminal", _terminal(d))]
     facts += [("aggregation", d.aggregate)]
     facts += [("source", bibliography.reference(key)) for key in d.cite.split()]
-    for name, text in facts:
+    for name, text in ((name, text) for name, text in facts if text):
         lines += _hanging(f"{name:<14}", text, width)
     lines += ["", *_example(entry, width, colour=colour)]
     return "\n".join(lines) + "\n"

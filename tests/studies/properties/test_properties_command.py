@@ -129,12 +129,12 @@ def test_the_file_of_the_documentation(tmp_path: Path) -> None:
         ("\nx = 1 / 0\n", "own.py:2: ZeroDivisionError: division by zero"),
         ("import nothing_of_that_name\n", "own.py:1: ModuleNotFoundError: No module named 'nothing_of_that_name'"),
         ("raise SystemExit(3)\n", "own.py:1: SystemExit: 3"),
-        ("x = 1\n", "own.py: defines no measure\n\nhint: a measure is a function under @measure, "
-                    "as in `cranfield/measures/user_model.py`"),
+        ("x = 1\n", "own.py: defines no measure\n\nhint: a measure is a function under `@cf.measure`; "
+                    "see the page on your own measures"),
         ("from cranfield.measures.catalogue import measure\n@measure('AP', cite='', formula='')\ndef f(b): return b.R\n",
          "own.py:2: ValueError: AP is in the catalogue already"),
         ("from cranfield.measures.catalogue import measure\n@measure('Own', cite='', formula='')\ndef f(b, *, k): return b.R\n",
-         "own.py:2: ValueError: f: the parameter `k` needs a type, as in `k: float = 1.0`"),
+         "own.py:2: f: the parameter `k` needs a type, as in `k: int = 10`"),
         ("from cranfield.measures.catalogue import measure\n@measure('Own', cite='', formula='')\ndef f(b): return b.r\n",
          "own.py:2: Own fails: AttributeError: 'Batch' object has no attribute 'r'"),
     ],

@@ -3,8 +3,12 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
-  const floats = (text) => new Float64Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-  const { runs, labels, ticks, measures, queries, digits } = data;
+  const floats = (text) => {
+    const raw = atob(text), bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);  // several times faster than Uint8Array.from
+    return new Float64Array(bytes.buffer);
+  };
+  const { runs, labels, ticks, tags, measures, queries, digits } = data;
   const values = floats(data.values);
   const counted = data.counted.map((row) => new Set(row));
   const queryLabel = (q) => (data.queryTexts[queries[q]] ? `${queries[q]}: ${data.queryTexts[queries[q]]}` : queries[q]);
@@ -22,8 +26,23 @@
     wonLost: (measure) => `significantly better / worse in ${measure}`,
     linkToPair: "Link to this pair",
     linkToQuery: "Link to this query",
-    bestRuns: (n) => `the best ${n}`,
-    allRuns: (n) => `all ${n}`,
+    named: (run, tag) => (tag ? `${run} (${tag})` : run),
+    tag: (tag) => `tag ${tag}`,
+    rowsAndColumns: (rows, columns, n) => (rows === columns ? `Runs ${rows} of ${n}` : `Rows ${rows}, columns ${columns} of ${n}`),
+    matrix: (n, measure) => `Significance of the differences in ${measure} between ${n} runs`,
+    versus: (a, b) => `${a} vs ${b}`,
+    sameRunTwice: (run) => run,
+    significance: (yes) => (yes ? "significant" : "not significant"),
+    correctedP: (p) => `corrected p ${p}`,
+    rowBetter: "row significantly better",
+    rowWorse: "row significantly worse",
+    notSignificant: "not significant",
+    stronger: (x) => `strong colour: large difference, up to ${x}`,
+    group: "group",
+    groupRuns: "runs",
+    groupFrom: "from",
+    groupTo: "to",
+    groupMeans: (measure) => `mean ${measure}`,
     oneRun: "There is only one run, so there is nothing to compare.",
     sameRun: "Select two different runs.",
     notTested: (measure) => `${measure} has no per-query values to test.`,
@@ -98,7 +117,7 @@
         return falling ? -less : less;
       });
       const held = body.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.row : null;
-      body.replaceChildren(...order.filter((row) => !wanted || columns[0].of(row).toLowerCase().includes(wanted))
+      body.replaceChildren(...order.filter((row) => !wanted || (columns[0].find || columns[0].of)(row).toLowerCase().includes(wanted))
         .map((row) => h("tr", { ...attributes(row), "data-row": row }, ...columns.map((c) => {
           const content = c.show(row);
           const cell = h("td", { class: [c.left && "left", c.id && "id", c.best && c.best(row) && "best"].filter(Boolean).join(" ") || null });
@@ -110,7 +129,7 @@
       columns.forEach((column, i) => { if (typeof column.title === "function") head.children[i].firstChild.textContent = column.title(); });
       [...head.children].forEach((cell, i) => cell.setAttribute("aria-sort", i === at ? (falling ? "descending" : "ascending") : "none"));
     }
-    columns.forEach((column, i) => head.append(h("th", { scope: "col" }, h("button", {
+    columns.forEach((column, i) => head.append(h("th", { scope: "col", class: column.left ? "left" : null }, h("button", {
       type: "button",
       onclick: () => {
         falling = i === at ? !falling : !column.text;
@@ -120,6 +139,7 @@
         if (column.selected) column.selected();
       },
     }, typeof column.title === "function" ? column.title() : column.title))));
+    $(id).classList.toggle("dense", columns.length > 7);
     $(id).replaceChildren(h("thead", {}, head), body);
     draw();
     return { draw, find: (text) => { wanted = text.toLowerCase(); draw(); } };
@@ -146,6 +166,7 @@
     if (!drawing.near || !drawing.stale) return drawing.done || Promise.resolve();
     drawing.stale = false;
     const t = theme();
+    if (drawing.draw) { drawing.draw(t); return Promise.resolve(); }
     const spec = drawing.spec(t);
     spec.$schema = "https://vega.github.io/schema/vega-lite/v6.json";
     spec.autosize = { type: "fit-x", contains: "padding" };
@@ -172,6 +193,12 @@
   const byMean = (m) => runs.map((_, r) => r).sort((x, y) => (data.means[y][m] ?? -1) - (data.means[x][m] ?? -1) || x - y);
 
   const pairs = data.pairs;
+  // Numbers of pairs are packed, as they are most of the file of a report on many runs.
+  for (const [name, packed] of Object.entries(pairs)) {
+    if (typeof packed !== "string") continue;
+    const flat = floats(packed), n = flat.length / measures.length;
+    pairs[name] = measures.map((_, m) => Array.from(flat.subarray(m * n, (m + 1) * n), (x) => (Number.isNaN(x) ? null : x)));
+  }
   const sizeOf = (r) => { const [low, high] = [Math.min(...data.sizes[r]), Math.max(...data.sizes[r])]; return low === high ? String(low) : `${low}–${high}`; };
   // Pairs follow each other as (0, 1), (0, 2), ..., (1, 2), ...
   const pairAt = (a, b) => {
@@ -197,7 +224,7 @@
   const best = measures.map((_, m) => Math.max(...runs.map((_, r) => data.means[r][m] ?? -Infinity)));
   const marked = (r) => ({ class: r === state.a ? "a" : r === state.b ? "b" : null, "data-run": runs[r] });
   const board = table("scores", [
-    { title: TEXT.run, of: (r) => runs[r], show: (r) => h("button", { type: "button", class: "link", title: runs[r], onclick: () => select({ a: r }) }, labels[r]), text: true, id: true },
+    { title: TEXT.run, of: (r) => runs[r], find: (r) => `${runs[r]} ${tags[r]}`, show: (r) => [h("button", { type: "button", class: "link", title: runs[r], onclick: () => select({ a: r }) }, labels[r]), ...(tags[r] ? [h("small", {}, TEXT.tag(tags[r]))] : [])], text: true, id: true },
     ...measures.map((name, m) => ({
       title: name,
       of: (r) => data.means[r][m],
@@ -213,6 +240,8 @@
     { title: TEXT.queries, of: (r) => Math.max(...data.sizes[r]), show: (r) => sizeOf(r) },
   ], runs.map((_, r) => r), { sort: 1, attributes: marked });
   $("find-run").addEventListener("input", (event) => board.find(event.target.value));
+  $("scores").parentElement.classList.toggle("long", runs.length > 40);
+  $("audited").parentElement.classList.toggle("long", runs.length > 40);
   const rowHeight = Math.max(12, Math.min(22, 700 / runs.length));
   chart("chart-means", Math.max(60, rowHeight * runs.length), (t) => ({
     data: { values: runs.map((run, r) => ({ run: safeName(ticks[r]), mean: data.means[r][state.measure], low: data.low[r][state.measure], high: data.high[r][state.measure], who: r === state.a ? "a" : r === state.b ? "b" : "" })) },
@@ -264,39 +293,210 @@
     if (!tested) { $("headline").textContent = words; return; }
     $("headline").textContent = words + TEXT.beats(won, runs.length - 1) + (won && near.length ? TEXT.notBeaten(near.slice(0, 3).map((r) => labels[r]), Math.max(0, near.length - 3)) : "") + (doubtful ? TEXT.headlineReversible(doubtful) : "");
   }
-  const FEW = 40;
-  const shownRuns = () => Math.min(Number($("pairs-shown").value), runs.length);
-  $("pairs-shown").replaceChildren(...[FEW, 80].filter((n) => n < runs.length).map((n) => h("option", { value: n }, TEXT.bestRuns(n))), h("option", { value: runs.length }, TEXT.allRuns(runs.length)));
-  $("pairs-shown").parentElement.hidden = runs.length <= FEW;
-  $("pairs-shown").addEventListener("change", () => repaint("chart-pairs"));
-  chart("chart-pairs", Math.max(380, Math.min(760, runs.length * 15)), (t) => {
-    // The two selected runs are always shown.
-    const m = state.measure, all = byMean(m), first = new Set([...all.slice(0, shownRuns()), state.a, state.b]);
-    const order = all.filter((r) => first.has(r)), rows = [];
-    for (const a of order) for (const b of order) {
-      const pair = pairResult(m, a, b);
-      if (pair) rows.push({ run: safeName(ticks[a]), against: safeName(ticks[b]), a, b, difference: pair.difference, shade: pair.significant ? pair.difference : null, corrected: chance(pair.corrected), reversible: pair.significant && pair.doubts ? pair.doubts : "" });
+  // The matrix of all pairs is drawn on a canvas: 126 runs are 15,750 cells, too many for elements of a page.
+  // `view` holds the first row, the first column and the number of both.
+  const MIN_ZOOM = 8, LABELLED = 11, LARGEST_CELL = 44, HEIGHT = 780;  // cells, and pixels
+  const FONT = "11px system-ui, sans-serif";
+  const view = { row: 0, column: 0, count: runs.length };
+  const matrix = { order: [], groups: [], at: null };
+  const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+  const named = (r) => TEXT.named(runs[r], tags[r]);
+  // Neighbours in the order by mean of which no two differ significantly.
+  const grouped = {};
+  function groupsOf(m) {
+    if (grouped[m]) return grouped[m];
+    const order = byMean(m), groups = [];
+    let from = 0;
+    order.forEach((run, i) => {
+      const parted = order.slice(from, i).some((other) => { const pair = pairResult(m, other, run); return pair && pair.significant; });
+      if (parted) { groups.push({ from, to: i - 1 }); from = i; }
+    });
+    groups.push({ from, to: order.length - 1 });
+    return (grouped[m] = groups);
+  }
+  const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+  const blend = (from, to, share) => `rgb(${from.map((x, i) => Math.round(x + (to[i] - x) * share)).join(",")})`;
+  // Sizes of the matrix: the cells, and the room for labels on the left and above.
+  function layout() {
+    const width = $("chart-pairs").clientWidth || 600, pen = document.createElement("canvas").getContext("2d");
+    pen.font = FONT;
+    const inView = (first) => matrix.order.slice(first, first + view.count);
+    const longest = (first) => Math.ceil(Math.max(0, ...inView(first).map((r) => pen.measureText(ticks[r]).width)));
+    const most = view.count < runs.length ? Infinity : LARGEST_CELL;
+    const size = (left, top) => Math.min(most, (width - left) / view.count, (HEIGHT - top) / view.count);
+    const [left, top] = [longest(view.row) + 12, longest(view.column) + 12];
+    const labelled = size(left, top) >= LABELLED;
+    const cell = labelled ? size(left, top) : size(22, 8);
+    return { labelled, cell, left: labelled ? left : 22, top: labelled ? top : 8, width };
+  }
+  const edge = (i, cell) => Math.round(i * cell);
+  function drawMatrix(t) {
+    const m = state.measure, canvas = $("matrix"), { cell, left, top, labelled } = layout();
+    const side = edge(view.count, cell), scale = Math.max(2, window.devicePixelRatio || 1), pen = canvas.getContext("2d");
+    const [wide, high] = [left + side + 2, top + side + 2];
+    canvas.width = wide * scale; canvas.height = high * scale;
+    canvas.style.width = `${wide}px`; canvas.style.height = `${high}px`;
+    canvas.setAttribute("aria-label", TEXT.matrix(runs.length, measures[m]));
+    pen.scale(scale, scale);
+    pen.font = FONT;
+    const colours = { zero: rgb(t.raised), up: rgb(t.accent), down: rgb(t.other) }, rows = matrix.order.slice(view.row, view.row + view.count), columns = matrix.order.slice(view.column, view.column + view.count);
+    const box = (i, j) => [left + edge(j, cell), top + edge(i, cell), edge(j + 1, cell) - edge(j, cell), edge(i + 1, cell) - edge(i, cell)];
+    const gap = cell > 6 ? 1 : 0;
+    rows.forEach((a, i) => columns.forEach((b, j) => {
+      const pair = pairResult(m, a, b), [x, y, w, h] = box(i, j);
+      if (a === b) { pen.fillStyle = t.line; pen.fillRect(x, y, w, h); return; }
+      if (!pair || !pair.significant) return;
+      // Even the smallest significant difference is visible.
+      const share = .25 + .75 * Math.abs(pair.difference) / matrix.most;
+      pen.fillStyle = blend(colours.zero, pair.difference > 0 ? colours.up : colours.down, share);
+      pen.fillRect(x, y, w - gap, h - gap);
+      if (pair.doubts && cell >= 5) {
+        const dot = cell > 14 ? 3 : cell > 8 ? 2 : 1;
+        pen.fillStyle = t.ink;
+        pen.fillRect(x + (w - gap - dot) / 2, y + (h - gap - dot) / 2, dot, dot);
+      }
+    }));
+    pen.strokeStyle = t.line;
+    pen.strokeRect(left - .5, top - .5, side + 1, side + 1);
+    // Groups, and the selected pair.
+    pen.save();
+    pen.beginPath(); pen.rect(left - 1, top - 1, side + 2, side + 2); pen.clip();
+    const frame = (i, j, n, colour, width) => { pen.strokeStyle = colour; pen.lineWidth = width; pen.strokeRect(left + edge(j, cell), top + edge(i, cell), edge(j + n, cell) - edge(j, cell), edge(i + n, cell) - edge(i, cell)); };
+    matrix.groups.forEach(({ from, to }) => frame(from - view.row, from - view.column, to - from + 1, t.soft, 1));
+    const [a, b] = [matrix.order.indexOf(state.a), matrix.order.indexOf(state.b)];
+    if (a !== b) { frame(a - view.row, b - view.column, 1, t.ink, 2); frame(b - view.row, a - view.column, 1, t.ink, 1); }
+    pen.restore();
+    pen.textBaseline = "middle"; pen.textAlign = "right"; pen.fillStyle = t.soft;
+    if (labelled) {
+      rows.forEach((r, i) => pen.fillText(ticks[r], left - 6, top + (i + .5) * cell));
+      columns.forEach((r, j) => { pen.save(); pen.translate(left + (j + .5) * cell, top - 6); pen.rotate(-Math.PI / 2); pen.textAlign = "left"; pen.fillText(ticks[r], 0, 0); pen.restore(); });
+    } else {
+      matrix.groups.forEach(({ from, to }, g) => { const high = (to - from + 1) * cell; if (high > 9) pen.fillText(g + 1, left - 4, top + (from - view.row) * cell + high / 2); });
     }
-    const names = order.map((r) => safeName(ticks[r])), most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.difference)));
-    const label = names.length > 60 ? NONE : { labelFontSize: Math.max(7, Math.min(11, 440 / names.length)) };
-    const titles = { run: TEXT.run, against: TEXT.against, difference: TEXT.differenceTitle, corrected: TEXT.corrected, reversible: TEXT.reversibleBy };
-    const tooltip = Object.entries(titles).map(([field, title]) => ({ field, format: field === "difference" ? "+.4f" : undefined, title }));
-    return {
-      data: { values: rows },
-      encoding: {
-        y: { field: "run", type: "nominal", sort: names, title: null, axis: label },
-        x: { field: "against", type: "nominal", sort: names, title: null, axis: room("chart-pairs", names.length) ? { ...label, labelAngle: -90, orient: "top" } : NONE },
-        tooltip,
-      },
-      layer: [
-        { mark: { type: "rect", stroke: t.line, strokeWidth: .3, cursor: "pointer" }, encoding: { color: { condition: { test: "datum.shade !== null", field: "shade", type: "quantitative", title: TEXT.differenceTitle, scale: { domain: [-most, most], range: [t.other, t.raised, t.accent], interpolate: "lab" } }, value: t.paper } } },
-        { transform: [{ filter: "datum.reversible !== ''" }], mark: { type: "point", filled: true, color: t.ink, size: names.length > FEW ? 4 : 12, opacity: 1, cursor: "pointer" } },
-      ],
-    };
-  });
-  charts["chart-pairs"].ready = (view) => view.addEventListener("click", (event, item) => {
-    if (item && item.datum && item.datum.a !== undefined) select({ a: item.datum.a, b: item.datum.b });
-  });
+    matrix.size = { left, top, cell, side, labelled };
+    const range = (first) => `${first + 1}–${first + view.count}`;
+    $("pairs-shown").textContent = TEXT.rowsAndColumns(range(view.row), range(view.column), runs.length);
+    $("zoom-in").disabled = view.count <= Math.min(MIN_ZOOM, runs.length);
+    $("zoom-out").disabled = $("zoom-all").disabled = view.count === runs.length;
+    point(null);
+  }
+  // The cell under the pointer or the keyboard cursor: a frame, and the names and numbers of its pair.
+  function point(at) {
+    const { left, top, cell } = matrix.size, mark = $("matrix-cell"), tip = $("matrix-tip");
+    matrix.at = at;
+    mark.hidden = tip.hidden = at === null;
+    if (at === null) return;
+    const [a, b] = [matrix.order[view.row + at.i], matrix.order[view.column + at.j]], pair = pairResult(state.measure, a, b);
+    const lines = [a === b ? TEXT.sameRunTwice(named(a)) : TEXT.versus(named(a), named(b))];
+    if (pair) {
+      lines.push(`${TEXT.differenceTitle} ${signed(pair.difference)}; ${TEXT.correctedP(chance(pair.corrected))}; ${TEXT.significance(pair.significant)}`);
+      if (pair.significant && pair.doubts) lines.push(`${TEXT.reversibleBy} ${pair.doubts.split(" ").map((cause) => TEXT[cause]).join(TEXT.or)}`);
+    }
+    tip.replaceChildren(...lines.map((line) => h("div", {}, line)));
+    const [x, y] = [left + edge(at.j, cell), top + edge(at.i, cell)];
+    Object.assign(mark.style, { left: `${x}px`, top: `${y}px`, width: `${Math.max(4, cell)}px`, height: `${Math.max(4, cell)}px` });
+    const right = x > $("chart-pairs").clientWidth / 2;
+    Object.assign(tip.style, { top: `${y + cell + 8}px`, left: right ? "auto" : `${x}px`, right: right ? `${Math.max(0, $("chart-pairs").clientWidth - x - cell)}px` : "auto" });
+  }
+  function cellAt(event) {
+    const { left, top, cell } = matrix.size, ground = $("matrix").getBoundingClientRect();
+    const [j, i] = [(event.clientX - ground.left - left) / cell, (event.clientY - ground.top - top) / cell].map(Math.floor);
+    return i >= 0 && j >= 0 && i < view.count && j < view.count ? { i, j } : null;
+  }
+  // A view of `count` runs in which the cell (row, column) is near the middle.
+  function look(row, column, count) {
+    view.count = clamp(count, Math.min(MIN_ZOOM, runs.length), runs.length);
+    view.row = clamp(Math.round(row - view.count / 2), 0, runs.length - view.count);
+    view.column = clamp(Math.round(column - view.count / 2), 0, runs.length - view.count);
+    repaint("chart-pairs");
+  }
+  const zoom = (factor, at = null) => {
+    const middle = at || matrix.at || centre();
+    look(view.row + middle.i + .5, view.column + middle.j + .5, Math.round(view.count * factor));
+  };
+  // Zooming keeps the selected pair in view, if it is there.
+  function centre() {
+    const [i, j] = [matrix.order.indexOf(state.a) - view.row, matrix.order.indexOf(state.b) - view.column];
+    const inside = (x) => x >= 0 && x < view.count;
+    return inside(i) && inside(j) ? { i, j } : { i: (view.count - 1) / 2, j: (view.count - 1) / 2 };
+  }
+  const choose = (at) => select({ a: matrix.order[view.row + at.i], b: matrix.order[view.column + at.j] });
+  function makeMatrix() {
+    const canvas = h("canvas", { id: "matrix", tabindex: 0, role: "img" });
+    $("chart-pairs").replaceChildren(canvas, h("div", { id: "matrix-cell", hidden: "" }), h("div", { id: "matrix-tip", role: "status", hidden: "" }));
+    let held = null;
+    canvas.addEventListener("pointerdown", (event) => { held = { x: event.clientX, y: event.clientY, row: view.row, column: view.column, moved: false }; });
+    canvas.addEventListener("pointermove", (event) => {
+      if (held && event.buttons && view.count < runs.length) {
+        const { cell } = matrix.size, [x, y] = [event.clientX - held.x, event.clientY - held.y].map((d) => Math.round(d / cell));
+        if (x || y) { if (!held.moved) canvas.setPointerCapture(event.pointerId); held.moved = true; }
+        const row = clamp(held.row - y, 0, runs.length - view.count), column = clamp(held.column - x, 0, runs.length - view.count);
+        if (row !== view.row || column !== view.column) { Object.assign(view, { row, column }); repaint("chart-pairs"); }
+        if (held.moved) return;
+      }
+      point(cellAt(event));
+    });
+    canvas.addEventListener("pointerleave", () => point(null));
+    canvas.addEventListener("click", (event) => {
+      const at = cellAt(event), moved = held && held.moved;
+      held = null;
+      if (at && !moved) { choose(at); point(at); }
+    });
+    canvas.addEventListener("dblclick", (event) => { const at = cellAt(event); if (at) zoom(.5, at); });
+    canvas.addEventListener("wheel", (event) => {
+      const at = cellAt(event);
+      if (!event.ctrlKey || !at) return;
+      event.preventDefault();
+      zoom(event.deltaY > 0 ? 1.25 : .8, at);
+    }, { passive: false });
+    canvas.addEventListener("keydown", (event) => {
+      const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      const at = matrix.at || { i: Math.floor(centre().i), j: Math.floor(centre().j) };
+      if (step) {
+        const [i, j] = [at.i + step[0], at.j + step[1]], [row, column] = [view.row + (i < 0 ? -1 : i >= view.count ? 1 : 0), view.column + (j < 0 ? -1 : j >= view.count ? 1 : 0)];
+        const last = runs.length - view.count;
+        if ((row !== view.row || column !== view.column) && row >= 0 && column >= 0 && row <= last && column <= last) { Object.assign(view, { row, column }); repaint("chart-pairs"); }
+        point({ i: clamp(i, 0, view.count - 1), j: clamp(j, 0, view.count - 1) });
+      } else if (event.key === "Enter" || event.key === " ") { choose(at); point(at); }
+      else if (event.key === "+" || event.key === "=") zoom(.5);
+      else if (event.key === "-" || event.key === "−") zoom(2);
+      else if (event.key === "0") look(0, 0, runs.length);
+      else if (event.key === "Escape") point(null);
+      else return;
+      event.preventDefault();
+    });
+    canvas.addEventListener("blur", () => point(null));
+    $("zoom-in").addEventListener("click", () => zoom(.5));
+    $("zoom-out").addEventListener("click", () => zoom(2));
+    $("zoom-all").addEventListener("click", () => look(0, 0, runs.length));
+    $("zoom").hidden = $("zoom-help").hidden = runs.length <= MIN_ZOOM;
+    let width = 0;
+    new ResizeObserver(() => { const now = $("chart-pairs").clientWidth; if (now !== width) { width = now; repaint("chart-pairs"); } }).observe($("chart-pairs"));
+  }
+  function arrange() {
+    const m = state.measure, differences = runs.length > 1 && pairs.difference ? pairs.difference[m].filter((x) => x !== null) : [];
+    const before = matrix.order.join();
+    Object.assign(matrix, { order: byMean(m), groups: groupsOf(m), most: Math.max(1e-9, ...differences.map(Math.abs)) });
+    if (before !== matrix.order.join()) Object.assign(view, { row: 0, column: 0, count: runs.length });
+    const tested = differences.length > 0;
+    document.querySelector(".matrix").hidden = !tested;
+    if (!tested) return;
+    const name = (i) => h("span", { title: runs[matrix.order[i]] }, labels[matrix.order[i]]), mean = (i) => shown(data.means[matrix.order[i]][m]);
+    table("groups", [
+      { title: TEXT.group, of: (g) => -g, show: (g) => h("button", { type: "button", class: "link", onclick: () => { const { from, to } = matrix.groups[g], n = to - from + 1; look(from + n / 2, from + n / 2, n + 2); $("matrix").scrollIntoView({ block: "nearest" }); } }, g + 1) },
+      { title: TEXT.groupRuns, of: (g) => matrix.groups[g].to - matrix.groups[g].from + 1, show: (g) => matrix.groups[g].to - matrix.groups[g].from + 1 },
+      { title: TEXT.groupFrom, of: (g) => -matrix.groups[g].from, show: (g) => name(matrix.groups[g].from), left: true, id: true },
+      { title: TEXT.groupTo, of: (g) => -matrix.groups[g].to, show: (g) => (matrix.groups[g].to > matrix.groups[g].from ? name(matrix.groups[g].to) : ""), left: true, id: true },
+      { title: TEXT.groupMeans(measures[m]), of: (g) => data.means[matrix.order[matrix.groups[g].from]][m], show: (g) => [...new Set([mean(matrix.groups[g].from), mean(matrix.groups[g].to)])].join("–") },
+    ], matrix.groups.map((_, g) => g), { sort: 0 });
+    const sample = (colour, text) => h("span", { class: "sample" }, h("i", { style: `background:var(--${colour})` }), text);
+    $("pairs-legend").replaceChildren(sample("accent", TEXT.rowBetter), sample("other", TEXT.rowWorse), sample("paper", TEXT.notSignificant), h("span", {}, TEXT.stronger(shown(matrix.most))));
+    const { top, cell } = layout();
+    $("chart-pairs").style.minHeight = `${top + edge(view.count, cell) + 8}px`;
+  }
+  makeMatrix();
+  charts["chart-pairs"] = { draw: drawMatrix, near: false, stale: true };
+  near.observe($("chart-pairs"));
 
   // Queries
   const both = (q) => counted[state.a].has(q) && counted[state.b].has(q);
@@ -446,7 +646,7 @@
   const quoted = (x) => (x === null || Number.isNaN(x) ? "" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
   const lines = (rows) => rows.map((row) => row.map(quoted).join(",") + "\n").join("");
   const CSV = {
-    scores: () => [["run", ...measures, "queries"], ...byMean(state.measure).map((r) => [runs[r], ...data.means[r], sizeOf(r)])],
+    scores: () => [["run", "tag", "group", ...measures, "queries"], ...byMean(state.measure).map((r, i) => [runs[r], tags[r], 1 + groupsOf(state.measure).findIndex(({ from, to }) => from <= i && i <= to), ...data.means[r], sizeOf(r)])],
     queries: () => [["query", "run", ...measures], ...queries.flatMap((query, q) => [state.a, state.b].filter((r) => counted[r].has(q)).map((r) => [query, runs[r], ...measures.map((_, m) => value(r, m, q))]))],
     pairs: () => [
       ["measure", "run", "versus", "difference", "low", "high", "p", "corrected", "significant", "reversible by"],
@@ -472,6 +672,7 @@
     $("run-b").value = state.b;
     showHeadline();
     showPair();
+    arrange();
     list();
     audited();
     board.draw();
@@ -482,8 +683,8 @@
   }
   const options = (id, names) => $(id).replaceChildren(...names.map((name, i) => h("option", { value: i }, name)));
   options("measure", measures);
-  options("run-a", runs);
-  options("run-b", runs);
+  options("run-a", runs.map((_, r) => named(r)));
+  options("run-b", runs.map((_, r) => named(r)));
   for (const [id, name] of [["measure", "measure"], ["run-a", "a"], ["run-b", "b"]]) $(id).addEventListener("change", (event) => select({ [name]: Number(event.target.value) }));
 
   const root = document.documentElement;
@@ -495,7 +696,9 @@
   addEventListener("beforeprint", () => Object.keys(charts).forEach((id) => { charts[id].near = true; paint(id); }));
   $("about").textContent = data.about;
   $("note-list").replaceChildren(...data.notes.map((text) => h("li", {}, text)));
-  $("commands").textContent = data.commands.join("\n");
+  // The names of many files are written once.
+  const inputs = data.files && data.files.length > 300 ? data.files : "";
+  $("commands").textContent = [...(inputs ? [`inputs=(${inputs})`] : []), ...data.commands.map((line) => (inputs ? line.replace(inputs, () => '"${inputs[@]}"') : line))].join("\n");
   $("reproduce").hidden = data.commands.length === 0;
   const order = byMean(0);
   select({ a: order[0], b: order[Math.min(1, order.length - 1)] });
@@ -509,5 +712,5 @@
     charts[id].near = true;
     paint(id).then(() => waiting.length && idle(next));
   });
-  window.report = { data, state, select, open, value, pairResult, csv: (name) => lines(CSV[name]()), paint: () => Promise.all(Object.keys(charts).map((id) => { charts[id].near = true; return paint(id); })) };
+  window.report = { data, state, view, matrix, select, open, value, pairResult, csv: (name) => lines(CSV[name]()), paint: () => Promise.all(Object.keys(charts).map((id) => { charts[id].near = true; return paint(id); })) };
 })();

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
+from itertools import chain, count, takewhile
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,9 @@ from cranfield.wording import plural
 RECALL = tuple(level / 10 for level in range(11))
 CUTS = (1, 2, 3, 5, 10, 20, 50, 100)
 POINTS = (*(f"IPrec@{r:g}" for r in RECALL), *(f"nDCG@{k}" for k in CUTS))
-SHORTEST_PREFIX = 4  # characters that all names of runs share, from which on labels leave them out
+SHORTEST_PREFIX = 4  # characters at the beginning or end of all names, from which on labels leave them out
 LONGEST_LABEL = 30  # characters of a label
+LONGEST_TAG = 80  # characters of the tag of a run
 SNIPPET = 400  # characters of a document's text
 
 
@@ -80,11 +80,12 @@ def contents(
     text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
     snippets = {name: _snippet(text) for name, text in text_of.items() if name in shown}
     done()
-    means, labels = scores.means, without_prefix(scores.runs)
+    means, labels = scores.means, short_labels(scores.runs)
     return {
         "runs": list(scores.runs),
         "labels": labels,
         "ticks": cut_names(labels),
+        "tags": _tags(evaluation),
         "sizes": scores.sizes.tolist(),
         "measures": list(scores.measures),
         "queries": list(scores.queries),
@@ -118,32 +119,69 @@ def contents(
     }
 
 
-def without_prefix(names: Sequence[str]) -> list[str]:
-    """Names without a long prefix that all of them share.
+def short_labels(names: Sequence[str]) -> list[str]:
+    """Names without a long prefix and a long suffix that all of them share.
 
-    >>> without_prefix(["input.bm25", "input.dense"]), without_prefix(["run01", "run02"])
+    >>> short_labels(["input.bm25", "input.dense"]), short_labels(["run01", "run02"])
     (['bm25', 'dense'], ['run01', 'run02'])
+    >>> short_labels(["dl19.bm25.passage", "dl19.dense.passage"])
+    ['bm25', 'dense']
     """
-    same = takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
-    # Up to a separator: the digits of run01 and run02 are no label.
-    end = max((i + 1 for i, signs in enumerate(same) if not signs[0].isalnum()), default=0)
-    if len(names) < 2 or end < SHORTEST_PREFIX or any(len(name) <= end for name in names):
+    begin, end = _shared(names), _shared([name[::-1] for name in names])
+    if len(names) < 2 or any(len(name) <= begin + end for name in names):
         return list(names)
-    return [name[end:] for name in names]
+    return [name[begin : len(name) - end] for name in names]
+
+
+def _shared(names: Sequence[str]) -> int:
+    """The number of characters at the beginning of all names, up to a separator; 0 if there are few.
+
+    The digits of run01 and run02 would be no label, so that a separator is needed.
+    """
+    end = max((i + 1 for i, sign in enumerate(_same_beginning(names)) if not sign.isalnum()), default=0)
+    return end if end >= SHORTEST_PREFIX else 0
+
+
+def _same_beginning(names: Sequence[str]) -> str:
+    same = takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
+    return "".join(signs[0] for signs in same)
 
 
 def cut_names(names: Sequence[str]) -> list[str]:
-    """Names for the axes of charts: long ones are cut in the middle, but never to the same text.
+    """Names for the axes of charts: long ones are cut, but never to the same text.
+
+    A name is cut in the middle. If several names would then be equal, they show the part in which they differ.
 
     >>> cut_names(["bm25", "a" * 20 + "b" * 20])
     ['bm25', 'aaaaaaaaaaaaaaa…bbbbbbbbbbbbbbb']
-    >>> [len(name) for name in cut_names(["a" * 20 + sign + "b" * 20 for sign in "xy"])]
-    [41, 41]
+    >>> cut_names(["a" * 20 + sign + "b" * 20 for sign in "xy"])
+    ['aaaaaaaa…aaxbbbbbbbbbbbbbbb…', 'aaaaaaaa…aaybbbbbbbbbbbbbbb…']
     """
     half = LONGEST_LABEL // 2
     cut = [f"{name[:half]}…{name[-half:]}" if len(name) > LONGEST_LABEL else name for name in names]
-    count = Counter([*cut, *names])
-    return [short if short == name or count[short] == 1 else name for short, name in zip(cut, names, strict=True)]
+    groups: dict[str, list[int]] = {}
+    for i, label in enumerate(cut):
+        groups.setdefault(label, []).append(i)
+    taken: set[str] = set()
+    for same in groups.values():
+        differ = len(_same_beginning([names[i] for i in same])) - 2  # two characters before the difference
+        for i in same if len(same) > 1 else ():
+            part = names[i][differ : differ + LONGEST_LABEL - 12]
+            cut[i] = f"{names[i][:8]}…{part}{'…' if differ + len(part) < len(names[i]) else ''}"
+    for i, label in enumerate(cut):
+        others = (f"{label[: LONGEST_LABEL - 5]} ({n})" for n in count(2))
+        cut[i] = next(other for other in chain([label], others) if other not in taken)
+        taken.add(cut[i])
+    return cut
+
+
+def _tags(evaluation: Evaluation) -> list[str]:
+    """The tag of each run, the last column of TREC text; empty if it has none, or if it is the name of the run."""
+    tags = []
+    for scores in evaluation.run_scores:
+        tag = bytes(scores.alignment.rows.get("tag", b"")).decode("utf-8", "replace")
+        tags.append("" if tag in scores.run.name else tag[:LONGEST_TAG])
+    return tags
 
 
 AUDITED = (
@@ -170,6 +208,15 @@ def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
 def _packed(values: Floats) -> str:
     """The exact numbers, in fewer characters than digits would take."""
     return base64.b64encode(np.ascontiguousarray(values, "<f8").tobytes()).decode()
+
+
+def compact(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of the page with the numbers of pairs packed; they are most of the file if there are many runs."""
+    pairs = {name: _packed(np.array(rows, float)) if name in PACKED else rows for name, rows in data["pairs"].items()}
+    return {**data, "pairs": pairs}
+
+
+PACKED = ("difference", "low", "high", "effect", "effect_low", "effect_high", "p", "corrected")
 
 
 def _table(values: Floats) -> list[Any]:

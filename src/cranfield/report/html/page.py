@@ -18,7 +18,7 @@ from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.io.atomic_write import atomic_write
 from cranfield.parallel import in_background
-from cranfield.report.html.contents import contents
+from cranfield.report.html.contents import compact, contents
 from cranfield.wording import printable
 
 
@@ -67,7 +67,7 @@ def html(data: dict[str, Any], title: str) -> str:
         "title": escape(printable(title)),
         "style": _asset("style.css"),
         # Nothing in a script may look like its end tag.
-        "data": json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+        "data": json.dumps(compact(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         "charts": "(() => {" + library.replace("</script", "<\\/script") + "})();",
         "app": _asset("app.js"),
     }

@@ -29,6 +29,7 @@ def _columns(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 @click.command(cls=Verb, short_help="Check numeric properties of measures.")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, type=options.MeasureName())
 @click.option(
+    "--measures-file",
     "--file",
     "file",
     type=click.Path(dir_okay=False),

@@ -178,8 +178,8 @@ def family(given: str | Measure) -> Measure:
     >>> family("P").cutoff, family("nDCG@k[condensed]").cutoff, family("nDCG@10").cutoff
     (None, None, 10)
     """
-    if isinstance(given, Measure):
-        return given
+    if not isinstance(given, str):
+        return parse(given)
     text = given.strip()
     head, bracket, views = text.partition("[")
     if head.endswith("@k"):

@@ -1,0 +1,229 @@
+"""Measures of your own: a function that scores one ranking becomes a measure like any other.
+
+A function takes the grades of a ranking and returns a number. The tie rules, views, notes, tests and reports come from
+the package. A measure that must be as fast as those of the catalogue is a function of a `Batch`; see
+`cranfield.measures.catalogue.measure`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable
+from numbers import Real
+from types import FunctionType
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from cranfield.data import Floats
+from cranfield.errors import MeasureError
+from cranfield.measures.catalogue import CATALOGUE, UNDEFINED, Aggregate, Definition, Measure, check_keywords
+from cranfield.measures.ties.strategies import OverOrders
+from cranfield.ranking.batch import Batch
+
+RankingFunction = Callable[..., float]
+Decorated = TypeVar("Decorated", bound=RankingFunction)
+
+NAME = re.compile(r"[^\W\d]\w*")
+NAMING = "use `def NAME(grades)` or `@cf.measure('NAME')`, with a name of letters, digits and underscores"
+SIGNATURE = "write it as `def NAME(grades)` or `def NAME(grades, judged)`; parameters go after `*`"
+UNLIMITED = -math.inf, math.inf
+SHOWN = 10  # grades of a ranking that an error shows
+# The attribute of a function for its definition: the same function is always the same measure.
+DEFINITION = "__cranfield_measure__"
+
+
+@overload
+def measure(symbol: Decorated) -> Decorated: ...
+@overload
+def measure(
+    symbol: str | None = None,
+    *,
+    formula: str = "",
+    cite: str = "",
+    bounds: tuple[float, float] = UNLIMITED,
+    aggregate: Aggregate = "mean",
+) -> Callable[[Decorated], Decorated]: ...
+def measure(
+    symbol: Any = None,
+    *,
+    formula: str = "",
+    cite: str = "",
+    bounds: tuple[float, float] = UNLIMITED,
+    aggregate: Aggregate = "mean",
+) -> Any:
+    """Make a function of one ranking a measure with a name; a decorator, with or without arguments.
+
+    The function is called with the grades of a ranking, best first, as an array; unjudged documents are NaN. If it has
+    a second argument, it also gets the grades of all judged documents of the query, highest first. It returns a
+    number, or NaN if the measure is undefined for this ranking. Keyword arguments after ``*`` are the parameters of the
+    measure; ``k`` is its cutoff.
+
+    ``symbol``: the name, by default that of the function. ``formula``, ``cite``: for ``cranfield show``; ``cite`` has
+    keys of the bundled bibliography. ``bounds``: the lowest and highest score. ``aggregate``: how the scores of
+    queries are summarised.
+
+    >>> import cranfield as cf
+    >>> @cf.measure("Found")
+    ... def found_in_first(grades, *, k: int = 10, level: float = 1):
+    ...     return (grades[:k] >= level).sum()
+    >>> cf.parse("Found(level=2)@3")([2, 0, 1, 2])
+    1.0
+    >>> del cf.MEASURES["Found"]
+    """
+    if callable(symbol):
+        return measure()(symbol)
+
+    def add(function: Decorated) -> Decorated:
+        definition = _define(function, symbol, formula, cite, bounds, aggregate)
+        _check_name(definition)
+        CATALOGUE[definition.symbol] = definition
+        _remember(function, definition)
+        return function
+
+    return add
+
+
+def measure_of(function: Any) -> Measure:
+    """The measure of a function, which need not be in the catalogue; its name is that of the function."""
+    # Other objects have no attributes of their own: a method shares those of its class.
+    definition: Definition | None = getattr(function, DEFINITION, None) if isinstance(function, FunctionType) else None
+    if definition is None:
+        definition = _define(function)
+        _check_name(definition)
+        _remember(function, definition)
+    if definition.cutoff == "required":
+        message = f"{definition.symbol} needs a cutoff, and a function alone has none"
+        raise MeasureError(message, hint="give k a default, as in `k: int = 10`")
+    return Measure(definition.symbol, own=definition)
+
+
+def _remember(function: Any, definition: Definition) -> None:
+    if isinstance(function, FunctionType):
+        setattr(function, DEFINITION, definition)
+
+
+def _check_name(definition: Definition) -> None:
+    """Raise if a measure of the package has this name; a user may define a measure again."""
+    present = CATALOGUE.get(definition.symbol)
+    if present is not None and not present.is_own:
+        message = f"{definition.symbol} is a measure of the catalogue already"
+        raise MeasureError(message, hint="choose another name, as in @cf.measure('NAME')")
+
+
+def _define(
+    function: Any,
+    symbol: str | None = None,
+    formula: str = "",
+    cite: str = "",
+    bounds: tuple[float, float] = UNLIMITED,
+    aggregate: Aggregate = "mean",
+) -> Definition:
+    name = getattr(function, "__name__", "") if symbol is None else symbol
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        kind = "a lambda" if name == "<lambda>" else f"an object of type {type(function).__name__}"
+        message = f"{kind} has no name" if symbol is None else f"{name!r} cannot be the name of a measure"
+        raise MeasureError(message, hint=NAMING)
+    takes_judged = _takes_judged(function, name)
+    check_keywords(function)
+    return Definition(
+        name,
+        "own measures",
+        RankingKernel(function, name, takes_judged=takes_judged),
+        cite,
+        formula,
+        "none",
+        bounds,
+        aggregate,
+        OverOrders(),
+        terminal=UNDEFINED,
+        retrieved_only=not takes_judged,
+        rewards_promotion=False,
+        uses_nonrelevant=True,
+        of_ranking=function,
+    )
+
+
+def _takes_judged(function: Any, name: str) -> bool:
+    """Whether a function has a second argument for the judged grades; raises if it does not fit."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # functions in C need not have a signature
+        return False
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p.name for p in positional if p.default is p.empty]
+    without_default = [
+        p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "k"
+    ]
+    if without_default:
+        message = f"{name}: the parameter `{without_default[0]}` needs a default"
+        raise MeasureError(message, hint=SIGNATURE)
+    if not positional and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        message = f"{name} takes no arguments, expected the grades of a ranking"
+        raise MeasureError(message, hint=SIGNATURE)
+    if len(required) > 2:
+        message = f"{name} needs {len(required)} arguments ({', '.join(required)}), expected one or two"
+        raise MeasureError(message, hint=SIGNATURE)
+    return len(required) == 2 or (len(positional) > 1 and positional[1].name == "judged")
+
+
+class RankingKernel:
+    """A kernel that calls a function for each ranking of a batch without ties."""
+
+    def __init__(self, function: RankingFunction, name: str, *, takes_judged: bool) -> None:
+        self.function, self.name, self.takes_judged = function, name, takes_judged
+        self.__name__ = getattr(function, "__name__", name)
+        self.__doc__ = (inspect.getdoc(function) or "") if hasattr(function, "__code__") else ""
+
+    def __call__(self, b: Batch, **parameters: Any) -> Floats:
+        grades = np.full((len(b.length), int(b.length.max(initial=0))), np.nan)
+        row, column = np.nonzero(b.judged & (b.start < b.length[:, None]))
+        # Gains are grades here; a document that is relevant only by assumption has a gain alone.
+        grades[row, b.start[row, column]] = b.gain[row, column]
+        values = np.empty(len(grades))
+        for q, length in enumerate(b.length.tolist()):
+            arguments = [grades[q, :length]]
+            if self.takes_judged:
+                arguments.append(_judged(b, q))
+            values[q] = _call(self.function, self.name, arguments, parameters)
+        return values
+
+
+def _judged(b: Batch, q: int) -> Floats:
+    """The grades of all judged documents of a query, highest first."""
+    relevant = b.ideal[q][b.ideal[q] > 0]
+    assumed = np.full(max(int(b.R[q]) - len(relevant), 0), b.top)
+    return np.concatenate([np.sort(np.append(relevant, assumed))[::-1], np.zeros(int(b.N[q]))])
+
+
+def _call(function: RankingFunction, name: str, arguments: list[Floats], parameters: dict[str, Any]) -> float:
+    shown = arguments[0].copy()
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is an undefined score
+            value: Any = function(*arguments, **parameters)
+    except Exception as error:
+        where = _location(function, error)
+        message = f"{name} raised {type(error).__name__}: {error}{where}, for the grades {_listed(shown)}"
+        raise MeasureError(message) from error
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, (Real, np.bool_)) or math.isinf(value):
+        message = f"{name} returned {value!r} for the grades {_listed(shown)}, expected a number"
+        raise MeasureError(message, hint="return a finite number, or NaN if the measure is undefined")
+    return float(value)
+
+
+def _location(function: Any, error: Exception) -> str:
+    """The line of the function in which an error was raised, if it has one."""
+    import traceback  # not needed unless a function fails
+
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" ({file}:{lines[-1]})" if lines else ""
+
+
+def _listed(grades: Floats) -> str:
+    more = ", ..." if len(grades) > SHOWN else ""
+    return f"[{', '.join(f'{grade:g}' for grade in grades[:SHOWN])}{more}]"
