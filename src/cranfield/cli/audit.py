@@ -11,7 +11,7 @@ from cranfield.analysis.audit import DEFAULT_MEASURES
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, run_notes, say, width
+from cranfield.cli.output import colour, emit, note, run_notes, say_written, width
 from cranfield.cli.progress import progress
 from cranfield.report.audit import FORMATS
 
@@ -86,6 +86,6 @@ def command(
         from cranfield.report.figures import canvas
 
         files = canvas.save(partial(drawing.draw, audit), figures, "audit")
-        say(f"{len(files)} files written to {figures}")
+        say_written(f"{len(files)} files written to {figures}")
     if format != "json":
         note([*notes, *run_notes(audit.notes, verbose=verbose)])

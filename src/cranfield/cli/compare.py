@@ -12,7 +12,7 @@ from cranfield.analysis.significance import FAMILIES, TESTS
 from cranfield.cli import gate, options, results, spark
 from cranfield.cli.commands import Verb
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import colour, emit, note, say, width
+from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
@@ -196,7 +196,7 @@ def command(
     if figures is not None:
         from cranfield.report.figures import compare as drawing
 
-        say(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
+        say_written(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
     gate.conclude(checks, junit, "cranfield compare", gate.REMEDY if guarded else "")
 
 

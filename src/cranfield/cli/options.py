@@ -313,18 +313,20 @@ def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.meta[QUIET] = True
 
 
+quiet = click.option(
+    "--quiet",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_be_quiet,
+    help="Print no notes and no progress; errors and failed checks only.",
+)
+
 output = several(
     click.option(
         "-o", "--output", type=OutputFile(), metavar="FILE", help="Write to this file instead of standard output."
     ),
-    click.option(
-        "--quiet",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_be_quiet,
-        help="Print no notes and no progress; errors and failed checks only.",
-    ),
+    quiet,
     refusing_inputs,
 )
 

@@ -65,6 +65,12 @@ def note(lines: Iterable[str]) -> None:
         say(f"note: {printable(str(line))}")
 
 
+def say_written(text: str) -> None:
+    """Say which files were written, unless the user asked for no notes."""
+    if not quiet():
+        say(text)
+
+
 def run_notes(notes: Iterable[Note], *, verbose: bool) -> list[str]:
     """Notes on runs as sentences: one for each kind if there are many runs, unless the user asked for all."""
     from cranfield.evaluation.notes import sentences, summarised

@@ -12,7 +12,7 @@ from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.compare import TESTING, testing
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import emit, say
+from cranfield.cli.output import emit, say_written
 from cranfield.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ MEASURES = ("AP", "nDCG@10", "RR", "P@10")
     show_default=True,
     help="Write the report to this file.",
 )
+@options.quiet
 @options.refusing_inputs
 @click.option("--title", metavar="TEXT", default="Evaluation", show_default=True, help="Title of the report.")
 @click.option(
@@ -109,11 +110,11 @@ def command(
     data["files"] = shlex.join([qrels, *runs])
     text = html(data, title)
     emit(text, output)
-    say(f"{output} written ({len(text) / 1e6:.1f} MB)")
+    say_written(f"{output} written ({len(text) / 1e6:.1f} MB)")
     if figures is not None:
         from cranfield.report.figures import overview
 
-        say(f"{len(overview.figures(data, figures))} files written to {figures}")
+        say_written(f"{len(overview.figures(data, figures))} files written to {figures}")
 
 
 def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.cli import options
-from cranfield.cli.output import colour, emit, note, say, width
+from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.report.pages import FORMATS, Page, write
 
 formats = options.formats(FORMATS, "json holds the complete result.")
@@ -46,4 +46,4 @@ def deliver(
 def save_figures(draw: Callable[[str], list[Path]] | None, figures: str | None) -> None:
     """Draw the figures into their folder, if a folder is given, and report how many files were written."""
     if figures is not None and draw is not None:
-        say(f"{len(draw(figures))} files in {figures}")
+        say_written(f"{len(draw(figures))} files written to {figures}")
