@@ -51,7 +51,7 @@ const std::vector<std::string> pieces = {
     "0000000000", "123456789", "1 Q0 a 1 2 t\n", "2 Q0 b 1 2 t\n", "1 0 a 1\n",
     std::string(100, 'x'), std::string(5000, 'y'), std::string(70, ' ')};
 
-std::size_t count() { return __atomic_load_n(&blocks, __ATOMIC_RELAXED); }
+std::size_t blocks_reached() { return __atomic_load_n(&blocks, __ATOMIC_RELAXED); }
 
 constexpr std::size_t limit = 100000;
 
@@ -104,11 +104,11 @@ int main(int count, char** arguments) {
         input += text;
         // Whatever fails must be found again: the last input stays behind.
         std::ofstream("last-input", std::ios::binary) << input;
-        const std::size_t before = count();
+        const std::size_t before = blocks_reached();
         run(input);
         bytes += input.size();
-        if (count() > before || random() % (before == 0 ? 8 : 200) == 0) corpus.push_back(std::move(text));
+        if (blocks_reached() > before || random() % (before == 0 ? 8 : 200) == 0) corpus.push_back(std::move(text));
         if (corpus.size() > 4000) corpus.erase(corpus.begin(), corpus.begin() + 2000);
     }
-    std::printf("%zu inputs, %zu bytes, %zu blocks of code reached\n", runs, bytes, count());
+    std::printf("%zu inputs, %zu bytes, %zu blocks of code reached\n", runs, bytes, blocks_reached());
 }

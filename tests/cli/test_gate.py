@@ -148,3 +148,29 @@ def test_checks_that_do_not_work_together(call: Call, tmp_path: Path) -> None:
     for wrong in (["--ignore-significance"], ["--standardise", "z", "--fail-below", "AP=0.1"]):
         assert call("compare", QRELS, BM25, DENSE, *wrong).exit_code == 2
     assert call("eval", QRELS, BM25, "--junit", tmp_path / "junit.xml").exit_code == 2
+
+
+def test_one_measure_in_several_checks(call: Call, tmp_path: Path) -> None:
+    junit = tmp_path / "junit.xml"
+    checks = [
+        "--fail-if-worse",
+        "nDCG@10 ndcg_cut_10",
+        "--fail-below",
+        "nDCG@10=0.1",
+        "--fail-below",
+        "ndcg_cut.10=0.5",
+    ]
+    scores = tmp_path / "scores.json"
+    call("eval", QRELS, DENSE, "--format", "json", "-o", scores)
+    for runs in ([DENSE, BM25], [BM25, "--baseline", scores]):
+        for measures in ([], ["-m", "AP"], ["-m", "nDCG@10"]):
+            done = call("compare", QRELS, *runs, *measures, *checks, "--junit", junit, "--format", "markdown")
+            assert done.exit_code in (0, 3, 4), done.stderr
+            assert ElementTree.parse(junit).getroot().findall(".//testcase")
+
+
+def test_the_highest_of_several_limits_counts(call: Call) -> None:
+    for first, second in (("0.9", "0.1"), ("0.1", "0.9")):
+        for other in ("nDCG@10", "ndcg_cut_10"):
+            limits = ["--fail-below", f"nDCG@10={first}", "--fail-below", f"{other}={second}"]
+            assert call("eval", QRELS, DENSE, "-m", "AP", *limits).exit_code == 3

@@ -178,7 +178,7 @@ def command(
         comparison, [label_of[name] for name in guarded], by, significance=not ignore_significance
     )
     if outcome.scores is not None:
-        checks += guard.check_limits(outcome.scores, {label_of[name]: limit for name, limit in limits.items()})
+        checks += guard.check_limits(outcome.scores, gate.limits_of(limits, label_of))
     if format == "csv":
         text = report.csv(comparison)
     else:
@@ -328,8 +328,8 @@ def _compare_on_spark(
     policy = Policy(**given)
     names, notes = options.choose_measures(measures, None, terminal=policy.terminal)
     columns = make_columns(names, policy.views)
-    present, asked = {column.measure for column in columns}, options.guarded_columns(checked, policy)
-    columns += [column for column in asked if column.measure not in present]
+    asked = options.guarded_columns(checked, policy)
+    columns += options.absent(asked, columns)
     label_of = gate.labels_of(columns, checked, asked)
     with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):
         name = None if baseline is None else frame.runs[0] if not baseline else name_of.get(baseline, baseline)

@@ -130,7 +130,7 @@ def command(
         if standardise is not None:
             table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}
-    checks = guard.check_limits(table, {label_of[name]: limit for name, limit in limits.items()})
+    checks = guard.check_limits(table, gate.limits_of(limits, label_of))
     number = len(table.runs)
     table = table.of_runs(table.order(sort or ("input" if format in ("json", "csv", "trec") else None))[:top])
     if len(table.runs) < number:

@@ -38,9 +38,7 @@ def read_evaluation(
     names, notes = options.choose_measures(measures, judgments, terminal=policy["terminal"], default=default)
     checked_policy = Policy(**policy)
     columns = make_columns(names, checked_policy.views)
-    present = {column.measure for column in columns}
-    guarded_columns = options.guarded_columns(guarded, checked_policy)
-    columns += [column for column in guarded_columns if column.measure not in present]
+    columns += options.absent(options.guarded_columns(guarded, checked_policy), columns)
     plan = Plan(tuple(columns), checked_policy)
     evaluator = Evaluator.of(judgments, plan, intents=intents, corpus=corpus, costs=costs)
     with progress("Reading runs") as step:

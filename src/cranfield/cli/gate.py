@@ -30,7 +30,7 @@ def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
 
 def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Measures and their limits, from texts such as ``nDCG@10=0.70``."""
-    limits = {}
+    limits: dict[str, float] = {}
     for value in options.measure_names(values):
         measure, _, text = value.rpartition("=")
         try:
@@ -40,8 +40,16 @@ def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
         if not measure or not math.isfinite(limit):
             message = f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70."
             raise click.BadParameter(message, ctx, param)
-        limits[measure] = limit
+        limits[measure] = max(limit, limits.get(measure, -math.inf))
     return limits
+
+
+def limits_of(limits: Mapping[str, float], label_of: Mapping[str, str]) -> dict[str, float]:
+    """The limit of each column; of several limits under different names, the highest."""
+    highest: dict[str, float] = {}
+    for name, limit in limits.items():
+        highest[label_of[name]] = max(limit, highest.get(label_of[name], -math.inf))
+    return highest
 
 
 fail_below = click.option(
@@ -112,8 +120,7 @@ def with_checked(
         return measures, {}
     policy = Policy(**{field.name: settings[field.name] for field in fields(Policy) if field.name in settings})
     columns, asked = make_columns(measures, policy.views), options.guarded_columns(checked, policy)
-    present = {column.measure for column in columns}
-    extra = [column for column in asked if column.measure not in present]
+    extra = options.absent(asked, columns)
     return [*measures, *extra], labels_of([*columns, *extra], checked, asked)
 
 

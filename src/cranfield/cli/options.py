@@ -95,10 +95,16 @@ def choose_measures(
 
 
 def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
-    """The columns of the measures that --fail-if-worse names."""
+    """The column of each measure that a check names; a measure may have several names."""
     from cranfield.evaluation.columns import make_columns
 
-    return make_columns(measures, policy.views) if measures else []
+    return [column for name in measures for column in make_columns([name], policy.views)]
+
+
+def absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
+    """The columns whose measures are not among these, each once."""
+    present = {column.measure for column in columns}
+    return list({column.measure: column for column in asked if column.measure not in present}.values())
 
 
 class OutputFile(click.Path):
