@@ -76,7 +76,7 @@ DEFAULT_NEXT = 50
 @click.option("--ties", type=click.Choice(("trec", "trec9", "input", "rank")), help="How to order equal scores.")
 @click.option("--page", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page on which to judge them.")
 @click.option("--texts", type=click.Path(), metavar="FILE", help="With --page: the texts of documents.")
-@click.option("--topics", type=click.Path(), metavar="FILE", help="With --page: the texts of queries.")
+@options.queries_file
 @click.option("--grades", metavar="LIST", default="0 1 2 3", show_default=True, help="With --page: the grades.")
 @click.option(
     "--merge",
@@ -95,7 +95,7 @@ def command(
     measure: str,
     page: str | None,
     texts: str | None,
-    topics: str | None,
+    queries_file: str | None,
     grades: str,
     merged: tuple[str, ...],
     digits: int,
@@ -120,15 +120,15 @@ def command(
     from cranfield.report import judging as report
     from cranfield.report.pages import write
 
-    if page is None and (texts or topics):
-        message = f"{'--texts' if texts else '--topics'} needs --page"
+    if page is None and (texts or queries_file):
+        message = f"{'--texts' if texts else '--queries-file'} needs --page"
         raise UsageError(message)
     found = next_documents(qrels, list(runs), measure, **settings)
     text = write(report.pages(found, digits), found.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
     note(report.notes(found))
     if page is not None:
-        _page(found, page, qrels, texts, topics, grades, settings["predicted"])
+        _page(found, page, qrels, texts, queries_file, grades, settings["predicted"])
 
 
 def _page(
@@ -136,14 +136,19 @@ def _page(
     path: str,
     qrels: str,
     texts: str | None,
-    topics: str | None,
+    queries_file: str | None,
     grades: str,
     predicted: str | None,
 ) -> None:
     from cranfield.judging.page import judging_page
 
     html = judging_page(
-        found.documents, name=qrels, texts=texts, topics=topics, grades=grades.split(), suggestions=predicted
+        found.documents,
+        name=qrels,
+        texts=texts,
+        queries_file=queries_file,
+        grades=grades.split(),
+        suggestions=predicted,
     )
     replace(path, html.encode("utf-8", "surrogateescape"))
     say(f"{path}: {len(found.documents)} documents to judge")

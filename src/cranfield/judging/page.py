@@ -15,6 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.io import read_qrels
 from cranfield.io.collection import read_texts
+from cranfield.io.query_texts import read_query_texts
 from cranfield.judging.next_documents import Proposal
 
 
@@ -23,13 +24,13 @@ def judging_page(
     *,
     name: str = "",
     texts: Any = None,
-    topics: Any = None,
+    queries_file: Any = None,
     grades: Sequence[str] = ("0", "1", "2", "3"),
     suggestions: Any = None,
 ) -> str:
     """The HTML of a page with these documents.
 
-    ``texts``: a collection with the texts of documents; ``topics``: one with the texts of queries. ``grades``: what may
+    ``texts``: a collection with the texts of documents; ``queries_file``: the texts of queries. ``grades``: what may
     be given, each a single digit. ``suggestions``: predicted judgments, which the page marks and does not count.
     """
     if not grades or any(len(grade) != 1 or not grade.isdigit() for grade in grades):
@@ -37,15 +38,16 @@ def judging_page(
         raise UsageError(message)
     if not proposals:
         message = "there is no document to judge"
-        raise UsageError(message)
+        raise UsageError(message, hint="ask for a higher confidence, or for another strategy, such as depth")
     text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
-    topic_of = {} if topics is None else read_texts([topics], {proposal.query for proposal in proposals})
+    queries = dict.fromkeys(proposal.query for proposal in proposals)
+    query_text_of = {} if queries_file is None else read_query_texts(queries_file, queries)
     said = {} if suggestions is None else mapping_of(read_qrels(suggestions))
     documents = [
         {
             "query": proposal.query,
             "document": proposal.document,
-            "topic": topic_of.get(proposal.query),
+            "topic": query_text_of.get(proposal.query),
             "text": text_of.get(proposal.document),
             "reason": _reason(proposal),
             "suggestion": _suggestion(said.get(proposal.query, {}).get(proposal.document), grades),

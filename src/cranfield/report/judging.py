@@ -27,13 +27,12 @@ def pages(found: NextDocuments, digits: int = 4) -> list[Page]:
         if reasons:
             limits = f"[{signed(proposal.low, digits)}, {signed(proposal.high, digits)}]"
             cells += [
-                Cell(shown(proposal.weight, digits)),
                 Cell(f"{proposal.run} – {proposal.other}"),
                 Cell(shown(proposal.change, digits + 2)),
                 Cell(limits),
             ]
         rows.append(((str(number), proposal.query, proposal.document), cells))
-    columns = ("best rank", *(("weight", "matters most for", "by up to", "which is within") if reasons else ()))
+    columns = ("best rank", *(("matters most for", "by up to", "which is within") if reasons else ()))
     title = f"Documents to judge next, for {found.measure}"
     return [Page(title, sheet(("", "query", "document"), columns, rows))]
 
@@ -41,12 +40,17 @@ def pages(found: NextDocuments, digits: int = 4) -> list[Page]:
 def notes(found: NextDocuments) -> Iterator[str]:
     """How far the pairs of runs are settled."""
     pairs = len(found.status.pairs)
-    undecided = f"{found.decided:,} of {plural(pairs, 'pair')} of runs are decided whatever the unjudged documents are"
-    yield f"{undecided}; {found.sure:,} more are {found.confidence:.0%} sure; {found.open_pairs:,} are open"
+    sure = f"{100 * found.confidence:.10g}% sure"
+    if pairs > 1:
+        decided = f"{found.decided:,} decided whatever the unjudged documents are"
+        yield f"{pairs:,} pairs of runs: {decided}, {found.sure:,} more {sure}, {found.open_pairs:,} open"
     if found.stop == "decided":
         yield f"judging can stop: unjudged documents cannot reverse any pair in {found.measure}"
     elif found.stop == "sure":
-        yield f"judging can stop at this confidence: every pair is decided or {found.confidence:.0%} sure"
+        which = "every pair is decided or" if pairs > 1 else "the pair is"
+        yield f"judging can stop: {which} {sure}; a higher confidence asks for more documents"
+    elif pairs == 1:
+        yield f"the pair is open: it is neither decided nor {sure}"
     if not math.isnan(float(found.status.variance[:1].sum())) and found.sure:
         yield "the confidence assumes independent documents, each relevant with the same or the predicted chance"
     yield f"{plural(found.unjudged, 'unjudged document')} down to rank {found.depth} can still change a score"
