@@ -308,3 +308,12 @@ def test_torch_is_loaded_only_by_its_users() -> None:
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_scores_and_grades_the_other_way_round() -> None:
+    rng = np.random.default_rng(0)
+    scores, grades = rng.normal(size=(4, 10)), (rng.random((4, 10)) < 0.3).astype(float)
+    with pytest.raises(CranfieldError, match="the grades look like scores") as raised:
+        cf.evaluate_tensors(grades, scores, ["nDCG@10"])
+    assert "evaluate_tensors(scores, grades, measures)" in raised.value.hint
+    assert np.isfinite(cf.evaluate_tensors(scores, grades, ["nDCG@10"]).means).all()

@@ -534,7 +534,7 @@ def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
 
 def looks_like_scores(judgments: Judgments) -> bool:
     """Whether the grades look like scores: fractions, nearly all different."""
-    grade = judgments.grade
+    grade = judgments.grade[:MAX_SCORES]
     fractions = np.count_nonzero(grade != np.floor(grade))
     return bool(
         len(grade) >= MIN_GRADES
@@ -555,6 +555,11 @@ def looks_like_grades(run: Run) -> bool:
         scores = list(islice(chain.from_iterable(ranking.values() for ranking in rankings), MAX_SCORES))
     else:
         return False
+    return are_grades(scores)
+
+
+def are_grades(scores: Sequence[Any]) -> bool:
+    """Whether these are few different small integers."""
     numbers = [score for score in scores if isinstance(score, (int, float, np.number)) and np.isfinite(score)]
     grades = {score for score in numbers if score == int(score)}
     return bool(scores) and len(grades) <= 6 and all(score in grades and -2 <= score <= 10 for score in scores)
@@ -562,7 +567,7 @@ def looks_like_grades(run: Run) -> bool:
 
 # Judgments look like a run if they have at least so many grades, and if at least this share of them are fractions.
 MIN_GRADES, MIN_SHARE = 4, 0.9
-MAX_SCORES = 1000  # the number of scores of a run that are checked
+MAX_SCORES = 1000  # the number of grades, and of scores of a run, that are checked
 
 
 def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicates = "error") -> list[Run]:

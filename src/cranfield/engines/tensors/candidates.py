@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Floats, Integers, Labels, Strings
+from cranfield.data import Floats, Integers, Judgments, Labels, Strings
 from cranfield.engines.tensors.arrays import Arrays, arrays_of, memory_errors
 from cranfield.engines.tensors.counted import (
     CountedDocuments,
@@ -21,7 +21,7 @@ from cranfield.engines.tensors.counted import (
 from cranfield.engines.tensors.counting import count_before, count_scores, count_segments
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.evaluator import MAX_SCORES, Evaluator, Measures, are_grades, looks_like_scores
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.ranking.alignment import AlignedRun
@@ -330,10 +330,20 @@ class Candidates:
         by_subtopic = len(with_grades.shape) > len(self.shape)
         judged = with_grades.any(-1) if by_subtopic else with_grades
         documents = JudgedCandidates.of(self, judged, with_grades if by_subtopic else None, missed, unjudged)
+        self._check_argument_order(documents.judgments)
         evaluator = Evaluator(documents.judgments, measures, **options)
         check_identities(evaluator, ids=self.ids is not None)
         chosen = Chosen.of(self, documents, evaluator)
         return evaluator.aligned_evaluation([chosen.run(name, scores) for name, scores in self.runs.items()])
+
+    def _check_argument_order(self, judgments: Judgments) -> None:
+        """Raise if the grades look like scores, and the scores like grades; the first argument of `evaluate` is other."""
+        if looks_like_scores(judgments) and all(
+            are_grades(self.ops.host(scores[:MAX_SCORES]).ravel()[:MAX_SCORES].tolist())
+            for scores in self.runs.values()
+        ):
+            message = "the grades look like scores, and the scores look like grades"
+            raise UsageError(message, hint="scores come first here: evaluate_tensors(scores, grades, measures)")
 
     def _check_unique(self) -> None:
         """Raise if a query has a document twice."""
