@@ -337,11 +337,11 @@ class Candidates:
         return evaluator.aligned_evaluation([chosen.run(name, scores) for name, scores in self.runs.items()])
 
     def _check_argument_order(self, judgments: Judgments) -> None:
-        """Raise if the grades look like scores, and the scores like grades; the first argument of `evaluate` is other."""
-        if looks_like_scores(judgments) and all(
-            are_grades(self.ops.host(scores[:MAX_SCORES]).ravel()[:MAX_SCORES].tolist())
-            for scores in self.runs.values()
-        ):
+        """Raise if the grades look like scores, and the scores like grades."""
+        if not looks_like_scores(judgments):
+            return
+        first = (self.ops.host(scores[:MAX_SCORES]).ravel()[:MAX_SCORES] for scores in self.runs.values())
+        if all(are_grades(scores.tolist()) for scores in first):
             message = "the grades look like scores, and the scores look like grades"
             raise UsageError(message, hint="scores come first here: evaluate_tensors(scores, grades, measures)")
 
