@@ -59,7 +59,8 @@ class InputError(CranfieldError):
         self.total = len(faults) if total is None else total
         lines = list(self.faults)
         if self.total > len(lines):
-            lines.append(f"... and {self.total - len(lines):,} more errors")
+            rest = self.total - len(lines)
+            lines.append(f"... and {rest:,} more error{'s' if rest > 1 else ''}")
         super().__init__("\n".join(lines), hint=hint)
 
 

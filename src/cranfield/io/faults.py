@@ -199,8 +199,13 @@ def input_error(
         query = b"" if in_sentence else fault.query
         document = "" if in_sentence or fault.kind == "id" else document_at(fault.line)
         sentences.append(location.prefix(fault.line, query, document) + _KINDS[fault.kind][0](location, fault))
-    kinds = frozenset(fault.kind for fault in records)
-    return InputError(sentences, total=total, hint=_hint(records, location), kinds=kinds)
+    kinds, hint = frozenset(fault.kind for fault in records), _hint(records, location)
+    if hint.startswith(OTHER_FILE) and max_faults() == InputError.SHOWN:
+        sentences = sentences[:2]  # every line has the same fault
+    return InputError(sentences, total=total, hint=hint, kinds=kinds)
+
+
+OTHER_FILE = "this looks like "
 
 
 def _hint(faults: Sequence[Fault], location: Location) -> str:
@@ -216,13 +221,13 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
     widths = {fault.other for fault in faults}
     text = faults[0].text
     if location.kind == "run" and widths == {4}:
-        return "this looks like qrels; give the judgments first, then the runs"
+        return OTHER_FILE + "qrels; give the judgments first, then the runs"
     if location.kind == "qrels" and widths == {6}:
-        return "this looks like a run; give the judgments first, then the runs"
+        return OTHER_FILE + "a run; give the judgments first, then the runs"
     if location.kind == "run" and widths == {5} and _numeric(text.split()[-1:]):
         return "the run tag is missing; add a name for the run at the end of each line"
     if b"," in text and max(widths) < 4:
-        return "this looks like CSV; use the extension .csv and name the columns in the first line"
+        return OTHER_FILE + "CSV; use the extension .csv and name the columns in the first line"
     return ""
 
 
