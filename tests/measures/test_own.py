@@ -198,3 +198,19 @@ def test_properties() -> None:
 
 def test_public() -> None:
     assert "measure" in dir(cf)
+
+
+def test_a_parameter_before_the_star() -> None:
+    def early(grades: Any, k: int = 5) -> float:
+        return float((grades[:k] > 0).mean())
+
+    with pytest.raises(MeasureError, match=r"early: the parameter `k` must stand after `\*`"):
+        cf.measure(early)
+
+
+def test_means_of_no_documents_are_undefined_without_a_warning() -> None:
+    def mean_grade(grades: Any) -> float:
+        return float(grades.mean())
+
+    scores = cf.evaluate({"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}}, [mean_grade])
+    assert np.isnan(scores.values[0, 0]).tolist() == [False, True]

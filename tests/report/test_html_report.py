@@ -728,3 +728,24 @@ def test_what_is_slow_to_make_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / folder))
         assert _kept("a", make) == "é"
     assert len(made) == 5
+
+
+def test_the_default_name_replaces_only_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [str(example.path(name)) for name in ("qrels.txt", "bm25.run", "dense.run")]
+    for _ in range(2):
+        assert CliRunner().invoke(cli, ["report", *files, "--quiet"]).exit_code == 0
+    Path("report.html").write_text("mine")
+    refused = CliRunner().invoke(cli, ["report", *files], standalone_mode=False)
+    assert "report.html: the file exists and is no report" in str(refused.exception)
+    assert Path("report.html").read_text() == "mine"
+    assert CliRunner().invoke(cli, ["report", *files, "-o", "report.html"]).exit_code == 0
+    assert "<html" in Path("report.html").read_text()
+
+
+def test_texts_of_other_documents(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text('{"_id": "other", "text": "t"}\n')
+    files = [str(example.path(name)) for name in ("qrels.txt", "bm25.run", "dense.run")]
+    done = CliRunner().invoke(cli, ["report", *files, "-o", str(tmp_path / "r.html"), "--texts", str(texts)])
+    assert f"note: {texts}: no text for any of the shown documents" in done.output

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.cli.compare import TESTING, testing
 from cranfield.cli.evaluating import read_evaluation
-from cranfield.cli.output import emit, say_written
+from cranfield.cli.output import emit, note, say_written
 from cranfield.cli.progress import progress
+from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.columns import Column
@@ -90,6 +93,9 @@ def command(
 
     require()
     results.drawable(figures)
+    if ctx.get_parameter_source("output") is ParameterSource.DEFAULT and not _is_report(Path(output)):
+        message = f"{output}: the file exists and is no report"
+        raise UsageError(message, hint="give another name, or this one, with -o FILE")
     comparing = {name: given.pop(name) for name in TESTING}
     evaluation, notes = read_evaluation(qrels, runs, measures, default=MEASURES, page=page, **given)
     query_texts = {}
@@ -106,6 +112,8 @@ def command(
             commands=commands(ctx, [qrels, *runs], evaluation.columns),
             progress=step,
         )
+    if texts and not data["texts"]:
+        note([f"{', '.join(texts)}: no text for any of the shown documents"])
     data["notes"] = [*notes, *data["notes"]]
     data["files"] = shlex.join([qrels, *runs])
     text = html(data, title)
@@ -115,6 +123,14 @@ def command(
         from cranfield.report.figures import overview
 
         say_written(f"{len(overview.figures(data, figures))} files written to {figures}")
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is an earlier report, which a new one may replace, or does not exist."""
+    if not path.exists():
+        return True
+    with path.open("rb") as file:
+        return b'<meta name="generator" content="Cranfield' in file.read(2000)
 
 
 def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]) -> list[str]:

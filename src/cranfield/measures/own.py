@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import warnings
 from collections.abc import Callable
 from numbers import Real
 from types import FunctionType
@@ -154,9 +155,13 @@ def _takes_judged(function: Any, name: str) -> bool:
         return False
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p.name for p in positional if p.default is p.empty]
+    misplaced = [p.name for p in positional[1:] if p.default is not p.empty and p.name != "judged"]
     without_default = [
         p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "k"
     ]
+    if misplaced:
+        message = f"{name}: the parameter `{misplaced[0]}` must stand after `*`"
+        raise MeasureError(message, hint=SIGNATURE)
     if without_default:
         message = f"{name}: the parameter `{without_default[0]}` needs a default"
         raise MeasureError(message, hint=SIGNATURE)
@@ -183,11 +188,14 @@ class RankingKernel:
         # Gains are grades here; a document that is relevant only by assumption has a gain alone.
         grades[row, b.start[row, column]] = b.gain[row, column]
         values = np.empty(len(grades))
-        for q, length in enumerate(b.length.tolist()):
-            arguments = [grades[q, :length]]
-            if self.takes_judged:
-                arguments.append(_judged(b, q))
-            values[q] = _call(self.function, self.name, arguments, parameters)
+        with warnings.catch_warnings():
+            # The mean of no documents is an undefined score.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            for q, length in enumerate(b.length.tolist()):
+                arguments = [grades[q, :length]]
+                if self.takes_judged:
+                    arguments.append(_judged(b, q))
+                values[q] = _call(self.function, self.name, arguments, parameters)
         return values
 
 
