@@ -109,7 +109,9 @@ def command(
             texts=texts,
             query_texts=query_texts,
             comparing=comparing,
-            commands=commands(ctx, [qrels, *runs], evaluation.columns),
+            commands=commands(
+                ctx, [qrels, *runs], [runs[r] for r in evaluation.scores.order()[:2]], evaluation.columns
+            ),
             progress=step,
         )
     if texts and not data["texts"]:
@@ -133,8 +135,8 @@ def _is_report(path: Path) -> bool:
         return b'<meta name="generator" content="Cranfield' in file.read(2000)
 
 
-def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]) -> list[str]:
-    """The commands that reproduce the numbers of a report, part by part."""
+def commands(ctx: click.Context, files: Sequence[str], best: Sequence[str], columns: Sequence[Column]) -> list[str]:
+    """The commands that reproduce the numbers of a report, part by part; ``best``: the two best runs."""
     from cranfield.report.html.contents import POINTS
 
     def typed(*names: str) -> list[str]:
@@ -155,7 +157,7 @@ def commands(ctx: click.Context, files: Sequence[str], columns: Sequence[Column]
     lines = [["eval", *files, *measuring, "--interval", "bca"], ["eval", *files, *measuring, "--per-query"]]
     if len(files) > 2:
         lines += [["compare", *files, *measuring, *typed(*TESTING), "--all-pairs"]]
-        lines += [["queries", *files[:3], "-m", columns[0].label, *measuring[2:]]]
+        lines += [["queries", files[0], *best, "-m", columns[0].label, *measuring[2:]]]
         if not typed(*policies):
             lines += [["study", "correlation", *files, "-m", labels, *own, "--coefficient", "tau-b", *typed("corpus")]]
     lines += [["eval", *files, "-m", " ".join(POINTS), *typed("ties", "depth", "condensed", *policies)]]

@@ -20,7 +20,7 @@
   const TEXT = {
     headline: (run, measure, mean) => `${run} has the highest ${measure} (${mean}).`,
     headlineOne: (run, measure, mean, n) => `${run}: ${measure} ${mean} over ${n} ${n === 1 ? "query" : "queries"}.`,
-    beats: (n, all) => (n === all ? ` It is significantly better than ${all === 1 ? "the other run" : `all ${all} other runs`}.` : n ? ` It is significantly better than ${n} of ${all} other runs.` : " It is not significantly better than any other run."),
+    beats: (n, all) => (n === all ? ` It is significantly better than ${all === 1 ? "the other run" : all === 2 ? "both other runs" : `all ${all} other runs`}.` : n ? ` It is significantly better than ${n} of ${all} other runs.` : " It is not significantly better than any other run."),
     notBeaten: (names, more) => ` It does not differ significantly from ${names.join(", ")}${more ? ` and ${more} more` : ""}.`,
     headlineReversible: (n) => ` Ties or unjudged documents could reverse ${n} of these differences.`,
     wonLost: (measure) => `significantly better / worse in ${measure}`,
