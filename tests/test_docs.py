@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import os
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import click
 import pytest
 
 import cranfield as cf
+from cranfield import example
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES
 from cranfield.report import bibliography
@@ -251,3 +254,20 @@ def test_the_page_of_peers_has_no_empty_cell() -> None:
     rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in peers_page().splitlines() if line.startswith("| `")]
     assert len(rows) > 150
     assert [row for row in rows if len(row) != 3 or not all(cell.strip() for cell in row)] == []
+
+
+def test_the_recipe_for_github_actions_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = re.search(r"^```yaml\n(.*?)^```$", (DOCS / "ci.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert recipe is not None
+    (command,) = re.findall(r"^ +(cranfield compare (?:.*\\\n)*.*)$", recipe[1], re.MULTILINE)
+    for name, source in (("qrels.txt", "qrels.txt"), ("new.run", "llm.run"), ("old.run", "dense.run")):
+        (tmp_path / name).write_bytes(example.path(source).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    save = "cranfield eval qrels.txt old.run --format json -o scores.json"
+    for line in (save, command):
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "nDCG@10" in Path("summary.md").read_text(encoding="utf-8")
+    assert "<testsuite" in Path("junit.xml").read_text(encoding="utf-8")
