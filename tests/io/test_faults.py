@@ -16,7 +16,10 @@ from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
 FORMATS = "hint: supported formats: Parquet, JSON, CSV, LETOR, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
-TWICE = "hint: a document can occur only once in a ranking; keep one of the rows, usually the best"
+TWICE = (
+    "hint: a document can occur only once in a ranking; "
+    '--duplicates best, or duplicates="best" in Python, keeps one of the rows'
+)
 TWICE_IN_MEMORY = (
     'hint: a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
 )

@@ -36,7 +36,7 @@ from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
-    from cranfield.io.lists import Duplicates
+    from cranfield.io.duplicates import Duplicates
     from cranfield.statistics.prediction import Inference
 
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`

@@ -152,7 +152,11 @@ _KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
     "object": (_object, ""),
     "syntax": (_syntax, ""),
     "collision": (_collision, "ids are compared as text; give all of them the same type"),
-    "duplicate": (_duplicate, "a document can occur only once in a ranking; keep one of the rows, usually the best"),
+    "duplicate": (
+        _duplicate,
+        "a document can occur only once in a ranking; "
+        '--duplicates best, or duplicates="best" in Python, keeps one of the rows',
+    ),
     "conflict": (_conflict, "keep one grade for each query, iteration and document"),
     "shape": (_shape, ""),
     "fields": (_fields, ""),

@@ -8,12 +8,14 @@ A ranking is a list of ids, best first; a list of pairs ``(id, score)``; ``{id: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
-from typing import Any, Literal, NoReturn
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import numpy as np
 
 from cranfield.data import Run, Table
-from cranfield.errors import InputError, UsageError, check_choice, max_faults
+from cranfield.errors import InputError, UsageError, max_faults
+from cranfield.io.duplicates import Duplicates, codes_of, first_rows
 from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
 from cranfield.io.ids import id_text, is_id, texts_of
 from cranfield.io.records import (
@@ -30,19 +32,12 @@ from cranfield.io.records import (
 )
 from cranfield.io.tables import ListFrame, is_column, list_of
 
-Duplicates = Literal["error", "first", "best"]
-DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
 Ranking = Mapping[str, float] | Sequence[str]
 
 WHAT = {
     "run": "[document, ...], [(document, score), ...] or {document: score}",
     "qrels": "{document, ...}, [document, ...] or {document: grade}",
 }
-
-
-def check_duplicates(duplicates: str) -> None:
-    """Raise if this is no policy for documents that appear twice."""
-    check_choice("duplicates", duplicates, DUPLICATES)
 
 
 class ByPosition(dict[str, Any]):
@@ -338,10 +333,6 @@ def _grades(texts: list[str], grades: Sequence[Any], query: str, location: Locat
 
 def without_repeats(run: Run, duplicates: Duplicates, load: Callable[[Run], Table]) -> Run:
     """A run in which every document appears once for each query."""
-    from dataclasses import replace
-
-    from cranfield.io.duplicates import codes_of, first_rows
-
     source = run.source
     if isinstance(source, Mapping):
         rankings = source.items()

@@ -17,7 +17,7 @@ from cranfield.io.faults import Fault, Location, input_error, quotable
 from cranfield.io.judgments import Rows, group_judgments
 
 if TYPE_CHECKING:
-    from cranfield.io.lists import Duplicates
+    from cranfield.io.duplicates import Duplicates
 
 
 def run_from_object(

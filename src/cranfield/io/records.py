@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from cranfield.data import Run
 from cranfield.errors import InputError, UsageError
+from cranfield.io.duplicates import check_duplicates
 from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import COLUMN_NAMES, ListFrame, normalise_name
 
@@ -96,7 +97,7 @@ def records(
     >>> cf.Evaluator([{"d1"}], "RR").means(run)
     {'RR': 0.5}
     """
-    from cranfield.io.lists import ByPosition, check_duplicates, order_remarks, rankings_of, shape_of
+    from cranfield.io.lists import ByPosition, order_remarks, rankings_of, shape_of
 
     check_duplicates(duplicates)
     location = Location("", "run", "entry")
