@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, NoReturn
 
 import numpy as np
@@ -247,13 +248,13 @@ def _is_many(value: Any) -> bool:
 
 def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:
     """Pairs as ids and numbers."""
-    for position, item in enumerate(items, 1):
+    usual = set(map(type, items)) <= {tuple, list} and set(map(len, items)) == {2}
+    for position, item in enumerate(() if usual else items, 1):
         if not (isinstance(item, tuple | list) and len(item) == 2):
             second = "score" if location.kind == "run" else "grade"
             where = _at(query, location, position)
             _wrong(f"{where}expected (document, {second}), found {_describe(item)}", "give every document as a pair")
-    ids, numbers = zip(*items, strict=True)
-    return list(ids), list(numbers)
+    return list(map(itemgetter(0), items)), list(map(itemgetter(1), items))
 
 
 def _keep(
@@ -292,7 +293,7 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
     repeated = 0
     for query, value in zip(texts_of(source, "", location), source.values(), strict=True):
         if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
-            judged[query] = dict.fromkeys(sorted(value) if isinstance(value, Set) else value, 1)
+            judged[query] = dict.fromkeys(value if type(value) is list else sorted(value), 1)
             repeated += len(value) - len(judged[query])
             continue
         if is_scores(value):

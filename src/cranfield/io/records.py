@@ -36,6 +36,7 @@ RESULTS = ("points", "matches", "objects")
 CLIENT_FIELDS = {"document": ("meta.id",), "score": ("meta.score",), "grade": ()}
 CLIENTS = ("elasticsearch", "elasticsearch_dsl", "opensearchpy")
 MAX_FIELDS = 12  # the number of fields that a message lists
+MAX_COLUMNS = 200  # a dict with more keys has a key for each query, not for each column
 ID_LIKE = ("id", "source", "file", "path", "url", "uri", "doc", "key", "name")  # parts of names of fields with ids
 
 
@@ -308,6 +309,8 @@ def frame_of_records(items: Sequence[Any]) -> ListFrame | None:
 
 def columns_of(source: Mapping[Any, Any]) -> ListFrame | None:
     """``{"query_id": [...], "doc_id": [...], ...}`` as columns; None for everything else."""
+    if len(source) > MAX_COLUMNS:
+        return None
     roles = _roles(source)
     if not {"query", "document"} <= roles.keys():
         return None
