@@ -579,7 +579,7 @@ def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicat
     else:
         given = list(run) if is_list_of_runs(run) else [run]
     if not given:
-        message = "found no runs: the list is empty"
+        message = "no runs given: the list is empty"
         raise UsageError(
             message, hint="give a path, {query: [document, ...]}, or a list with one ranking for each query"
         )
