@@ -24,11 +24,14 @@ JUDGED = [{"d1"}, {"d2"}]
 
 # What was given, as (judgments, run).
 SHAPES: dict[str, tuple[Any, Any]] = {
-    "one ranking": (JUDGED, {"q1": "d1", "q2": "d2"}),
+    "one document for each query": (JUDGED, {"q1": "d1", "q2": "d2"}),
     "a list of ids": ({"q": {"d1"}}, [1, 2, 3]),
     "a list of pairs": (JUDGED, [("d1", 0.9), ("d2", 0.8)]),
     "rows": (JUDGED, [("q1", "d1", 0.9), ("q2", "d2", 0.8)]),
     "rows with ranks": (JUDGED, [("q1", "d1", 1), ("q2", "d2", 2)]),
+    "rows as lists": (JUDGED, [["q1", "d1", 0.9], ["q2", "d2", 0.8]]),
+    "two texts": (JUDGED, ["d1", "d2"]),
+    "ids and scores as two arrays": (JUDGED, (np.array([["d1"], ["d2"]]), np.array([[0.9], [0.8]]))),
     "items": (JUDGED, [("q1", ["d1"]), ("q2", ["d2"])]),
     "sets": (JUDGED, [{"d1"}, {"d2"}]),
     "a set of tuples": (JUDGED, {("d1", "d2"), ("d3",)}),
@@ -36,6 +39,7 @@ SHAPES: dict[str, tuple[Any, Any]] = {
     "one id": (JUDGED, {"1": ["d1"], "2": 7}),
     "None": (JUDGED, [["d1"], None]),
     "None as an id": (JUDGED, [["d1", None], ["d2"]]),
+    "broken text as an id": (JUDGED, [["d\ud800"], ["d2"]]),
     "a fraction as an id": (JUDGED, [[1.0, 2.0], [3.0]]),
     "a truth value as an id": (JUDGED, [[True, False], [True]]),
     "lists as ids": (JUDGED, [["d1", ["d2"]], ["d2"]]),
@@ -50,6 +54,8 @@ SHAPES: dict[str, tuple[Any, Any]] = {
     "a repeated document": (JUDGED, [["d1", "d1"], ["d2"]]),
     "a repeated pair": (JUDGED, [[("d1", 1.0), ("d1", 0.5)], [("d2", 1.0)]]),
     "a pair without a score": (JUDGED, [[("d1", 1.0), "d3"], [("d2", 1.0)]]),
+    "a pair with the score first": (JUDGED, {"1": [(0.9, "d1")], "2": [(0.8, "d2")]}),
+    "a document with score and text": (JUDGED, {"1": [("d1", 0.9, "a lamp")], "2": []}),
     "a pair with None": (JUDGED, [[("d1", 1.0), ("d3", None)], [("d2", 1.0)]]),
     "text as a score": (JUDGED, [[("d1", 1.0), ("d3", "0.5")], [("d2", 1.0)]]),
     "NaN": (JUDGED, [[("d1", float("nan"))], [("d2", 1.0)]]),

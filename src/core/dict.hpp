@@ -74,7 +74,11 @@ inline std::size_t length_of(PyObject* ranking) {
 
 inline PyObject* list_item(PyObject* ranking, std::size_t row) {
     const auto i = static_cast<Py_ssize_t>(row);
+#if defined(Py_LIMITED_API)
     return PyList_Check(ranking) ? PyList_GetItem(ranking, i) : PyTuple_GetItem(ranking, i);
+#else
+    return PyList_Check(ranking) ? PyList_GET_ITEM(ranking, i) : PyTuple_GET_ITEM(ranking, i);
+#endif
 }
 
 // The score of a row of a list: the first row has the highest.
@@ -107,11 +111,18 @@ public:
     }
 
 private:
+    static constexpr std::size_t ahead = 16;  // rows of a list whose ids are on their way from memory
+
     template <bool Shared, class Passes>
     bool read_list(PyObject* list, std::size_t length, Passes passes) {
         if (hashes_.size() < length) hashes_.resize(length);
         std::size_t passed = 0;
         for (std::size_t row = 0; row < length; ++row) {
+            if (row + ahead < length) {  // an id has a header and, on the next cache line, its text
+                const auto* const next = reinterpret_cast<const char*>(list_item(list, row + ahead));
+                prefetch(next);
+                prefetch(next + 64);
+            }
             if (!read_id<Shared>(list_item(list, row), ids_[row])) return false;
             scores_[row] = list_score(row);
             hashes_[row] = cranfield::hash(ids_[row]);

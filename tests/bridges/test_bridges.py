@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,25 @@ def collection(queries: int, documents: int, seed: int = 0) -> tuple[dict[str, A
     return results, qrels
 
 
-def test_mteb_keys_and_values() -> None:
+Collection = tuple[dict[str, Any], dict[str, Any]]
+ODD_COLLECTIONS: dict[str, Callable[[Collection], Collection]] = {
+    "ties and grades": lambda c: c,
+    "another order of queries": lambda c: (dict(reversed(c[0].items())), c[1]),
+    "queries without a ranking": lambda c: ({q: r for q, r in c[0].items() if q != "q3"}, c[1]),
+    "empty rankings": lambda c: (c[0] | {"q3": {}}, c[1]),
+    "short rankings": lambda c: ({q: dict(list(r.items())[:5]) for q, r in c[0].items()}, c[1]),
+    "no relevant documents": lambda c: (c[0], c[1] | {"q3": dict.fromkeys(c[1]["q3"], 0)}),
+    "negative grades": lambda c: (c[0], {q: {d: grade - 1 for d, grade in j.items()} for q, j in c[1].items()}),
+    "a constant scorer": lambda c: ({q: dict.fromkeys(r, 0.5) for q, r in c[0].items()}, c[1]),
+}
+
+
+@pytest.mark.parametrize("name", ODD_COLLECTIONS)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore")
+def test_mteb_keys_and_values(name: str, seed: int) -> None:
     mteb = pytest.importorskip("mteb._evaluators.retrieval_metrics")
-    results, qrels = collection(40, 200)
+    results, qrels = ODD_COLLECTIONS[name](collection(40, 200, seed))
     ks = [1, 3, 10, 100]
     theirs = mteb.calculate_retrieval_scores(results, qrels, ks)
     expected = mteb.make_score_dict(
@@ -40,6 +57,16 @@ def test_mteb_keys_and_values() -> None:
     for key, value in expected.items():
         rounded = 1e-9 if "nauc" in key or "mrr" in key else 5.1e-6  # they round means to five digits
         assert ours[key] == pytest.approx(value, abs=rounded, nan_ok=True), key
+
+
+def test_mteb_needs_judgments_of_every_query() -> None:
+    mteb = pytest.importorskip("mteb._evaluators.retrieval_metrics")
+    results, qrels = {"q": {"a": 2.0, "b": 1.0}, "unjudged": {"a": 1.0}}, {"q": {"b": 1}}
+    with pytest.raises(KeyError):
+        mteb.calculate_retrieval_scores(results, qrels, [1])
+    assert retrieval_scores(results, qrels, [1]) == pytest.approx(
+        retrieval_scores({"q": results["q"]}, qrels, [1]), nan_ok=True
+    )
 
 
 def test_mteb_speed() -> None:
@@ -161,11 +188,14 @@ def test_haystack() -> None:
     assert pipeline.run({"scores": inputs})["scores"] == {"score": 0.75, "individual_scores": [1.0, 0.5]}
 
 
-def test_importing_cranfield_loads_no_bridge() -> None:
+def test_importing_cranfield_loads_no_other_package() -> None:
     import subprocess
     import sys
 
-    code = "import sys, cranfield; cranfield.evaluate([['a']], [['a']], 'RR'); print([m for m in sys.modules if 'bridges' in m])"
+    packages = ("pandas", "polars", "pyarrow", "torch", "torchmetrics", "matplotlib", "mteb", "sentence_transformers")
+    packages += ("mlflow", "pyterrier", "llama_index", "langchain_core", "haystack", "pyspark", "ir_datasets", "uuid")
+    loaded = f"[m for m in sys.modules if m.partition('.')[0] in {packages} or m.startswith('cranfield.bridges')]"
+    code = f"import sys, cranfield; cranfield.evaluate([['a']], [['a']], 'RR'); print({loaded})"
     path = str(next(iter(cf.__path__)).removesuffix("/cranfield"))
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {path!r}); {code}"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"

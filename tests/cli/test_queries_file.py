@@ -57,3 +57,11 @@ def test_no_query_has_a_text() -> None:
     assert "none.tsv: no text for any query (first query: `q1`)" in call(
         *["queries", "qrels.txt", "a.run", "b.run", "--queries-file", "none.tsv"]
     )
+
+
+def test_explain() -> None:
+    Path("subtopics.txt").write_text("q1 1 d1 1\nq1 2 d2 1\n")
+    Path("texts.jsonl").write_text('{"id": "d1", "text": "lamp oil"}\n{"id": "d2", "text": "sea gull"}\n')
+    words = ["explain", "subtopics.txt", "a.run", "-m", "DELTARB@20", "--corpus", "texts.jsonl", "--query", "q1"]
+    assert "for query q1 (oil lamp):" in call(*words, "--queries-file", "queries.tsv")
+    assert json.loads(call(*words, "--queries-file", "queries.tsv", "--format", "json"))["text"] == "oil lamp"

@@ -184,7 +184,12 @@ GOOD_QRELS, GOOD_RUN = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\n", b"q1 Q0 d1 1 2 t\nq
         (GOOD_QRELS, "a.jsonl", b'{"query_id":"q1","doc_id":"d1","docid":"d2","score":1}\n', "same"),
         (b"q1 0 d1 " + b"1" * 5000 + b"\n", "a.run", GOOD_RUN, "same"),
         # Documented differences: Spark does not say which line, or names the frame or its own error.
-        (GOOD_QRELS, "a.csv", b"query_id,doc_id,score\nq1,,2\n", "a: query `q1`: an id must be text, found null"),
+        (
+            GOOD_QRELS,
+            "a.csv",
+            b"query_id,doc_id,score\nq1,,2\n",
+            "a: query `q1`: an id must be text or a whole number, found null",
+        ),
         (GOOD_QRELS, "a.csv", b"query_id,doc_id,score\nq1,d1,x\n", "`d1`: the score in column `score` is not a number"),
         (GOOD_QRELS, "a.csv", b"query_id,doc_id,score,score\nq1,d1,2,1\n", "no column for the score; the columns are"),
         (GOOD_QRELS, "a.run", b"q1 Q0 d1 1 1 t\nq1 Q0 d1 2 0 t\n", "a: document `d1` appears twice for query `q1`\n"),

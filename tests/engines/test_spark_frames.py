@@ -57,7 +57,7 @@ def test_faults_are_told_by_the_names_of_columns(spark: SparkSession) -> None:
     by_subtopic = {"judged": "query string, document string, subtopic string, grade int", "broadcast": 0}
     judged = [("q1", "d1", None, 1), ("q1", "d1", "a", 1)]
     message = refused(spark, [("r", "q1", "d1", 1.0)], RUNS, qrels=judged, **by_subtopic)
-    assert "qrels: query `q1`: an id must be text, found null in column `subtopic`" in message
+    assert "qrels: query `q1`: an id must be text or a whole number, found null in column `subtopic`" in message
 
 
 def test_an_order_that_is_none(spark: SparkSession) -> None:

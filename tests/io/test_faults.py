@@ -16,7 +16,10 @@ from cranfield.errors import CranfieldError, InputError, UsageError
 
 NAN = float("nan")
 FORMATS = "hint: supported formats: Parquet, JSON, CSV, LETOR, NTCIR text, TREC text; plain or compressed with gzip, bzip2, xz or zstd"
-TWICE = "hint: a document can occur only once in a ranking; keep one of the rows, usually the best"
+TWICE = (
+    "hint: a document can occur only once in a ranking; "
+    '--duplicates best, or duplicates="best" in Python, keeps one of the rows'
+)
 TWICE_IN_MEMORY = (
     'hint: a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
 )
@@ -205,8 +208,14 @@ def test_csv_with_nul_and_with_open_quote(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 OBJECTS: dict[str, tuple[Any, str]] = {
-    "score": ({"q": {"a": 1, "d": None}}, "query `q`, document `d`: the score is not a number: None"),
-    "text score": ({"q": {"d": "1"}}, "query `q`, document `d`: the score is not a number: '1'"),
+    "score": (
+        {"q": {"a": 1, "d": None}},
+        "query `q`, document `d`: the score is not a number: None\n\nhint: give the document a score, or leave it out",
+    ),
+    "text score": (
+        {"q": {"d": "1"}},
+        "query `q`, document `d`: the score is not a number: '1'\n\nhint: convert scores with float()",
+    ),
     "nan": (
         {"p": {"x": 1}, "q": {"d": NAN}},
         "query `q`, document `d`: the score is NaN\n\n"
@@ -214,29 +223,31 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     ),
     "document id": (
         {"q": {7.5: 1.0}},
-        "query `q`: an id must be text, found 7.5\n\nhint: convert ids to text first, for example with str()",
+        "query `q`: an id must be text or a whole number, found 7.5 at position 1\n\n"
+        "hint: give text or whole numbers as ids; a score comes second, as in (document, score)",
     ),
     "query id": (
         {7.5: {"d": 1.0}},
-        "an id must be text, found 7.5\n\nhint: convert ids to text first, for example with str()",
+        "an id must be text or a whole number, found 7.5\n\n"
+        "hint: give ids as text, whole numbers, bytes, UUIDs or paths",
     ),
     "surrogate": (
         {"q": {"\ud800": 1.0}},
-        "query `q`: an id must be text, found '\\ud800'\n\nhint: convert ids to text first, for example with str()",
+        "query `q`: an id must be text that UTF-8 can encode, found '\\ud800'\n\nhint: remove lone surrogates from the text",
     ),
     "shape": (
         {"q": {"d1", "d2"}},
-        "query `q`: a set has no order\n\n"
-        "hint: a ranking is a list, best first; sets are for judgments, which come first",
+        "query `q`: found a set, which has no order\n\n"
+        "hint: give a ranking as a list, best first; sets are for judgments, which come first",
     ),
     "null id": (
         pd.DataFrame({"qid": ["q", None], "docno": ["d", "e"], "score": [1.0, 2.0]}),
-        "row 2: an id must be text, found null in column `qid`\n\nhint: convert ids to text first, for example with str()",
+        "row 2: an id must be text or a whole number, found null in column `qid`\n\nhint: leave it out, or give it an id",
     ),
     "float id": (
         pd.DataFrame({"qid": [1.0, 2.0], "docno": ["d", "e"], "score": [1.0, 2.0]}),
-        "row 1: an id must be text, found 1.0 in column `qid`\nrow 2: an id must be text, found 2.0 in column `qid`\n\n"
-        "hint: convert ids to text first, for example with str()",
+        "row 1: an id must be text or a whole number, found 1.0 in column `qid`\nrow 2: an id must be text or a whole number, found 2.0 in column `qid`\n\n"
+        "hint: convert the column to text or whole numbers first",
     ),
     "table nan": (
         pd.DataFrame({"qid": ["q", "q"], "docno": ["d", "e"], "score": [1.0, NAN]}),
@@ -244,7 +255,7 @@ OBJECTS: dict[str, tuple[Any, str]] = {
     ),
     "text column": (
         pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": ["1"]}),
-        "row 1, query `q`: the score is not a number: '1'",
+        "row 1, query `q`: the score is not a number: '1'\n\nhint: convert scores with float()",
     ),
     "table duplicate": (
         pd.DataFrame({"qid": ["q", "p", "q"], "docno": ["d", "d", "d"], "score": [1, 2, 3]}),
@@ -264,14 +275,17 @@ def test_objects(source: Any, message: str) -> None:
 
 
 QRELS_OBJECTS: dict[str, tuple[Any, str]] = {
-    "grade": ({"q": {"d": NAN}}, "query `q`, document `d`: the grade is not a finite number: nan"),
+    "grade": (
+        {"q": {"d": NAN}},
+        "query `q`, document `d`: the grade is not a finite number: nan\n\nhint: give the document a grade, or leave it out",
+    ),
     "id": (
         {"q": {None: 1}},
-        "query `q`: an id must be text, found None\n\nhint: convert ids to text first, for example with str()",
+        "query `q`: an id must be text or a whole number, found None at position 1\n\nhint: leave it out, or give it an id",
     ),
     "column": (
         pd.DataFrame({"qid": ["q"], "docno": ["d"], "label": [NAN]}),
-        "row 1, query `q`: the grade is not a finite number: nan",
+        "row 1, query `q`: the grade is not a finite number: nan\n\nhint: give the document a grade, or leave it out",
     ),
     "conflict": (
         pd.DataFrame({"qid": ["q", "q"], "docno": ["d", "d"], "label": [1, 2]}),

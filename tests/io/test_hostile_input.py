@@ -165,7 +165,7 @@ def test_faults_have_the_line_of_the_file() -> None:
     assert error is not None
     assert [fault.split(": ", 1) for fault in error.faults] == [
         ["run.jsonl:3", "the id in column `qid` is empty"],
-        ["run.jsonl:4", "an id must be text, found None in column `docid`"],
+        ["run.jsonl:4", "an id must be text or a whole number, found None in column `docid`"],
         ["run.jsonl:5", "invalid JSON: expecting value at column 9"],
         ["run.jsonl:6", "expected an object, found 5"],
         ["run.jsonl:7", "the score is not a number: '1'"],

@@ -74,13 +74,13 @@ def test_frames_without_pyarrow(make: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_null_scores_of_every_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {"qid": ["q", "q"], "docno": ["d", "e"], "score": [1.5, None]}
-    expected = "row 2, query `q`: the score is not a number: null"
+    expected = "row 2, query `q`: the score is not a number: null\n\nhint: give the document a score, or leave it out"
     assert str(io.check_run(pa.table(columns))) == expected
     assert str(io.check_run(pl.DataFrame(columns))) == expected
     # What is missing and what is NaN is the same to pandas.
     assert str(io.check_run(pd.DataFrame(columns).convert_dtypes())).startswith("row 2, query `q`: the score is NaN\n")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert str(io.check_run(pl.DataFrame(columns))) == "row 2, query `q`: the score is not a number: None"
+    assert str(io.check_run(pl.DataFrame(columns))) == expected.replace("null", "None")
 
 
 def test_arrow_ids_are_not_copied() -> None:

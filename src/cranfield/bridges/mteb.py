@@ -1,8 +1,7 @@
 """MTEB's score dict, with its own keys, from the same inputs as its ``calculate_retrieval_scores``.
 
-Values are equal to those of MTEB, but not rounded to five digits. Differences: queries without judgments are left out
-(MTEB raises KeyError), and nAUC pairs the scores and the confidence of the same query in any order of queries. This
-module needs no package.
+Values are equal to those of MTEB, but not rounded to five digits. Queries without judgments are left out; MTEB raises
+KeyError. This module needs no package.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from cranfield.wording import nearest
 SECTIONS = {
     "Significance": ("test", "tests", "correction", "family", "alpha", "samples", "audit"),
     "Checks for pipelines": ("guarded", "by", "ignore_significance", "limits", "junit"),
-    "Rankings": ("ties", "depth", "condensed", "terminal", "nil", "full_length"),
+    "Rankings": ("duplicates", "ties", "depth", "condensed", "terminal", "nil", "full_length"),
     "Judgments and queries": (
         "queries",
         "undefined",

@@ -16,6 +16,7 @@ from cranfield.errors import UsageError
 @click.option(
     "--kind", type=click.Choice(("run", "qrels")), help="What IN holds.  [default: detected from its content]"
 )
+@options.duplicates
 def command(source: str, target: str, kind: str | None) -> None:
     """Convert IN, a run or judgments in any format, to OUT.
 

@@ -39,6 +39,7 @@ COUNT = click.IntRange(min=1)
     multiple=True,
     help="Count the documents of this run that must be judged; may be repeated.",
 )
+@options.duplicates
 @click.option("--qrels", type=options.FILE, metavar="FILE", help="With --run: existing judgments.")
 @options.formats(FORMATS, "")
 @options.output

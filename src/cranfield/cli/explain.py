@@ -34,6 +34,7 @@ from cranfield.cli.commands import Verb
     help="How many words of each document to show.",
 )
 @options.queries_file
+@options.duplicates
 @options.ordering
 @results.writing
 def command(

@@ -22,6 +22,7 @@ DEFAULT_NEXT = 50
 @click.command(cls=Verb, short_help="Choose documents to judge next, judge them on a page, and merge judgments.")
 @click.argument("qrels", type=options.FILE)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=options.FILE)
+@options.duplicates
 @click.option(
     "-m",
     "--measure",

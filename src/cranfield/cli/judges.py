@@ -18,6 +18,7 @@ RUN_COLUMNS = 6
 @click.command(cls=Verb, short_help="Check predicted judgments, such as those of an LLM, against human ones.")
 @click.argument("qrels", type=options.FILE)
 @click.argument("files", metavar="PREDICTED... [RUN...]", nargs=-1, required=True, type=options.FILE)
+@options.duplicates
 @options.measuring(" ".join(DEFAULT))
 @click.option(
     "--own",

@@ -14,6 +14,7 @@ DEFAULT_STRATA = "5:1 20:0.5 100:0.1"
 
 @click.command(cls=Verb, short_help="Draw a stratified sample of documents to judge.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=options.FILE)
+@options.duplicates
 @click.option(
     "--strata",
     metavar="TEXT",

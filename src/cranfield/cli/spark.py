@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import CranfieldError, InputError, UsageError
+from cranfield.io.duplicates import default_duplicates
 
 if TYPE_CHECKING:
     from cranfield.corpus import Corpus
@@ -29,6 +30,9 @@ def check_options(
     if engine == "spark" and interval:
         message = "--interval does not work with --engine spark"
         raise UsageError(message, hint="use --scores DIR to write per-query scores, and compute intervals from these")
+    if engine == "spark" and default_duplicates() != "error":
+        message = "--duplicates does not work with --engine spark"
+        raise UsageError(message)
     if engine == "spark" and costs is not None:
         message = "--costs does not work with --engine spark"
         raise UsageError(message)

@@ -36,7 +36,7 @@ from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
-    from cranfield.io.lists import Duplicates
+    from cranfield.io.duplicates import Duplicates
     from cranfield.statistics.prediction import Inference
 
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
@@ -494,9 +494,10 @@ class Evaluator:
         """Raise if judgments and rankings are lists that cannot belong together."""
         for run in runs if self.judgments.by_position else ():
             if run.by_position and isinstance(run.source, Mapping) and len(run.source) != len(self._queries):
-                lengths = f"{len(self._queries)} queries, and {run.name} has {len(run.source)}"
+                name = "the run" if run.name == "run" else run.name
+                lengths = f"{len(self._queries)} lists and {name} has {len(run.source)}"
                 message = f"lists are matched by position, but the judgments have {lengths}"
-                raise InputError([message], hint="give one list per query in both, or use {query: ...}")
+                raise InputError([message], hint="give one list for each query in both, or write {query: ...}")
 
     def _check_order(self, runs: Sequence[Run]) -> None:
         if self._looks_like_run:
@@ -578,8 +579,10 @@ def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicat
     else:
         given = list(run) if is_list_of_runs(run) else [run]
     if not given:
-        message = "no runs given"
-        raise UsageError(message)
+        message = "no runs given: the list is empty"
+        raise UsageError(
+            message, hint="give a path, {query: [document, ...]}, or a list with one ranking for each query"
+        )
     if names is not None and len(names) != len(given):
         message = f"expected {len(given)} names, one for each run, not {len(names)}"
         raise UsageError(message)

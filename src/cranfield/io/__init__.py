@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
+from cranfield.io.duplicates import Duplicates, check_duplicates, default_duplicates
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.runs import check, join, load, load_unchecked
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.io.write import write_qrels, write_run
-
-if TYPE_CHECKING:
-    from cranfield.io.lists import Duplicates
 
 __all__ = [
     "check_qrels",
@@ -43,14 +41,20 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns = None, d
     ``duplicates``: what happens if a document appears twice for a query: ``"error"``, or keep the ``"first"`` or the
     one with the ``"best"`` score.
     """
-    if duplicates != "error":
-        from cranfield.io.lists import check_duplicates, without_repeats
+    check_duplicates(duplicates)
+    duplicates = default_duplicates() if duplicates == "error" else duplicates
+    if duplicates == "error":
+        return _read_run(source, name, columns)
+    from cranfield.io.lists import without_repeats
 
-        check_duplicates(duplicates)
-        if isinstance(source, Run) or is_stream(source):
-            return without_repeats(read_run(source, name=name, columns=columns), duplicates, load_unchecked)
-        run = run_from_object(source, name or "run", columns, duplicates=duplicates)
-        return without_repeats(run, duplicates, load_unchecked)
+    if isinstance(source, Run) or is_stream(source):
+        return without_repeats(_read_run(source, name, columns), duplicates, load_unchecked)
+    run = run_from_object(source, name or "run", columns, duplicates=duplicates)
+    return without_repeats(run, duplicates, load_unchecked)
+
+
+def _read_run(source: Any, name: str | None, columns: Columns) -> Run:
+    """A run in which repeated documents are an error."""
     if isinstance(source, Run):
         return source if name is None else dataclasses.replace(source, name=name)
     if isinstance(source, str | os.PathLike):
@@ -69,18 +73,18 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns = None, d
 
 def read_runs(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> list[Run]:
     """All runs of a source, which is as in `read_run`: one, or one for each feature of a LETOR file."""
-    if duplicates != "error":
-        return [read_run(source, name=name, duplicates=duplicates)]
     if isinstance(source, Run) or not is_stream(source):
-        return [read_run(source, name=name)]
+        return [read_run(source, name=name, duplicates=duplicates)]
     if isinstance(source, str | os.PathLike) and detect_source(os.fsdecode(source)) is not None:
-        return [read_run(source, name=name)]
+        return [read_run(source, name=name, duplicates=duplicates)]
     stream = open_stream(source, "run")
     record = detect_file(stream, "run")
     if record.read_runs is not None:
-        return record.read_runs(stream, name or stream.name, None)
-    assert record.read_run is not None
-    return [record.read_run(stream, name or stream.name, None)]
+        runs = record.read_runs(stream, name or stream.name, None)
+    else:
+        assert record.read_run is not None
+        runs = [record.read_run(stream, name or stream.name, None)]
+    return [read_run(run, duplicates=duplicates) for run in runs]
 
 
 def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None) -> Judgments:

@@ -1,11 +1,43 @@
-"""Rows that repeat the id of an earlier row."""
+"""Documents that appear twice for a query: what to do with them, and how they are found."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Integers, Strings
+from cranfield.errors import check_choice
+
+Duplicates = Literal["error", "first", "best"]
+DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
+
+_default: ContextVar[Duplicates] = ContextVar("duplicates", default="error")
+
+
+def default_duplicates() -> Duplicates:
+    """What happens to documents that appear twice, unless a call says so itself."""
+    return _default.get()
+
+
+@contextmanager
+def keeping_duplicates(duplicates: Duplicates) -> Iterator[None]:
+    """Runs that are read inside keep one of several rows of a document: the command line's --duplicates."""
+    token = _default.set(duplicates)
+    try:
+        yield
+    finally:
+        _default.reset(token)
+
+
+def check_duplicates(duplicates: str) -> None:
+    """Raise if this is no policy for documents that appear twice."""
+    check_choice("duplicates", duplicates, DUPLICATES)
+
 
 _BLOCK = 1 << 16
 _BASE = np.uint64(0x9E3779B97F4A7C15)

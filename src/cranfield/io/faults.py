@@ -88,7 +88,9 @@ def _nan(location: Location, _fault: Fault) -> str:
 
 
 def _id(_location: Location, fault: Fault) -> str:
-    return f"an id must be text, found {quotable(fault.text)}"
+    where = f" at position {fault.other}" if fault.other else ""
+    what = "text that UTF-8 can encode" if fault.text[:1] in (b"'", b'"') else "text or a whole number"
+    return f"an id must be {what}, found {quotable(fault.text)}{where}"
 
 
 def _empty(_location: Location, fault: Fault) -> str:
@@ -145,12 +147,16 @@ _KINDS: dict[str, tuple[Callable[[Location, Fault], str], str]] = {
     "grade": (_grade, ""),
     "rank": (_rank, "ties=rank orders documents by the rank column; correct the ranks, or order by score"),
     "nan": (_nan, "NaN cannot be ordered; remove the document, or give it a score"),
-    "id": (_id, "convert ids to text first, for example with str()"),
+    "id": (_id, "give ids as text, whole numbers, bytes, UUIDs or paths"),
     "empty": (_empty, ""),
     "object": (_object, ""),
     "syntax": (_syntax, ""),
     "collision": (_collision, "ids are compared as text; give all of them the same type"),
-    "duplicate": (_duplicate, "a document can occur only once in a ranking; keep one of the rows, usually the best"),
+    "duplicate": (
+        _duplicate,
+        "a document can occur only once in a ranking; "
+        '--duplicates best, or duplicates="best" in Python, keeps one of the rows',
+    ),
     "conflict": (_conflict, "keep one grade for each query, iteration and document"),
     "shape": (_shape, ""),
     "fields": (_fields, ""),
@@ -214,6 +220,13 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
         return ""
     if kinds == {"duplicate"} and not location.source_name:
         return 'a document can occur only once in a ranking; duplicates="first" or duplicates="best" keeps one of them'
+    if kinds == {"id"}:
+        return _id_hint(faults[0], location)
+    if kinds in ({"score"}, {"grade"}) and not location.source_name:
+        kind, value = faults[0].kind, faults[0].text.lower()
+        if _numeric([value]) or value in (b"none", b"null"):
+            return f"give the document a {kind}, or leave it out"
+        return "give grades as numbers, such as 0 and 1" if kind == "grade" else "convert scores with float()"
     if kinds <= {"binary", "long"}:
         return supported_formats(location.kind)
     if kinds != {"columns"}:
@@ -229,6 +242,23 @@ def _hint(faults: Sequence[Fault], location: Location) -> str:
     if b"," in text and max(widths) < 4:
         return OTHER_FILE + "CSV; use the extension .csv and name the columns in the first line"
     return ""
+
+
+def _id_hint(fault: Fault, location: Location) -> str:
+    """What to do about a value that is no id: a missing one, a number with a fraction, broken text, or another."""
+    value = fault.text.partition(b" in column ")[0]
+    if value in (b"None", b"null", b"nan"):
+        return "leave it out, or give it an id"
+    if value[:1] in (b"'", b'"'):
+        return "remove lone surrogates from the text"
+    if not _numeric([value]):
+        return _KINDS["id"][1]
+    if location.unit == "row":
+        return "convert the column to text or whole numbers first"
+    if not fault.query:
+        return _KINDS["id"][1]
+    second = "score" if location.kind == "run" else "grade"
+    return f"give text or whole numbers as ids; a {second} comes second, as in (document, {second})"
 
 
 def _numeric(texts: Iterable[bytes]) -> bool:

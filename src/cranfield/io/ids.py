@@ -47,8 +47,8 @@ def texts_of(values: Collection[Any], query: str, location: Location) -> list[st
         return list(map(str, values))
     texts = [id_text(value) for value in values]
     faults = [
-        Fault(0, "id", _bytes(query), _bytes(repr(value))[:80], 0)
-        for value, text in zip(values, texts, strict=True)
+        Fault(0, "id", _bytes(query), _bytes(repr(value))[:80], position if query else 0)
+        for position, (value, text) in enumerate(zip(values, texts, strict=True), 1)
         if text is None
     ]
     known = [text for text in texts if text is not None]

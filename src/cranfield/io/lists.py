@@ -7,13 +7,16 @@ A ranking is a list of ids, best first; a list of pairs ``(id, score)``; ``{id: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Any, Literal, NoReturn
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any, NoReturn
 
 import numpy as np
 
 from cranfield.data import Run, Table
-from cranfield.errors import InputError, UsageError, check_choice, max_faults
+from cranfield.errors import InputError, UsageError, max_faults
+from cranfield.io.duplicates import Duplicates, codes_of, first_rows
 from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
 from cranfield.io.ids import id_text, is_id, texts_of
 from cranfield.io.records import (
@@ -22,26 +25,20 @@ from cranfield.io.records import (
     frame_of_records,
     hits_of,
     is_record,
+    is_response,
     rankings_of_records,
     read_records,
     unwrap,
     usual_field,
 )
-from cranfield.io.tables import ListFrame
+from cranfield.io.tables import ListFrame, is_column, list_of
 
-Duplicates = Literal["error", "first", "best"]
-DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
 Ranking = Mapping[str, float] | Sequence[str]
 
 WHAT = {
     "run": "[document, ...], [(document, score), ...] or {document: score}",
     "qrels": "{document, ...}, [document, ...] or {document: grade}",
 }
-
-
-def check_duplicates(duplicates: str) -> None:
-    """Raise if this is no policy for documents that appear twice."""
-    check_choice("duplicates", duplicates, DUPLICATES)
 
 
 class ByPosition(dict[str, Any]):
@@ -56,26 +53,26 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | ListFrame:
         if hits_of(source) is not None:
             _wrong(f"{name}: found one response of a search engine", "write {query: response}, or [response]")
         return columns_of(source) or source
-    if isinstance(source, np.ndarray):
-        source = source.tolist()
+    if is_column(source):
+        source = list_of(source)
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
         what = "a run" if location.kind == "run" else "judgments"
         message = f"cannot read {what} from {type(source).__name__}"
         raise UsageError(message, hint=f"give a path, an open binary file, {_NESTED[location.kind]} or a data frame")
-    if isinstance(source, Set):
-        _wrong(f"{name}: a set has no order", "give a list, or {query: ...}")
+    if isinstance(source, Set) and not isinstance(source, KeysView):
+        _wrong(f"{name}: found a set, which has no order", "give a list of lists, or {query: [document, ...]}")
     items = source if isinstance(source, list | tuple) else list(source)
     if not items:
-        _wrong(f"{name}: the list is empty")
+        _wrong(f"{name}: the list is empty", f"give a list with {WHAT[location.kind]} for each query")
     first = items[0]
-    if is_object(first) and hits_of(first) is None:
+    if is_object(first) and not is_response(first):
         nested = rankings_of_records(items)
         rows = nested if nested is not None else frame_of_records(items)
         if rows is not None:
             return rows
         if not isinstance(first, Mapping) or usual_field(first, "document") is not None:
             found = f"found a list of {type(first).__name__} without a query"
-            _wrong(f"{name}: {found}", "one ranking is {query: [...]} or [[...]]")
+            _wrong(f"{name}: {found}", "give the results of each query as a list: {query: [...]} or [[...]]")
     return by_position(items, location.kind, name)
 
 
@@ -99,22 +96,31 @@ def by_position(source: Sequence[Any], kind: TableKind, name: str) -> ByPosition
     first: Any = source[0]
     if is_id(first):
         found = f"found a list of ids, such as {_show(first)}"
-        _wrong(f"{name}: expected a list of lists, {found}", _one_list(kind))
+        _wrong(f"{name}: expected a list of lists, {found}", _one_list("[document, ...]"))
     if is_pair(first) and is_id(first[0]) and isinstance(first[1], float | np.floating):
         found = f"found a list of pairs, such as {_show(first)}"
-        _wrong(f"{name}: expected a list of lists, {found}", _one_list(kind))
+        pair = "[(document, score), ...]" if kind == "run" else "[(document, grade), ...]"
+        _wrong(f"{name}: expected a list of lists, {found}", _one_list(pair))
     if isinstance(first, tuple) and len(first) == 2 and is_id(first[0]) and _is_many(first[1]):
         _wrong(f"{name}: found pairs of a query and a ranking, such as {_show(first)}", "write dict(...) around them")
-    if isinstance(first, tuple) and len(first) in (3, 4) and isinstance(first[0], str) and _is_number(first[-1]):
-        hint = f"write {_NESTED[kind].partition(', {query')[0]}, or make a data frame of the rows"
-        _wrong(f"{name}: found rows, such as {_show(first)}", hint)
+    if _is_row(first):
+        last = "score" if kind == "run" else "relevance"
+        frame = f"a data frame with the columns query_id, doc_id and {last}"
+        _wrong(
+            f"{name}: found rows, such as {_show(first)}", f"write {_NESTED[kind].partition(', {query')[0]}, or {frame}"
+        )
     return ByPosition((str(position), value) for position, value in enumerate(source, 1))
 
 
-def _one_list(kind: TableKind) -> str:
-    if kind == "run":
-        return "one ranking is {query: ranking} or [ranking]; several run files are a list of paths that exist"
-    return "the relevant documents of one query are {query: [document, ...]} or [[document, ...]]"
+def _one_list(what: str) -> str:
+    return f"for one query, write {{query: {what}}} or [{what}]"
+
+
+def _is_row(value: Any) -> bool:
+    """Whether this is ``(query, document, number)``. A list with a whole number at the end may be a ranking."""
+    if not isinstance(value, tuple | list) or len(value) not in (3, 4) or not isinstance(value[0], str):
+        return False
+    return _is_number(value[-1]) and (isinstance(value, tuple) or isinstance(value[-1], float))
 
 
 def rankings_of(
@@ -163,7 +169,9 @@ def _ranking(value: Any, query: str, location: Location, duplicates: Duplicates,
     if type(value) is list:
         items: Sequence[Any] = value
     else:
-        hits = hits_of(value)
+        if is_scores(value):
+            value = value.to_dict()
+        hits = hits_of(value, _at(query, location))
         if hits is None and isinstance(value, Mapping):
             return numbers_of(value, query, location)
         items = _items(value if hits is None else hits, query, location)
@@ -202,23 +210,27 @@ def _items(value: Any, query: str, location: Location) -> Sequence[Any]:
     if isinstance(value, list | tuple) and not is_record(value):
         return value
     where = _at(query, location)
-    if isinstance(value, Set) and location.kind == "run":
-        hint = "a ranking is a list, best first; sets are for judgments, which come first"
-        _wrong(f"{where}a set has no order", hint)
-    if isinstance(value, np.ndarray) and value.ndim != 1:
-        _wrong(f"{where}expected one ranking, found an array of {value.ndim} dimensions", f"give {WHAT[location.kind]}")
-    if isinstance(value, np.ndarray):
-        return list(value.tolist())
+    if isinstance(value, Set) and location.kind == "run" and not isinstance(value, KeysView):
+        hint = "give a ranking as a list, best first; sets are for judgments, which come first"
+        _wrong(f"{where}found a set, which has no order", hint)
+    dimensions = getattr(value, "ndim", 1)
+    if dimensions > 1:
+        found = f"expected one ranking, found an array of {dimensions} dimensions"
+        _wrong(f"{where}{found}", "give one array of ids, with a row for each query")
+    if is_column(value):
+        return list_of(value)
     if is_id(value) or value is None or is_object(value):
+        nothing = "if nothing was retrieved" if location.kind == "run" else "if no document is relevant"
         advice = (
-            f"write [{_show(value)}]"
-            if is_id(value)
-            else "write [] if there are none"
-            if value is None
-            else "give a list"
+            f"write [{_show(value)}]" if is_id(value) else f"write [] {nothing}" if value is None else "give a list"
         )
         _wrong(f"{where}expected {WHAT[location.kind]}, found {_describe(value)}", advice)
     return list(value)
+
+
+def is_scores(value: Any) -> bool:
+    """Whether this is a pandas series of scores, with the ids as its index."""
+    return hasattr(value, "iloc") and getattr(value, "ndim", 0) == 1 and getattr(value.dtype, "kind", "") == "f"
 
 
 def is_pair(value: Any) -> bool:
@@ -236,13 +248,13 @@ def _is_many(value: Any) -> bool:
 
 def _split(items: Sequence[Any], query: str, location: Location) -> tuple[list[Any], list[Any]]:
     """Pairs as ids and numbers."""
-    for position, item in enumerate(items, 1):
+    usual = set(map(type, items)) <= {tuple, list} and set(map(len, items)) == {2}
+    for position, item in enumerate(() if usual else items, 1):
         if not (isinstance(item, tuple | list) and len(item) == 2):
             second = "score" if location.kind == "run" else "grade"
             where = _at(query, location, position)
             _wrong(f"{where}expected (document, {second}), found {_describe(item)}", "give every document as a pair")
-    ids, numbers = zip(*items, strict=True)
-    return list(ids), list(numbers)
+    return list(map(itemgetter(0), items)), list(map(itemgetter(1), items))
 
 
 def _keep(
@@ -281,14 +293,17 @@ def judged_of(source: Mapping[Any, Any], location: Location) -> tuple[dict[str, 
     repeated = 0
     for query, value in zip(texts_of(source, "", location), source.values(), strict=True):
         if type(value) in (set, list, frozenset) and set(map(type, value)) == {str}:  # the usual case
-            judged[query] = dict.fromkeys(sorted(value) if isinstance(value, Set) else value, 1)
+            judged[query] = dict.fromkeys(value if type(value) is list else sorted(value), 1)
             repeated += len(value) - len(judged[query])
             continue
-        if isinstance(value, Mapping) and hits_of(value) is None:
+        if is_scores(value):
+            value = value.to_dict()
+        if isinstance(value, Mapping) and not is_response(value):
             judged[query] = numbers_of(value, query, location)
             continue
-        if hits_of(value) is not None:
-            _wrong(f"{_at(query, location)}found the response of a search engine", "judgments have grades")
+        if is_response(value):
+            hint = f"responses are runs, which come second; judgments are {_NESTED['qrels'].replace('}}, ', '}} or ')}"
+            _wrong(f"{_at(query, location)}found the response of a search engine", hint)
         items = _items(value, query, location)
         if not items:
             judged[query] = {}
@@ -319,10 +334,6 @@ def _grades(texts: list[str], grades: Sequence[Any], query: str, location: Locat
 
 def without_repeats(run: Run, duplicates: Duplicates, load: Callable[[Run], Table]) -> Run:
     """A run in which every document appears once for each query."""
-    from dataclasses import replace
-
-    from cranfield.io.duplicates import codes_of, first_rows
-
     source = run.source
     if isinstance(source, Mapping):
         rankings = source.items()

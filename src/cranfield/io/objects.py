@@ -17,7 +17,7 @@ from cranfield.io.faults import Fault, Location, input_error, quotable
 from cranfield.io.judgments import Rows, group_judgments
 
 if TYPE_CHECKING:
-    from cranfield.io.lists import Duplicates
+    from cranfield.io.duplicates import Duplicates
 
 
 def run_from_object(
@@ -55,9 +55,12 @@ def qrels_from_object(source: Any, name: str, columns: Columns = None, source_na
     return tables.qrels_table(shaped, columns, name, Location(source_name, "qrels", "row"))
 
 
+_ENGINES = {"hits", "error"}  # fields of responses of search engines
+
+
 def _shape(source: Any, location: Location) -> Any:
     """A mapping by query, or a frame."""
-    if type(source) is dict and source and type(next(iter(source.values()))) is dict and "hits" not in source:
+    if type(source) is dict and source and type(next(iter(source.values()))) is dict and not _ENGINES & source.keys():
         return source  # the usual case: without the modules for all others
     from cranfield.io import tables
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from cranfield.data import Run
 from cranfield.errors import InputError, UsageError
+from cranfield.io.duplicates import check_duplicates
 from cranfield.io.faults import Location, quotable
 from cranfield.io.tables import COLUMN_NAMES, ListFrame, normalise_name
 
@@ -29,10 +30,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "grade": ("relevance", "rel", "grade", "label", "rating"),
     "ranking": ("results", "hits", "retrieved", "ranking"),
 }
+# Where the responses of vector databases (Qdrant, Pinecone, Weaviate) have their results.
+RESULTS = ("points", "matches", "objects")
 # The hits of the search clients' own classes have the fields of the document beside `meta`.
 CLIENT_FIELDS = {"document": ("meta.id",), "score": ("meta.score",), "grade": ()}
 CLIENTS = ("elasticsearch", "elasticsearch_dsl", "opensearchpy")
 MAX_FIELDS = 12  # the number of fields that a message lists
+MAX_COLUMNS = 200  # a dict with more keys has a key for each query, not for each column
+ID_LIKE = ("id", "source", "file", "path", "url", "uri", "doc", "key", "name")  # parts of names of fields with ids
 
 
 @dataclass
@@ -93,7 +98,7 @@ def records(
     >>> cf.Evaluator([{"d1"}], "RR").means(run)
     {'RR': 0.5}
     """
-    from cranfield.io.lists import ByPosition, check_duplicates, order_remarks, rankings_of, shape_of
+    from cranfield.io.lists import ByPosition, order_remarks, rankings_of, shape_of
 
     check_duplicates(duplicates)
     location = Location("", "run", "entry")
@@ -110,24 +115,58 @@ def unwrap(response: Any) -> Any:
     """The plain content of a response of a client, or the value itself; ``_msearch`` becomes a list of responses."""
     if type(response).__module__.startswith("elastic_transport"):
         response = response.body
+    if type(response).__module__.startswith("ranx."):
+        return response.to_dict()
     if isinstance(response, Mapping) and isinstance(response.get("responses"), list):
         return response["responses"]
+    if isinstance(response, Mapping) and response.keys() >= {"ids", "distances", "metadatas"}:  # of Chroma
+        return response["ids"]
     return response
 
 
-def hits_of(response: Any) -> list[Any] | None:
-    """The hits of a response of Elasticsearch or OpenSearch; None for everything else."""
+def is_response(value: Any) -> bool:
+    """Whether the value is the response of a search engine or a vector database, perhaps an error."""
+    return _error_of(value) is not None or hits_of(value) is not None
+
+
+def hits_of(response: Any, where: str = "") -> list[Any] | None:
+    """The hits of a response of a search engine or a vector database; None for everything else.
+
+    ``where``: the beginning of the sentence that says that the search failed.
+    """
     if type(response).__module__.startswith("elastic_transport"):
         response = response.body
     if not isinstance(response, Mapping):
-        return None
+        return _results_of(response)
     hits = response.get("hits")
     if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
         return hits["hits"]
-    if isinstance(response.get("error"), Mapping) and "status" in response:
-        error = response["error"]
-        raise InputError([f"the search engine answered with an error: {quotable(str(error.get('reason', error)))}"])
-    return None
+    error = _error_of(response)
+    if error is not None:
+        message = f"{where}the search engine answered with an error: {quotable(error)}"
+        raise InputError([message], hint="repeat the search, or write [] for this query")
+    return _results_of(response)
+
+
+def _error_of(response: Any) -> str | None:
+    """The error that a search engine answered with; None for everything else."""
+    if not isinstance(response, Mapping) or "status" not in response or not isinstance(response.get("error"), Mapping):
+        return None
+    return str(response["error"].get("reason", response["error"]))
+
+
+def _results_of(response: Any) -> list[Any] | None:
+    """The results of a response of a vector database; None for everything else."""
+    if isinstance(response, Mapping):
+        results = response.get("matches")
+        if not isinstance(results, list):
+            return None
+        known = bool(results) and isinstance(results[0], Mapping) and usual_field(results[0], "document") is not None
+        return results if known or "namespace" in response else None
+    if not hasattr(response, "__dict__") or isinstance(response, type) or is_record(response):
+        return None
+    results = next((found for name in RESULTS if isinstance(found := getattr(response, name, None), list)), None)
+    return results if results is not None and usual_field(response, "document") is None else None
 
 
 def is_record(value: Any) -> bool:
@@ -151,13 +190,22 @@ def read_records(
         where = f"query `{quotable(query)}`: " if query else ""
         kind = type(items[0]).__name__
         message = f"{where}no usual field for the document id in {kind}; {has}"
-        example = names[-1] if names else "source"
-        raise InputError([message], hint=f'name the field: cf.records(results, document="{example}")')
+        example = next((name for name in reversed(names) if _is_id_like(name)), None)
+        hint = f'name the field: cf.records(results, document="{example}")'
+        if example is None:
+            hint = "give the field with the id, or a function of the object: cf.records(results, document=...)"
+        raise InputError([message], hint=hint)
     role = "score" if location.kind == "run" else "grade"
     if scores is None or accessors.score is not None:
         own = accessors.values(role, items, query)
         scores = scores if own is None or all(value is None for value in own) else own
     return documents, scores
+
+
+def _is_id_like(name: str) -> bool:
+    """Whether a field of this name probably has an id."""
+    last = name.rpartition(".")[2].lower()
+    return any(part in last for part in ID_LIKE)
 
 
 def usual_field(item: Any, role: str) -> str | None:
@@ -208,7 +256,8 @@ def _single(value: Any, step: str, path: str, position: int, query: str) -> Any:
                 pass
     names = field_names(value)
     has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
-    _wrong(f"{_where(query, position)}no field `{quotable(path)}` in {type(value).__name__}; {has}")
+    message = f"{_where(query, position)}no field `{quotable(path)}` in {type(value).__name__}; {has}"
+    _wrong(message, "name a field that every record has, or give a function of the record")
 
 
 def _call(accessor: Callable[[Any], Any], item: Any, role: str, query: str) -> Any:
@@ -219,7 +268,9 @@ def _call(accessor: Callable[[Any], Any], item: Any, role: str, query: str) -> A
         has = f"it has {', '.join(names[:MAX_FIELDS])}" if names else "it has no fields"
         problem = f"{type(error).__name__}: {error}"
         message = f"query `{quotable(query)}`: {role}= failed for {type(item).__name__} ({quotable(problem)}); {has}"
-        raise InputError([message]) from error
+        raise InputError(
+            [message], hint=f"give a function that works for every record, or a field: {role}=..."
+        ) from error
 
 
 def _where(query: str, position: int) -> str:
@@ -258,6 +309,8 @@ def frame_of_records(items: Sequence[Any]) -> ListFrame | None:
 
 def columns_of(source: Mapping[Any, Any]) -> ListFrame | None:
     """``{"query_id": [...], "doc_id": [...], ...}`` as columns; None for everything else."""
+    if len(source) > MAX_COLUMNS:
+        return None
     roles = _roles(source)
     if not {"query", "document"} <= roles.keys():
         return None

@@ -119,9 +119,28 @@ class _Faults:
 
 def is_frame(source: object) -> bool:
     """Whether the object is a table with columns."""
-    return _is_lazy(source) or any(
-        hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns")
+    return _is_lazy(source) or (
+        any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "columns"))
+        and not is_column(source)
     )
+
+
+def is_column(source: object) -> bool:
+    """Whether the object is one column of a table, or an array or tensor."""
+    if _is_lazy(source) or any(hasattr(source, name) for name in ("columns", "schema")):
+        return False
+    return any(hasattr(source, name) for name in _TO_LIST) and getattr(source, "ndim", 1) > 0
+
+
+def list_of(column: Any) -> list[Any]:
+    """The values of a column, an array or a list."""
+    for method in _TO_LIST:
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+_TO_LIST = ("to_pylist", "tolist", "to_list")
 
 
 def _is_lazy(source: Any) -> bool:
@@ -317,7 +336,7 @@ def _judged_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> 
     grade = _numbers(frame, named["grade"], "grade", faults)
     for row in np.flatnonzero(~np.isfinite(grade)).tolist():
         faults.add(row + 1, "grade", repr(float(grade[row])))
-    sample = {role: _as_list(frame.column(named[role])) for role in SAMPLE_ROLES if role in named}
+    sample = {role: list_of(frame.column(named[role])) for role in SAMPLE_ROLES if role in named}
     return JudgedColumns(query, documents, iteration, grade, sample)
 
 
@@ -328,14 +347,7 @@ def _ids(frame: Frame, name: str, faults: _Faults) -> Strings:
         array = _arrow(column, pyarrow)
         if array is not None and (target := _id_type(array.type, pyarrow)) is not None:
             return _arrow_ids(array, target, name, faults)
-    return _ids_from_list(_as_list(column), name, faults)
-
-
-def _as_list(column: Any) -> list[Any]:
-    for method in ("to_pylist", "tolist", "to_list"):
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
+    return _ids_from_list(list_of(column), name, faults)
 
 
 def _ids_from_list(values: list[Any], name: str, faults: _Faults) -> Strings:
@@ -436,7 +448,7 @@ def _numbers(frame: Frame, name: str, kind: str, faults: _Faults | None) -> Floa
     if pyarrow is not None and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
         return _arrow_numbers(column, kind, faults, pyarrow)
     array = None if isinstance(column, list) else _numeric(column)
-    return _numbers_from_list(_as_list(column), kind, faults) if array is None else array
+    return _numbers_from_list(list_of(column), kind, faults) if array is None else array
 
 
 def _numeric(series: Any) -> Floats | None:
