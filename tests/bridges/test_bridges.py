@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -67,22 +66,6 @@ def test_mteb_needs_judgments_of_every_query() -> None:
     assert retrieval_scores(results, qrels, [1]) == pytest.approx(
         retrieval_scores({"q": results["q"]}, qrels, [1]), nan_ok=True
     )
-
-
-def test_mteb_speed() -> None:
-    mteb = pytest.importorskip("mteb._evaluators.retrieval_metrics")
-    results, qrels = collection(200, 2000)
-
-    def cpu(function: Any) -> float:
-        times = []
-        for _ in range(3):
-            begin = time.process_time()
-            function()
-            times.append(time.process_time() - begin)
-        return min(times)
-
-    theirs = cpu(lambda: mteb.calculate_retrieval_scores(results, qrels, [1, 10, 100]))
-    assert cpu(lambda: retrieval_scores(results, qrels, [1, 10, 100])) < theirs
 
 
 def test_mteb_without_the_package() -> None:
