@@ -216,3 +216,60 @@ def test_letters_are_raised_in_papers(call: Call, tmp_path: Path) -> None:
     assert re.search(r"190 pairs .*--all-pairs", call(*ask).stderr)
     assert "\\textbf{1.0000}\\textsuperscript{k--t}" in call(*ask, "--format", "latex").stdout
     assert "**1.0000**<sup>k–t</sup>" in call(*ask, "--format", "markdown").stdout
+
+
+def test_marks_against_a_baseline_of_many_runs(call: Call, tmp_path: Path) -> None:
+    qrels = judged(tmp_path)
+    runs = [made(tmp_path, f"run{i:02}", i % 2 == 0) for i in range(37)]
+    ask = ["compare", qrels, *runs, "-m", "RR", "--test", "t", "--no-audit"]
+    worse = call(*ask, "--baseline", runs[0]).stdout
+    assert worse.startswith("Means; ▼ significantly worse, ▲ significantly better than run00")
+    table = worse.partition("\n\n")[0]
+    assert (table.count("▼"), table.count("▲")) == (1 + 18, 1)
+    assert ["1", "run00", "1.0000"] in [line.split() for line in table.splitlines()]
+    assert ["20", "run01", "0.5000", "▼"] in [line.split() for line in table.splitlines()]
+    text = call(*ask, "--baseline", runs[1], "--format", "latex").stdout
+    assert "significantly worse, $\\blacktriangle$ significantly better than run01" in text.splitlines()[0]
+    assert "\\usepackage{booktabs,amssymb}" in text and "run00 & \\textbf{1.0000} & $\\blacktriangle$ \\\\" in text
+
+
+def test_differences_have_the_order_of_the_means(call: Call) -> None:
+    text = call("compare", QRELS, *RUNS, "-m", "AP", "--baseline", "dense").stdout
+    names = [line.split()[0] for line in text.splitlines() if line.startswith(("llm", "bm25", "quiet"))]
+    assert names == ["llm", "bm25", "quiet"]
+
+
+def test_the_best_runs_against_the_best(call: Call, tmp_path: Path) -> None:
+    ask = ["compare", QRELS, *RUNS, "-m", "nDCG@10 AP"]
+    result = call(*ask, "--top", 3, "--baseline", "best", "--format", "json")
+    best = json.loads(result.stdout)
+    assert (best["baseline"], best["runs"]) == ("llm", ["dense", "llm", "quiet"])
+    expected = cf.compare(QRELS, [DENSE, *RUNS[2:]], ["nDCG@10", "AP"], baseline="llm").to_dict()
+    assert best == json.loads(json.dumps(expected))
+    assert "3 of 4 runs are compared, those with the highest nDCG@10" in call(*ask, "--top", 3).stderr
+    named = json.loads(call(*ask, "--top", 1, "--baseline", "bm25", "--format", "json").stdout)
+    assert named["runs"] == ["bm25", "llm"]
+    mine = tmp_path / "best.run"
+    mine.write_text(Path(BM25).read_text())
+    text = call(*ask[:2], DENSE, mine, "-m", "AP", "--baseline", "best", "--format", "json").stdout
+    assert json.loads(text)["baseline"] == "best"
+
+
+def test_top_with_a_saved_baseline(call: Call, tmp_path: Path) -> None:
+    saved = tmp_path / "scores.json"
+    cf.evaluate(QRELS, BM25, "AP").save(saved)
+    result = call("compare", QRELS, *RUNS[1:], "--baseline", saved, "--top", 1, "--format", "json")
+    assert json.loads(result.stdout)["runs"] == ["bm25", "llm"]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (["--fail-if-worse", "AP"], "--top does not work with --fail-if-worse"),
+        (["--engine", "spark"], "--top does not work with --engine spark"),
+        (["--baseline", "best"], "--top 1 leaves one"),
+    ],
+)
+def test_top_that_leaves_out_too_much_is_refused(call: Call, how: list[str], message: str) -> None:
+    result = call("compare", QRELS, *RUNS, "-m", "AP", "--top", 1, *how)
+    assert result.exit_code == 2 and message in result.stderr

@@ -318,9 +318,10 @@ def with_predictions(
     judgments = read_qrels(predicted)
     check_queries(evaluation.queries, list(judgments.queries))
     scores = Evaluator.of(judgments, evaluation.plan)(list(runs), names=evaluation.runs)
+    rows = [evaluation.runs.index(name) for name in comparison.runs]
     differences = predicted_differences(
-        evaluation.scores,
-        scores,
+        evaluation.scores.of_runs(rows),
+        scores.of_runs(rows),
         [(a, b) for a, b in comparison.pairs.tolist()],
         inference=inference,
         alpha=1 - comparison.level,
@@ -350,7 +351,8 @@ def with_reversals(
     Differences that are not significant then have no doubts.
     """
     if not only_significant:
-        return comparison.with_swaps(reversible(evaluation, progress))
+        some = None if len(comparison.runs) == len(evaluation.runs) else comparison.runs
+        return comparison.with_swaps(reversible(evaluation, progress, some))
     significant = comparison.corrected < comparison.alpha
     runs = {comparison.runs[r] for r in comparison.pairs[significant.any(axis=0)].flatten().tolist()}
     if not runs:
