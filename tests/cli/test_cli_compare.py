@@ -38,10 +38,30 @@ def test_json_is_the_comparison(call: Call) -> None:
 def test_letters_and_pairs(call: Call) -> None:
     result = call("compare", QRELS, BM25, DENSE, "-m", "AP")
     words = " ".join(result.stdout.split())
-    for part in ("paired randomisation test, 100,000 samples, seed 0", "Holm", "1 pair", "p < 0.05"):
+    for part in ("paired randomisation test, all 128 sign patterns;", "Holm", "1 pair", "p < 0.05"):
         assert part in words
     assert "AP: all pairs, 7 queries" in result.stdout
     assert result.stderr.startswith("note: compared on 7 queries (q1, q2, q3, q4, q5, ...); 1 query (q8) left out")
+
+
+def test_sign_patterns_and_samples_are_told_apart(call: Call) -> None:
+    def title(*how: object) -> str:
+        return " ".join(call("compare", QRELS, BM25, DENSE, *how).stdout.partition("─")[0].split())
+
+    assert "test, all 128 or 256 sign patterns; Holm" in title("-m", "AP RR")
+    assert "test, all 128 sign patterns or 200 samples, seed 5; Holm" in title(
+        "-m", "AP RR", "--samples", 200, "--seed", 5
+    )
+    assert "test, 99 samples, seed 0; Holm" in title("-m", "AP", "--samples", 99)
+    assert "test, 99 samples, seed 0; Holm" in title("-m", "AP", "--samples", 99, "--test", "bootstrap")
+
+
+def test_notes_and_checks_say_the_same_lowest_p_value(call: Call) -> None:
+    ask = ["compare", QRELS, BM25, DENSE, "--alpha", "0.001", "--fail-if-worse", "AP"]
+    result = call(*ask, "-m", "AP RR")
+    note, *_, check = (line for line in result.stderr.splitlines() if "lowest possible" in line)
+    assert "is 0.0078 to 0.016, depending on the measure; use" in note
+    assert "is 0.016; paired randomisation test, all 128 sign patterns;" in check
 
 
 def test_csv_has_a_line_for_every_pair_and_measure(call: Call) -> None:
@@ -75,6 +95,13 @@ def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
     assert ElementTree.parse(report).getroot().get("failures") == "0"
     assert call("compare", qrels, good, bad, *guard, "--by", "0.6").exit_code == 0
     assert call("compare", qrels, good, bad, *guard, "--baseline", bad).exit_code == 0
+
+
+def test_a_check_says_that_significance_decided(call: Call) -> None:
+    ask = ["compare", QRELS, DENSE, BM25, "-m", "nDCG@10", "--fail-if-worse", "nDCG@10", "--format", "markdown"]
+    assert "✅ bm25 is not significantly worse than dense: nDCG@10 0.6364 vs 0.7310" in call(*ask).stdout
+    assert "✅ dense is not worse than bm25: nDCG@10" in call(*ask, "--baseline", BM25).stdout
+    assert "✅ bm25 is not worse than dense: nDCG@10" in call(*ask, "--ignore-significance", "--by", 0.1).stdout
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])

@@ -511,7 +511,9 @@ def resolution_notes(
     if not unable:
         return notes
     which = "" if len(unable) == len(lowest) else f"{few([measures[m] for m in unable])}: "
-    p = min(lowest[m] for m in unable)
+    limits = dict.fromkeys(f"{p:.2g}" for p in sorted(lowest[m] for m in unable))
+    *_, last = limits
+    p = last if len(limits) == 1 else f"{next(iter(limits))} to {last}, depending on the measure"
     # Either the signs of the differences have too few patterns, or too few of them are drawn.
     of_signs = test.signs and 2.0 ** min(max(queries) - 1, 60) <= settings.resamples
     remedy = "more queries" if of_signs else "more samples"
@@ -519,7 +521,7 @@ def resolution_notes(
     return [
         *notes,
         f"{which}no difference can be significant: the lowest possible corrected p-value of the {settings.test} test "
-        f"is {p:.2g}; use {remedy}{fewer}",
+        f"is {p}; use {remedy}{fewer}",
     ]
 
 

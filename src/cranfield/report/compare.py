@@ -16,6 +16,7 @@ from cranfield.data import Integers
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
+from cranfield.statistics.resampling import sign_patterns
 from cranfield.wording import plural, spreadsheet_cell
 
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
@@ -52,12 +53,24 @@ def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -
     ]
 
 
-def method(comparison: Comparison) -> str:
-    """The test, its correction, and the significance level."""
+def method(comparison: Comparison, measure: int | None = None) -> str:
+    """The test, its correction, and the significance level; for all measures, or for one."""
     test = SIGNIFICANCE_TESTS[comparison.test]
-    sampling = f", {comparison.samples:,} samples, seed {comparison.seed}" if test.resamples else ""
     correction = "joint test of" if test.joint else CORRECTIONS[comparison.correction]
+    queries = comparison.queries if measure is None else [comparison.queries[measure]]
+    sampling = f", {_sampling(comparison, {len(names) for names in queries})}" if test.resamples else ""
     return f"{test.title}{sampling}; {correction} {comparison.family}; p < {comparison.alpha:g}"
+
+
+def _sampling(comparison: Comparison, sizes: Iterable[int]) -> str:
+    """How many resamples were drawn, or that no chance is involved; ``sizes`` are numbers of queries."""
+    signs = SIGNIFICANCE_TESTS[comparison.test].signs
+    patterns = {size: sign_patterns(size, comparison.samples) if signs else None for size in sorted(sizes)}
+    exact = [f"{number:,}" for number in patterns.values() if number]
+    parts = [f"all {' or '.join(exact)} sign patterns"] if exact else []
+    if len(exact) < len(patterns):
+        parts.append(f"{comparison.samples:,} samples, seed {comparison.seed}")
+    return " or ".join(parts)
 
 
 def letters(position: int) -> str:
