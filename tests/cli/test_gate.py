@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -90,7 +91,22 @@ def test_a_saved_run_of_the_same_name_is_told_apart(call: Call, tmp_path: Path) 
     result = call("compare", qrels, run, "--baseline", tmp_path / "scores.json", "--fail-if-worse", MEASURE)
     assert result.exit_code == 0
     assert "run (baseline)" in result.stdout
-    assert "AP" in result.stdout  # the measures of the file
+    assert "AP" not in result.stdout  # the checked measure alone
+    unchecked = call("compare", qrels, run, "--baseline", tmp_path / "scores.json")
+    assert "AP" in unchecked.stdout and MEASURE in unchecked.stdout  # the measures of the file
+
+
+def test_without_measures_the_checked_ones_are_compared(call: Call) -> None:
+    ask = ["compare", QRELS, DENSE, BM25, "--format", "json"]
+
+    def measures(*how: str) -> list[str]:
+        compared: list[str] = json.loads(call(*ask, *how).stdout)["measures"]
+        return compared
+
+    assert measures("--fail-if-worse", "ndcg_cut_10 AP map") == ["ndcg_cut_10", "AP"]
+    assert measures("--fail-if-worse", "AP", "--fail-below", "RR=0.1") == ["AP", "RR"]
+    assert measures("--fail-if-worse", "AP", "-m", "RR") == ["RR", "AP"]
+    assert len(measures()) == 6
 
 
 def test_which_saved_run_is_meant(call: Call, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from cranfield.wording import few
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
+    from cranfield.evaluation.columns import Column
     from cranfield.evaluation.scores import Scores, ScoreTable
     from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
@@ -147,7 +148,8 @@ def command(
 
     Shows each difference with its confidence interval, effect size and p-value, and marks significant differences
     that ties or unjudged documents could reverse. With --fail-if-worse the baseline is the first run unless
-    --baseline names another. Exit codes of checks: 0 passed, 3 failed, 4 not decided.
+    --baseline names another. Without -m, the measures are those of the checks, if any. Exit codes of checks: 0 passed,
+    3 failed, 4 not decided.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
@@ -320,7 +322,7 @@ def _compare(
     from cranfield.evaluation.notes import input_notes
 
     saved = _saved_baseline(baseline, runs)
-    if saved is not None and measures is None:
+    if saved is not None and measures is None and not checked:
         measures = [str(column.measure) for column in saved.columns if column.part == "value"]
     evaluation, notes = read_evaluation(qrels, runs, measures, guarded=checked, **given)
     label_of = gate.labels_of(evaluation.columns, checked, options.guarded_columns(checked, evaluation.policy))
@@ -376,9 +378,12 @@ def _compare_on_spark(
 
     inputs = {name: given.pop(name) for name in ("intents", "corpus")}
     policy = Policy(**given)
-    names, notes = options.choose_measures(measures, None, terminal=policy.terminal)
-    columns = make_columns(names, policy.views)
     asked = options.guarded_columns(checked, policy)
+    columns: list[Column] = []
+    notes: list[str] = []
+    if measures is not None or not checked:
+        names, notes = options.choose_measures(measures, None, terminal=policy.terminal)
+        columns = make_columns(names, policy.views)
     columns += options.absent(asked, columns)
     label_of = gate.labels_of(columns, checked, asked)
     with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):

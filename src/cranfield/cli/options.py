@@ -102,9 +102,10 @@ def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
 
 
 def absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
-    """The columns whose measures are not among these, each once."""
+    """The columns whose measures are not among these, each once, under its first name."""
+    known = {column.measure: column for column in reversed([*columns, *asked])}
     present = {column.measure for column in columns}
-    return list({column.measure: column for column in asked if column.measure not in present}.values())
+    return [known[measure] for measure in dict.fromkeys(c.measure for c in asked) if measure not in present]
 
 
 class OutputFile(click.Path):
