@@ -10,6 +10,8 @@ import pytest
 from cli_samples import BM25, DENSE, QRELS, Call
 
 import cranfield as cf
+from cranfield.errors import UsageError
+from cranfield.testing import assert_at_least
 
 MEASURE = "RR"
 
@@ -140,6 +142,21 @@ def test_a_limit_for_a_mean(call: Call, tmp_path: Path, verb: str) -> None:
     for wrong in ("nDCG@10", "nDCG@10=x", "=0.5", "nDCG@10=nan"):
         refused = call(*ask, wrong)
         assert refused.exit_code == 2 and "MEASURE=VALUE" in refused.stderr
+
+
+@pytest.mark.parametrize("verb", ["eval", "compare"])
+def test_a_limit_beyond_the_bounds_is_refused(call: Call, verb: str) -> None:
+    ask = [verb, QRELS, BM25, DENSE, "--fail-below"]
+    percent = call(*ask, "ndcg_cut_10=60")
+    assert percent.exit_code == 2
+    message = "the limit 60 is outside the bounds of nDCG@10, whose values are between 0 and 1"
+    assert f"error: {message}\n\nhint: no run could pass" in percent.stderr
+    below = call(*ask, "DCG@10=-1")
+    assert below.exit_code == 2 and "values are at least 0\n\nhint: every run would pass" in below.stderr
+    assert call(*ask, "DCG@10=60").exit_code == 3
+    assert call(*ask, "nDCG@10=1").exit_code == 3
+    with pytest.raises(UsageError, match="the limit 70 is outside the bounds of AP"):
+        assert_at_least(QRELS, BM25, {"map": 70})
 
 
 def test_an_undefined_mean_is_not_decided(call: Call, tmp_path: Path) -> None:

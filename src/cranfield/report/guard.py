@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.analysis.compare import Comparison, PairComparison
+from cranfield.errors import UsageError
 from cranfield.evaluation.scores import ScoreTable
+from cranfield.measures import Measure
 from cranfield.report.compare import chance, method
 from cranfield.report.markup import piped
 from cranfield.report.numbers import shown, signed
@@ -70,8 +72,20 @@ def _regression(comparison: Comparison, measure: int, pair: PairComparison, by: 
     return Check(pair.run, title, "failed" if worse else "passed", sentence)
 
 
+def check_limit(measure: Measure, limit: float) -> None:
+    """Raise if a limit is beyond the bounds of a measure, so that a check would never or always pass."""
+    lowest, highest = measure.definition.bounds
+    if measure.views.sampled or lowest <= limit <= highest:  # estimates may exceed the bounds
+        return
+    values = f"at least {lowest:g}" if math.isinf(highest) else f"between {lowest:g} and {highest:g}"
+    message = f"the limit {limit:g} is outside the bounds of {measure}, whose values are {values}"
+    raise UsageError(message, hint="no run could pass" if limit > highest else "every run would pass")
+
+
 def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]:
     """Check the mean of each run against the lower limits of measures, given by their labels."""
+    for label, limit in limits.items():
+        check_limit(scores.columns[scores.measures.index(label)].measure, limit)
     checks = []
     for r, run in enumerate(scores.runs):
         for label, limit in limits.items():
