@@ -38,10 +38,30 @@ def test_json_is_the_comparison(call: Call) -> None:
 def test_letters_and_pairs(call: Call) -> None:
     result = call("compare", QRELS, BM25, DENSE, "-m", "AP")
     words = " ".join(result.stdout.split())
-    for part in ("paired randomisation test, 100,000 samples, seed 0", "Holm", "1 pair", "p < 0.05"):
+    for part in ("paired randomisation test, all 128 sign patterns;", "Holm", "1 pair", "p < 0.05"):
         assert part in words
     assert "AP: all pairs, 7 queries" in result.stdout
     assert result.stderr.startswith("note: compared on 7 queries (q1, q2, q3, q4, q5, ...); 1 query (q8) left out")
+
+
+def test_sign_patterns_and_samples_are_told_apart(call: Call) -> None:
+    def title(*how: object) -> str:
+        return " ".join(call("compare", QRELS, BM25, DENSE, *how).stdout.partition("─")[0].split())
+
+    assert "test, all 128 or 256 sign patterns; Holm" in title("-m", "AP RR")
+    assert "test, all 128 sign patterns or 200 samples, seed 5; Holm" in title(
+        "-m", "AP RR", "--samples", 200, "--seed", 5
+    )
+    assert "test, 99 samples, seed 0; Holm" in title("-m", "AP", "--samples", 99)
+    assert "test, 99 samples, seed 0; Holm" in title("-m", "AP", "--samples", 99, "--test", "bootstrap")
+
+
+def test_notes_and_checks_say_the_same_lowest_p_value(call: Call) -> None:
+    ask = ["compare", QRELS, BM25, DENSE, "--alpha", "0.001", "--fail-if-worse", "AP"]
+    result = call(*ask, "-m", "AP RR")
+    note, *_, check = (line for line in result.stderr.splitlines() if "lowest possible" in line)
+    assert "is 0.0078 to 0.016, depending on the measure; use" in note
+    assert "is 0.016; paired randomisation test, all 128 sign patterns;" in check
 
 
 def test_csv_has_a_line_for_every_pair_and_measure(call: Call) -> None:
@@ -75,6 +95,13 @@ def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
     assert ElementTree.parse(report).getroot().get("failures") == "0"
     assert call("compare", qrels, good, bad, *guard, "--by", "0.6").exit_code == 0
     assert call("compare", qrels, good, bad, *guard, "--baseline", bad).exit_code == 0
+
+
+def test_a_check_says_that_significance_decided(call: Call) -> None:
+    ask = ["compare", QRELS, DENSE, BM25, "-m", "nDCG@10", "--fail-if-worse", "nDCG@10", "--format", "markdown"]
+    assert "✅ bm25 is not significantly worse than dense: nDCG@10 0.6364 vs 0.7310" in call(*ask).stdout
+    assert "✅ dense is not worse than bm25: nDCG@10" in call(*ask, "--baseline", BM25).stdout
+    assert "✅ bm25 is not worse than dense: nDCG@10" in call(*ask, "--ignore-significance", "--by", 0.1).stdout
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])
@@ -216,3 +243,60 @@ def test_letters_are_raised_in_papers(call: Call, tmp_path: Path) -> None:
     assert re.search(r"190 pairs .*--all-pairs", call(*ask).stderr)
     assert "\\textbf{1.0000}\\textsuperscript{k--t}" in call(*ask, "--format", "latex").stdout
     assert "**1.0000**<sup>k–t</sup>" in call(*ask, "--format", "markdown").stdout
+
+
+def test_marks_against_a_baseline_of_many_runs(call: Call, tmp_path: Path) -> None:
+    qrels = judged(tmp_path)
+    runs = [made(tmp_path, f"run{i:02}", i % 2 == 0) for i in range(37)]
+    ask = ["compare", qrels, *runs, "-m", "RR", "--test", "t", "--no-audit"]
+    worse = call(*ask, "--baseline", runs[0]).stdout
+    assert worse.startswith("Means; ▼ significantly worse, ▲ significantly better than run00")
+    table = worse.partition("\n\n")[0]
+    assert (table.count("▼"), table.count("▲")) == (1 + 18, 1)
+    assert ["1", "run00", "1.0000"] in [line.split() for line in table.splitlines()]
+    assert ["20", "run01", "0.5000", "▼"] in [line.split() for line in table.splitlines()]
+    text = call(*ask, "--baseline", runs[1], "--format", "latex").stdout
+    assert "significantly worse, $\\blacktriangle$ significantly better than run01" in text.splitlines()[0]
+    assert "\\usepackage{booktabs,amssymb}" in text and "run00 & \\textbf{1.0000} & $\\blacktriangle$ \\\\" in text
+
+
+def test_differences_have_the_order_of_the_means(call: Call) -> None:
+    text = call("compare", QRELS, *RUNS, "-m", "AP", "--baseline", "dense").stdout
+    names = [line.split()[0] for line in text.splitlines() if line.startswith(("llm", "bm25", "quiet"))]
+    assert names == ["llm", "bm25", "quiet"]
+
+
+def test_the_best_runs_against_the_best(call: Call, tmp_path: Path) -> None:
+    ask = ["compare", QRELS, *RUNS, "-m", "nDCG@10 AP"]
+    result = call(*ask, "--top", 3, "--baseline", "best", "--format", "json")
+    best = json.loads(result.stdout)
+    assert (best["baseline"], best["runs"]) == ("llm", ["dense", "llm", "quiet"])
+    expected = cf.compare(QRELS, [DENSE, *RUNS[2:]], ["nDCG@10", "AP"], baseline="llm").to_dict()
+    assert best == json.loads(json.dumps(expected))
+    assert "3 of 4 runs are compared, those with the highest nDCG@10" in call(*ask, "--top", 3).stderr
+    named = json.loads(call(*ask, "--top", 1, "--baseline", "bm25", "--format", "json").stdout)
+    assert named["runs"] == ["bm25", "llm"]
+    mine = tmp_path / "best.run"
+    mine.write_text(Path(BM25).read_text())
+    text = call(*ask[:2], DENSE, mine, "-m", "AP", "--baseline", "best", "--format", "json").stdout
+    assert json.loads(text)["baseline"] == "best"
+
+
+def test_top_with_a_saved_baseline(call: Call, tmp_path: Path) -> None:
+    saved = tmp_path / "scores.json"
+    cf.evaluate(QRELS, BM25, "AP").save(saved)
+    result = call("compare", QRELS, *RUNS[1:], "--baseline", saved, "--top", 1, "--format", "json")
+    assert json.loads(result.stdout)["runs"] == ["bm25", "llm"]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (["--fail-if-worse", "AP"], "--top does not work with --fail-if-worse"),
+        (["--engine", "spark"], "--top does not work with --engine spark"),
+        (["--baseline", "best"], "--top 1 leaves one"),
+    ],
+)
+def test_top_that_leaves_out_too_much_is_refused(call: Call, how: list[str], message: str) -> None:
+    result = call("compare", QRELS, *RUNS, "-m", "AP", "--top", 1, *how)
+    assert result.exit_code == 2 and message in result.stderr

@@ -227,9 +227,19 @@ def test_runs_are_sorted_by_the_first_measure(call: Call) -> None:
     assert order("--sort", "RR") == sorted(names, key=lambda name: -means[names.index(name), 1])
     assert order("--sort", "name") == order("--sort", "input") == names
     assert order("--top", 2) == order()[:2]
+    assert order("--top", 2, "--sort", "name") == order("--top", 2, "--sort", "input") == sorted(order()[:2])
     assert list(json.loads(call("eval", QRELS, *RUNS[::-1], "--format", "json").stdout)["runs"]) == names[::-1]
     wrong = call("eval", QRELS, *RUNS, "-m", "AP", "--sort", "nDCG")
     assert wrong.exit_code == 2 and "`nDCG` is not one of the measures" in wrong.stderr
+
+
+def test_top_runs_are_the_best_in_every_format(call: Call) -> None:
+    for runs in (RUNS, RUNS[::-1]):
+        result = call("eval", QRELS, *runs, "-m", "RR AP", "--sort", "AP", "--top", 2, "--format", "csv")
+        assert [line.split(",")[0] for line in result.stdout.splitlines()[1::2]] == ["llm", "dense"]
+        assert "2 of 4 runs are shown, those with the highest AP (--top)" in result.stderr
+        as_json = call("eval", QRELS, *runs, "-m", "AP", "--top", 2, "--format", "json").stdout
+        assert list(json.loads(as_json)["runs"]) == ["llm", "dense"]
 
 
 def test_an_undefined_mean_comes_last(call: Call, tmp_path: Path) -> None:
@@ -256,7 +266,7 @@ def test_notes_on_many_runs_are_summarised(call: Call, tmp_path: Path) -> None:
     assert long.stdout == short.stdout
     assert len(long.stderr.splitlines()) > 60
     top = call("eval", QRELS, *runs, "--top", "3")
-    assert "3 of 30 runs are shown (--top)" in top.stderr and "use -v" not in top.stderr
+    assert "3 of 30 runs are shown, those with the highest AP (--top)" in top.stderr and "use -v" not in top.stderr
 
 
 def test_t_intervals_stay_within_the_bounds_of_the_measure(call: Call) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,6 +10,8 @@ import pytest
 from cli_samples import BM25, DENSE, QRELS, Call
 
 import cranfield as cf
+from cranfield.errors import UsageError
+from cranfield.testing import assert_at_least
 
 MEASURE = "RR"
 
@@ -90,7 +93,22 @@ def test_a_saved_run_of_the_same_name_is_told_apart(call: Call, tmp_path: Path) 
     result = call("compare", qrels, run, "--baseline", tmp_path / "scores.json", "--fail-if-worse", MEASURE)
     assert result.exit_code == 0
     assert "run (baseline)" in result.stdout
-    assert "AP" in result.stdout  # the measures of the file
+    assert "AP" not in result.stdout  # the checked measure alone
+    unchecked = call("compare", qrels, run, "--baseline", tmp_path / "scores.json")
+    assert "AP" in unchecked.stdout and MEASURE in unchecked.stdout  # the measures of the file
+
+
+def test_without_measures_the_checked_ones_are_compared(call: Call) -> None:
+    ask = ["compare", QRELS, DENSE, BM25, "--format", "json"]
+
+    def measures(*how: str) -> list[str]:
+        compared: list[str] = json.loads(call(*ask, *how).stdout)["measures"]
+        return compared
+
+    assert measures("--fail-if-worse", "ndcg_cut_10 AP map") == ["ndcg_cut_10", "AP"]
+    assert measures("--fail-if-worse", "AP", "--fail-below", "RR=0.1") == ["AP", "RR"]
+    assert measures("--fail-if-worse", "AP", "-m", "RR") == ["RR", "AP"]
+    assert len(measures()) == 6
 
 
 def test_which_saved_run_is_meant(call: Call, tmp_path: Path) -> None:
@@ -124,6 +142,21 @@ def test_a_limit_for_a_mean(call: Call, tmp_path: Path, verb: str) -> None:
     for wrong in ("nDCG@10", "nDCG@10=x", "=0.5", "nDCG@10=nan"):
         refused = call(*ask, wrong)
         assert refused.exit_code == 2 and "MEASURE=VALUE" in refused.stderr
+
+
+@pytest.mark.parametrize("verb", ["eval", "compare"])
+def test_a_limit_beyond_the_bounds_is_refused(call: Call, verb: str) -> None:
+    ask = [verb, QRELS, BM25, DENSE, "--fail-below"]
+    percent = call(*ask, "ndcg_cut_10=60")
+    assert percent.exit_code == 2
+    message = "the limit 60 is outside the bounds of nDCG@10, whose values are between 0 and 1"
+    assert f"error: {message}\n\nhint: no run could pass" in percent.stderr
+    below = call(*ask, "DCG@10=-1")
+    assert below.exit_code == 2 and "values are at least 0\n\nhint: every run would pass" in below.stderr
+    assert call(*ask, "DCG@10=60").exit_code == 3
+    assert call(*ask, "nDCG@10=1").exit_code == 3
+    with pytest.raises(UsageError, match="the limit 70 is outside the bounds of AP"):
+        assert_at_least(QRELS, BM25, {"map": 70})
 
 
 def test_an_undefined_mean_is_not_decided(call: Call, tmp_path: Path) -> None:

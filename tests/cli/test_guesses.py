@@ -8,6 +8,8 @@ from cli_samples import BM25, QRELS, Call
 
 from cranfield.cli import guesses
 from cranfield.cli.main import Verbs, cli
+from cranfield.errors import MeasureError
+from cranfield.measures.grammar import parse
 
 GUESSES = [
     ("eval", "--metric", "use -m"),
@@ -45,6 +47,58 @@ def test_a_guess_gets_a_hint(call: Call, verb: str, option: str, hint: str) -> N
 
 def test_no_hint_is_better_than_a_wrong_one(call: Call) -> None:
     assert "hint: see `cranfield eval --help`" in call("eval", QRELS, BM25, "--xyzzy").stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("ngcd@10", "nDCG@10"),
+        ("NDGC@10", "nDCG@10"),
+        ("mean_average_precision", "AP"),
+        ("mean reciprocal rank", "RR"),
+        ("normalised_discounted_cumulative_gain@5", "nDCG@5"),
+        ("hit@3", "Success@3"),
+        ("HitRate@3", "Success@3"),
+        ("P10", "P@10"),
+        ("ndcg10", "nDCG@10"),
+        ("precision_at_5", "P@5"),
+        ("recal@100", "R@100"),
+    ],
+)
+def test_a_measure_that_may_be_meant(given: str, meant: str) -> None:
+    with pytest.raises(MeasureError, match="unknown measure") as caught:
+        parse(given)
+    assert caught.value.hint.startswith(f"did you mean `{meant}`? `cranfield measures --search TEXT`")
+    assert "--measures-file adds your own" in caught.value.hint
+
+
+def test_no_measure_is_suggested_for_any_word() -> None:
+    with pytest.raises(MeasureError) as caught:
+        parse("xyzzy")
+    assert caught.value.hint.startswith("`cranfield measures --search TEXT` finds measures")
+
+
+@pytest.mark.parametrize("given", ["ndcg@", "rbp(p=.8", "AP[ties", "nDCG ("])
+def test_a_known_name_in_a_wrong_form(given: str) -> None:
+    with pytest.raises(MeasureError) as caught:
+        parse(given)
+    assert caught.value.hint.startswith("the syntax is NAME(")
+
+
+@pytest.mark.parametrize("given", ["AP,nDCG@10", "AP, nDCG@10", "AP nDCG@10", "AP;nDCG@10,"])
+def test_several_measures_in_one_name(given: str) -> None:
+    with pytest.raises(MeasureError) as caught:
+        parse(given)
+    assert 'separate measures by spaces, as in -m "AP nDCG@10", or repeat -m' in caught.value.hint
+
+
+def test_measures_without_quotes_are_not_files(call: Call) -> None:
+    for line in (["-m", "AP", "nDCG@10", QRELS, BM25], [QRELS, BM25, "-m", "AP", "nDCG@10"]):
+        result = call("eval", *line)
+        assert result.exit_code == 1
+        assert "nDCG@10: there is no such file" in result.stderr
+        assert 'in quotes, as in -m "AP nDCG@10", or repeat -m' in result.stderr
+    assert "hint" not in call("eval", QRELS, "nothing.run").stderr
 
 
 def test_hints_name_options_that_exist() -> None:

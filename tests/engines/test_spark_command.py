@@ -110,6 +110,12 @@ def test_comparing(call: Call, files: list[str]) -> None:
     assert "could reverse a difference" in guarded.stderr
 
 
+def test_the_best_run_as_baseline(call: Call, files: list[str]) -> None:
+    asked = ["compare", *files, "--baseline", "best", "--fail-if-worse", "P@5", "--no-audit", "--format", "json"]
+    local, distant = (json.loads(call(*asked, *engine).stdout) for engine in ([], ["--engine", "spark"]))
+    assert distant["baseline"] == local["baseline"] and distant["measures"] == local["measures"] == ["P@5"]
+
+
 def test_a_file_given_twice(call: Call, files: list[str], tmp_path: Path) -> None:
     """Names are told apart as the plain engine does."""
     (tmp_path / "more").mkdir()

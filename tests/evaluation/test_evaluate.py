@@ -326,3 +326,16 @@ def test_great_grades() -> None:
     assert cf.evaluate({"q": {"a": 10**12}}, {"q": {"a": 1.0}}, "RBP(gain={1: 0.5})").summary(0, 0) == pytest.approx(
         0.2
     )
+
+
+def test_a_dict_of_measures_is_refused() -> None:
+    for measures in ({"nDCG": 10}, {}):
+        with pytest.raises(cf.MeasureError, match="not a dict") as caught:
+            cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, measures)
+        assert "a cutoff is part of the name" in caught.value.hint
+
+
+def test_printed_notes_are_sentences() -> None:
+    notes = cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 0.5}}, "RR").notes
+    assert str(notes[0]) == "means are over all judged queries (1)"
+    assert repr(notes).startswith("(<Note: means are over all judged queries (1)>,")

@@ -38,6 +38,14 @@ def test_latex_is_escaped_in_cells_too() -> None:
     )
 
 
+def test_negative_numbers_have_a_minus_sign_in_latex() -> None:
+    row = Row(("run-2",), (Cell("-0.0013", best=True, aside="[-0.1, +0.2]\n(-∞, 1e-05)"), Cell("ad-hoc 1-2")))
+    assert latex(Sheet(("run",), ("AP", "x-1"), (row,))).splitlines()[3:6:2] == [
+        "run & AP & x-1 \\\\",
+        "run-2 & \\textbf{$-$0.0013} {\\scriptsize [$-$0.1, +0.2] ($-$$\\infty$, 1e-05)} & ad-hoc 1-2 \\\\",
+    ]
+
+
 def test_a_line_parts_the_runs() -> None:
     rows = tuple(Row((run, "all"), (Cell("1"),), last=True) for run in "ab")
     text = latex(Sheet(("run", "query"), ("AP",), rows))

@@ -143,3 +143,4 @@ def test_the_plugin_writes_baselines_and_shows_tables(tmp_path: Path) -> None:
     assert "new is worse than baseline: RR" in failed.stdout
     assert "RR by query, 5 of 20 queries" in failed.stdout
     assert "rankings.not_worse(" not in failed.stdout
+    assert "FAILED test_search.py::test_search - new is worse than baseline: RR " in failed.stdout

@@ -318,9 +318,10 @@ def with_predictions(
     judgments = read_qrels(predicted)
     check_queries(evaluation.queries, list(judgments.queries))
     scores = Evaluator.of(judgments, evaluation.plan)(list(runs), names=evaluation.runs)
+    rows = [evaluation.runs.index(name) for name in comparison.runs]
     differences = predicted_differences(
-        evaluation.scores,
-        scores,
+        evaluation.scores.of_runs(rows),
+        scores.of_runs(rows),
         [(a, b) for a, b in comparison.pairs.tolist()],
         inference=inference,
         alpha=1 - comparison.level,
@@ -350,7 +351,8 @@ def with_reversals(
     Differences that are not significant then have no doubts.
     """
     if not only_significant:
-        return comparison.with_swaps(reversible(evaluation, progress))
+        some = None if len(comparison.runs) == len(evaluation.runs) else comparison.runs
+        return comparison.with_swaps(reversible(evaluation, progress, some))
     significant = comparison.corrected < comparison.alpha
     runs = {comparison.runs[r] for r in comparison.pairs[significant.any(axis=0)].flatten().tolist()}
     if not runs:
@@ -509,7 +511,9 @@ def resolution_notes(
     if not unable:
         return notes
     which = "" if len(unable) == len(lowest) else f"{few([measures[m] for m in unable])}: "
-    p = min(lowest[m] for m in unable)
+    limits = dict.fromkeys(f"{p:.2g}" for p in sorted(lowest[m] for m in unable))
+    *_, last = limits
+    p = last if len(limits) == 1 else f"{next(iter(limits))} to {last}, depending on the measure"
     # Either the signs of the differences have too few patterns, or too few of them are drawn.
     of_signs = test.signs and 2.0 ** min(max(queries) - 1, 60) <= settings.resamples
     remedy = "more queries" if of_signs else "more samples"
@@ -517,7 +521,7 @@ def resolution_notes(
     return [
         *notes,
         f"{which}no difference can be significant: the lowest possible corrected p-value of the {settings.test} test "
-        f"is {p:.2g}; use {remedy}{fewer}",
+        f"is {p}; use {remedy}{fewer}",
     ]
 
 

@@ -22,7 +22,8 @@ from cranfield.wording import few
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
-    from cranfield.evaluation.scores import Scores
+    from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.scores import Scores, ScoreTable
     from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
@@ -35,6 +36,7 @@ NOT_AUDITED = (
 SCORES_ONLY = (
     "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
 )
+BEST = "best"  # the baseline that is the run with the highest mean
 SAVED = ".json"  # the ending of a file of saved scores
 
 Say = Callable[[Iterable[str]], None]
@@ -85,7 +87,14 @@ testing = options.several(
 @click.option(
     "--baseline",
     metavar="RUN",
-    help="Compare every run with this one only: a file name, a run name, or saved scores (FILE.json or FILE.json#RUN).",
+    help="Compare every run with this one only: a file name, a run name, saved scores (FILE.json or FILE.json#RUN), or "
+    "`best`, the run with the highest mean of the first measure.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Compare only the N best runs by the first measure, and the baseline if one is named.",
 )
 @testing
 @click.option("--all-pairs", is_flag=True, help="List all pairs of runs, however many there are.")
@@ -115,6 +124,7 @@ def command(
     runs: tuple[str, ...],
     measures: list[str] | None,
     baseline: str | None,
+    top: int | None,
     all_pairs: bool,
     audit: bool | None,
     standardise: Standardisation | None,
@@ -138,11 +148,13 @@ def command(
 
     Shows each difference with its confidence interval, effect size and p-value, and marks significant differences
     that ties or unjudged documents could reverse. With --fail-if-worse the baseline is the first run unless
-    --baseline names another. Exit codes of checks: 0 passed, 3 failed, 4 not decided.
+    --baseline names another. Without -m, the measures are those of the checks, if any. Exit codes of checks: 0 passed,
+    3 failed, 4 not decided.
 
     \b
     cranfield compare qrels.txt bm25.run dense.run -m "AP nDCG@10"
     cranfield compare qrels.txt *.run --baseline bm25.run --test t
+    cranfield compare qrels.txt *.run -m nDCG@10 --top 10 --baseline best
     cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01
     cranfield compare qrels.txt new.run --baseline scores.json --fail-below AP=0.3
     """
@@ -153,7 +165,16 @@ def command(
 
     spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
     _check_options(
-        engine, baseline, standardise, guarded, by, limits, junit, predicted, ignore_significance=ignore_significance
+        engine,
+        baseline,
+        top,
+        standardise,
+        guarded,
+        by,
+        limits,
+        junit,
+        predicted,
+        ignore_significance=ignore_significance,
     )
     results.drawable(figures)
     settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
@@ -171,7 +192,7 @@ def command(
     else:
         predictions = predicted, inference
         outcome = _compare(
-            qrels, runs, measures, checked, chosen, settings, audit, predictions, standardise, announce, given
+            qrels, runs, measures, checked, chosen, top, settings, audit, predictions, standardise, announce, given
         )
     comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
     checks = guard.check_regressions(
@@ -212,6 +233,7 @@ class Outcome(NamedTuple):
 def _check_options(
     engine: str,
     baseline: str | None,
+    top: int | None,
     standardise: Standardisation | None,
     guarded: Sequence[str],
     by: float,
@@ -232,6 +254,9 @@ def _check_options(
     other = checks or ("--engine spark" if engine == "spark" else saved)
     if standardise is not None and other:
         message = f"--standardise does not work with {other}"
+        raise UsageError(message)
+    if top is not None and (guarded or engine == "spark"):
+        message = f"--top does not work with {'--fail-if-worse' if guarded else '--engine spark'}"
         raise UsageError(message)
     if saved and predicted is not None:
         message = f"--predicted does not work with {saved}"
@@ -258,12 +283,33 @@ def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
     return scores.only_run(name or scores.runs[0])
 
 
+def _baseline_name(
+    baseline: str | None, runs: Sequence[str], name_of: Mapping[str, str], means: Callable[[], ScoreTable]
+) -> str | None:
+    """The run that is the baseline: "" is the first run, and ``best`` the best one unless a run has this name."""
+    if baseline == "":
+        return runs[0]
+    if baseline == BEST and BEST not in (*runs, *name_of):
+        return runs[means().order()[0]]
+    return None if baseline is None else name_of.get(baseline, baseline)
+
+
+def _top_runs(scores: Scores, top: int, baseline: str | None, *, saved: bool) -> Scores:
+    """The best runs by the first measure, and the baseline, which counts as one of the runs unless it is ``saved``."""
+    skipped = 1 if saved else 0  # saved scores are the first run
+    rows = {skipped + row for row in scores.of_runs(range(skipped, len(scores.runs))).best(top)}
+    if baseline in scores.runs:
+        rows.add(scores.runs.index(baseline))
+    return scores.of_runs(sorted(rows))
+
+
 def _compare(
     qrels: str,
     runs: tuple[str, ...],
     measures: list[str] | None,
     checked: list[str],
     baseline: str | None,
+    top: int | None,
     settings: ComparisonSettings,
     audit: bool | None,
     predictions: tuple[str | None, Inference],
@@ -276,7 +322,7 @@ def _compare(
     from cranfield.evaluation.notes import input_notes
 
     saved = _saved_baseline(baseline, runs)
-    if saved is not None and measures is None:
+    if saved is not None and measures is None and not checked:
         measures = [str(column.measure) for column in saved.columns if column.part == "value"]
     evaluation, notes = read_evaluation(qrels, runs, measures, guarded=checked, **given)
     label_of = gate.labels_of(evaluation.columns, checked, options.guarded_columns(checked, evaluation.policy))
@@ -286,7 +332,13 @@ def _compare(
         scores = scores.with_run(saved)
         name: str | None = scores.runs[0]
     else:
-        name = None if baseline is None else evaluation.runs[0] if not baseline else name_of.get(baseline, baseline)
+        name = _baseline_name(baseline, scores.runs, name_of, lambda: scores)
+    if top is not None and top < len(evaluation.runs):
+        notes.append(f"{top} of {len(evaluation.runs)} runs are compared, those with the highest {scores.measures[0]}")
+        scores = _top_runs(scores, top, name, saved=saved is not None)
+        if len(scores.runs) < 2:
+            message = "compare needs at least two runs, and --top 1 leaves one"
+            raise UsageError(message, hint="use --top 2 or more, or name another run as the baseline")
     if announce is not None:
         announce(resolution_of(scores, settings, name))
     with progress("Comparing measures") as step:
@@ -326,13 +378,16 @@ def _compare_on_spark(
 
     inputs = {name: given.pop(name) for name in ("intents", "corpus")}
     policy = Policy(**given)
-    names, notes = options.choose_measures(measures, None, terminal=policy.terminal)
-    columns = make_columns(names, policy.views)
     asked = options.guarded_columns(checked, policy)
+    columns: list[Column] = []
+    notes: list[str] = []
+    if measures is not None or not checked:
+        names, notes = options.choose_measures(measures, None, terminal=policy.terminal)
+        columns = make_columns(names, policy.views)
     columns += options.absent(asked, columns)
     label_of = gate.labels_of(columns, checked, asked)
     with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):
-        name = None if baseline is None else frame.runs[0] if not baseline else name_of.get(baseline, baseline)
+        name = _baseline_name(baseline, frame.runs, name_of, frame.mean)
         comparison = frame.compare(name, **asdict(settings))
         if announce is not None:
             announce(comparison.resolution_notes)

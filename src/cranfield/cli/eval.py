@@ -53,9 +53,14 @@ INTERVALS = {
     "--sort",
     metavar="MEASURE",
     help="Order of the runs: by a measure, best first, by `name`, or as in the `input`.  "
-    "[default: the first measure; in json, csv and trec, the input]",
+    "[default: the first measure; in json, csv and trec, the input unless --top is given]",
 )
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show only the first N runs.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show only the N best runs, by the measure of --sort or by the first measure.",
+)
 @options.standardise
 @gate.fail_below
 @gate.junit
@@ -131,10 +136,13 @@ def command(
             table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}
     checks = guard.check_limits(table, gate.limits_of(limits, label_of))
-    number = len(table.runs)
-    table = table.of_runs(table.order(sort or ("input" if format in ("json", "csv", "trec") else None))[:top])
-    if len(table.runs) < number:
-        notes = [*notes, f"{len(table.runs)} of {number} runs are shown (--top)"]
+    in_order = table.order(sort or ("input" if top is None and format in ("json", "csv", "trec") else None))
+    by = None if sort in ("name", "input") else sort
+    best = table.best(top, by)
+    if len(best) < len(table.runs):
+        measure = table.measures[0 if by is None else table.column_of(by)]
+        notes = [*notes, f"{len(best)} of {len(table.runs)} runs are shown, those with the highest {measure} (--top)"]
+    table = table.of_runs([row for row in in_order if row in best])
     text = report.write(table, format, **layout, width=width(), colour=colour(output))
     if format == "markdown" and checks:
         text = f"{guard.markdown(checks)}{text}"

@@ -9,6 +9,7 @@ from cranfield.cli import options
 from cranfield.cli.progress import progress
 
 if TYPE_CHECKING:
+    from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
 
 
@@ -27,7 +28,8 @@ def read_evaluation(
 ) -> tuple[Evaluation, list[str]]:
     """The evaluation of runs, each read once, and a note if the measures were chosen to fit the judgments.
 
-    ``guarded``: measures to compute as well; one that is asked for anyhow, perhaps by another name, is not repeated.
+    ``guarded``: measures to compute as well, or alone if no others are given; one that is asked for anyhow, perhaps by
+    another name, is not repeated.
     """
     from cranfield import read_qrels
     from cranfield.evaluation.columns import Plan, make_columns
@@ -35,9 +37,12 @@ def read_evaluation(
     from cranfield.evaluation.policy import Policy
 
     judgments = read_qrels(qrels)
-    names, notes = options.choose_measures(measures, judgments, terminal=policy["terminal"], default=default)
     checked_policy = Policy(**policy)
-    columns = make_columns(names, checked_policy.views)
+    columns: list[Column] = []
+    notes: list[str] = []
+    if measures is not None or not guarded:
+        names, notes = options.choose_measures(measures, judgments, terminal=policy["terminal"], default=default)
+        columns = make_columns(names, checked_policy.views)
     columns += options.absent(options.guarded_columns(guarded, checked_policy), columns)
     plan = Plan(tuple(columns), checked_policy)
     evaluator = Evaluator.of(judgments, plan, intents=intents, corpus=corpus, costs=costs)

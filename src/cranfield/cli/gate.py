@@ -40,8 +40,16 @@ def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
         if not measure or not math.isfinite(limit):
             message = f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70."
             raise click.BadParameter(message, ctx, param)
+        _check_limit(measure, limit)
         limits[measure] = max(limit, limits.get(measure, -math.inf))
     return limits
+
+
+def _check_limit(measure: str, limit: float) -> None:
+    from cranfield.measures import parse
+    from cranfield.report.guard import check_limit
+
+    check_limit(parse(measure), limit)
 
 
 def limits_of(limits: Mapping[str, float], label_of: Mapping[str, str]) -> dict[str, float]:

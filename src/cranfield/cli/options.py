@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import product
@@ -12,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.cli.output import QUIET
-from cranfield.errors import UsageError
+from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.policy import UNDEFINED
 from cranfield.io.duplicates import DUPLICATES, Duplicates, keeping_duplicates
 from cranfield.ranking.tie_rules import TIES
@@ -103,9 +104,10 @@ def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
 
 
 def absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
-    """The columns whose measures are not among these, each once."""
+    """The columns whose measures are not among these, each once, under its first name."""
+    known = {column.measure: column for column in reversed([*columns, *asked])}
     present = {column.measure for column in columns}
-    return list({column.measure: column for column in asked if column.measure not in present}.values())
+    return [known[measure] for measure in dict.fromkeys(c.measure for c in asked) if measure not in present]
 
 
 class OutputFile(click.Path):
@@ -163,9 +165,23 @@ duplicates = click.option(
     "the best score.",
 )
 
+
+def _check_files(_ctx: click.Context, _param: click.Parameter, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Raise if a missing file is a measure: the shell makes files of -m AP nDCG@10."""
+    for path in (value,) if isinstance(value, str) else value:
+        if os.path.lexists(path):
+            continue
+        from cranfield.measures.grammar import is_measure
+
+        if is_measure(path):
+            hint = f'`{path}` is a measure; write several measures in quotes, as in -m "AP {path}", or repeat -m'
+            raise InputError([f"{path}: there is no such file"], hint=hint)
+    return value
+
+
 inputs = several(
-    click.argument("qrels", type=FILE),
-    click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=FILE),
+    click.argument("qrels", type=FILE, callback=_check_files),
+    click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=FILE, callback=_check_files),
     duplicates,
 )
 

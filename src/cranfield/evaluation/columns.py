@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -167,6 +167,9 @@ def make_columns(
 def _listed(measures: Any) -> list[Any]:
     if measures is None:
         measures = ()
+    if isinstance(measures, Mapping):
+        message = "measures must be a name or a list of names, not a dict"
+        raise MeasureError(message, hint="a cutoff is part of the name, as in ['AP', 'nDCG@10']")
     single = (
         isinstance(measures, (str, Measure, Column)) or hasattr(measures, "NAME") or not isinstance(measures, Iterable)
     )

@@ -67,7 +67,7 @@ class QueryNames:
         return f"{plural(self.count, 'query')} ({shown})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Note:
     """One fact about scores: its kind, its run and measure, if any, and its numbers."""
 
@@ -78,6 +78,9 @@ class Note:
 
     def __str__(self) -> str:
         return printable("; ".join(SENTENCES[self.kind]([self])))
+
+    def __repr__(self) -> str:
+        return f"<Note: {self}>"
 
 
 def sentences(notes: Iterable[Note]) -> list[str]:

@@ -88,6 +88,13 @@ class ScoreTable(Displayed):
         values = self.means[:, 0 if by is None else self.column_of(by)]
         return sorted(rows, key=lambda r: (np.isnan(values[r]), -values[r]))
 
+    def best(self, number: int | None, by: str | None = None) -> list[int]:
+        """The rows with the highest means of a measure (by default the first measure), in their given order.
+
+        Of equal means the first are kept; None keeps all.
+        """
+        return sorted(self.order(by)[:number])
+
     def column_of(self, name: str) -> int:
         """The column of a measure, given by its label or by any of its names."""
         if name in self.measures:

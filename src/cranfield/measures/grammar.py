@@ -22,6 +22,18 @@ SHAPE = re.compile(
 CUTOFF_FIRST = re.compile(
     r"^([\w.]+)(@[\d.]+)(\(.*\))"
 )  # a cutoff before the parameters, as in xinfAP@20(version=2012)
+ELSEWHERE = "`cranfield measures --search TEXT` finds measures; --measures-file adds your own"
+# Measures in words, where the functions of the catalogue have other names.
+IN_WORDS = {
+    **dict.fromkeys(("hit", "hitrate", "hit_ratio", "hitratio", "hr", "hits_at", "success_rate"), "Success"),
+    "average_reciprocal_rank": "RR",
+    "normalized_discounted_cumulative_gain": "nDCG",
+    "normalized_dcg": "nDCG",
+    "discounted_cumulative_gain": "DCG",
+    "r_prec": "Rprec",
+    "prec": "P",
+    "rec": "R",
+}
 CUTOFFS = {"recall": Parameter("recall", float, ..., Range(0, 1))}
 RANK = Parameter("the cutoff", int, ..., Range(1, 10_000_000))
 
@@ -177,16 +189,42 @@ def _views(inside: str, where: str) -> Views:
 
 
 def _unknown(text: str) -> MeasureError:
-    name = re.split(r"[(@\[]", text.strip())[0]
+    message = f"unknown measure `{text}`"
+    several = re.split(r"[,;\s]+", text.strip().strip(",;"))
+    wanted = all if re.search(r"[(\[]", text) else any  # parameters may have spaces and commas of their own
+    if len(several) > 1 and wanted(map(is_measure, several)):
+        return MeasureError(
+            message,
+            hint=f'separate measures by spaces, as in -m "{" ".join(several)}", or repeat -m; in Python, use a list',
+        )
+    name = re.split(r"\s*[(@\[]", text.strip())[0]
+    if name in CATALOGUE or name.replace("-", "_").casefold() in NAMES:
+        return MeasureError(message, hint="the syntax is NAME(parameter=value, ...)@cutoff[view, ...]")
+    close = _suggestion(name, text.strip()[len(name) :])
+    return MeasureError(message, hint=f"did you mean `{close}`? {ELSEWHERE}" if close else ELSEWHERE)
+
+
+def is_measure(text: str) -> bool:
+    """Whether a text is the name of a measure."""
+    try:
+        parse(text)
+    except MeasureError:
+        return False
+    return True
+
+
+def _suggestion(name: str, rest: str) -> str | None:
+    """A measure that may be meant: a cutoff without @, a name in words, or a misspelt name."""
+    if (short := re.fullmatch(r"([^\W\d]+?)(?:_at)?[_-]*(\d+)", name)) and not rest:
+        at = translate(f"{short[1]}@{short[2]}") or f"{short[1]}@{short[2]}"
+        if is_measure(at):
+            return at
+    in_words = {definition.function.__name__: symbol for symbol, definition in CATALOGUE.items()} | IN_WORDS
+    words = re.sub(r"[\W_]+", "_", name.casefold()).removeprefix("mean_").replace("normalised", "normalized")
+    if words in in_words:
+        return f"{in_words[words]}{rest}"
     names = {n.casefold(): n for n in [*NAMES, *CATALOGUE] if len(n) > 1}  # a single letter is like any short word
-    close = nearest(name.casefold(), names, cutoff=0.5)
-    hint = "`cranfield measures` lists all measures"
-    if close:
-        symbol = names[close]
-        rest = text.strip()[len(name) :]
-        better = f"{NAMES.get(symbol, symbol)}{rest}"
-        if better == text.strip():
-            hint = "the syntax is NAME(parameter=value, ...)@cutoff[view, ...]"
-        else:
-            hint = f"did you mean `{better}`? " + hint
-    return MeasureError(f"unknown measure `{text}`", hint=hint)
+    letters = sorted(name.casefold())
+    swapped = next((n for n in names if sorted(n) == letters), None)
+    close = swapped or nearest(name.casefold(), names, cutoff=0.5)
+    return f"{NAMES.get(names[close], names[close])}{rest}" if close else None

@@ -12,13 +12,16 @@ import numpy as np
 
 from cranfield.analysis.compare import Comparison, PairComparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS
+from cranfield.data import Integers
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
+from cranfield.statistics.resampling import sign_patterns
 from cranfield.wording import plural, spreadsheet_cell
 
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
 MAX_LETTERS = 26  # with more runs, numbers stand for letters
+WORSE, BETTER = "▼", "▲"  # than the baseline
 MARKS = "letters mark the runs that are significantly worse"
 CORRECTIONS = {
     "holm": "Holm correction over",
@@ -31,6 +34,8 @@ CORRECTIONS = {
 def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -> list[Page]:
     """The leaderboard, and the pairs of each measure if they are few or requested."""
     marks = "how many runs are significantly worse/better" if counted(comparison) else MARKS
+    if comparison.baseline is not None:
+        marks = f"{WORSE} significantly worse, {BETTER} significantly better than {comparison.baseline}"
     leaders = Page(f"Means; {marks} ({method(comparison)})", leaderboard(comparison, digits))
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         return [leaders]
@@ -48,12 +53,24 @@ def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -
     ]
 
 
-def method(comparison: Comparison) -> str:
-    """The test, its correction, and the significance level."""
+def method(comparison: Comparison, measure: int | None = None) -> str:
+    """The test, its correction, and the significance level; for all measures, or for one."""
     test = SIGNIFICANCE_TESTS[comparison.test]
-    sampling = f", {comparison.samples:,} samples, seed {comparison.seed}" if test.resamples else ""
     correction = "joint test of" if test.joint else CORRECTIONS[comparison.correction]
+    queries = comparison.queries if measure is None else [comparison.queries[measure]]
+    sampling = f", {_sampling(comparison, {len(names) for names in queries})}" if test.resamples else ""
     return f"{test.title}{sampling}; {correction} {comparison.family}; p < {comparison.alpha:g}"
+
+
+def _sampling(comparison: Comparison, sizes: Iterable[int]) -> str:
+    """How many resamples were drawn, or that no chance is involved; ``sizes`` are numbers of queries."""
+    signs = SIGNIFICANCE_TESTS[comparison.test].signs
+    patterns = {size: sign_patterns(size, comparison.samples) if signs else None for size in sorted(sizes)}
+    exact = [f"{number:,}" for number in patterns.values() if number]
+    parts = [f"all {' or '.join(exact)} sign patterns"] if exact else []
+    if len(exact) < len(patterns):
+        parts.append(f"{comparison.samples:,} samples, seed {comparison.seed}")
+    return " or ".join(parts)
 
 
 def letters(position: int) -> str:
@@ -93,12 +110,18 @@ def counted(comparison: Comparison) -> bool:
     return len(comparison.runs) > MAX_LETTERS and comparison.baseline is None
 
 
+def by_first_measure(comparison: Comparison) -> Integers:
+    """The runs by their first measure, best first."""
+    return np.argsort(-comparison.means[0], kind="stable")
+
+
 def leaderboard(comparison: Comparison, digits: int) -> Sheet:
     """Runs by their first measure, best first; with each mean the runs that are significantly worse.
 
     Of many runs, it is the number of runs that are significantly worse, and of those that are significantly better.
+    With a baseline, it is a mark: significantly worse or better than the baseline.
     """
-    order = np.argsort(-comparison.means[0], kind="stable")
+    order = by_first_measure(comparison)
     position = np.argsort(order)
     beaten: dict[tuple[int, int], list[int]] = {}
     for m in range(len(comparison.measures)):
@@ -109,8 +132,8 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
                 winner, loser = (a, b) if gap > 0 else (b, a)
                 beaten.setdefault((m, winner), []).append(int(position[loser]))
     best = [shown(float(column.max()), digits) for column in comparison.means]
-    if counted(comparison):
-        return _counted(comparison, order.tolist(), beaten, best, digits)
+    if counted(comparison) or comparison.baseline is not None:
+        return _with_marks(comparison, order.tolist(), beaten, best, digits)
     rows = []
     for r in order.tolist():
         texts = [shown(float(comparison.means[m, r]), digits) for m in range(len(comparison.measures))]
@@ -122,26 +145,37 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
     return sheet(("", "run"), comparison.measures, rows)
 
 
-def _counted(
+def _with_marks(
     comparison: Comparison,
     order: list[int],
     beaten: dict[tuple[int, int], list[int]],
     best: list[str],
     digits: int,
 ) -> Sheet:
+    """After each mean a cell with a mark against the baseline, or with numbers of significantly worse/better runs."""
     losses = Counter((m, order[loser]) for (m, _), losers in beaten.items() for loser in losers)
+
+    def mark(m: int, r: int) -> Cell:
+        wins = len(beaten.get((m, r), ()))
+        if comparison.baseline is None:
+            return Cell(f"{wins}/{losses[m, r]}")
+        if comparison.runs[r] == comparison.baseline or not wins + losses[m, r]:
+            return Cell("")
+        return Cell(BETTER, tone="good") if wins else Cell(WORSE, tone="bad")
+
     rows = []
     for place, r in enumerate(order, 1):
         cells = []
         for m in range(len(comparison.measures)):
             text = shown(float(comparison.means[m, r]), digits)
-            cells += [Cell(text, text == best[m]), Cell(f"{len(beaten.get((m, r), ()))}/{losses[m, r]}")]
+            cells += [Cell(text, text == best[m]), mark(m, r)]
         rows.append(((str(place), comparison.runs[r]), cells))
     heads = [head for measure in comparison.measures for head in (measure, "")]
     return sheet(("", "run"), heads, rows)
 
 
 def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
+    """The differences of each pair by one measure, in the order of the leaderboard."""
     joint = comparison.correction == "none"
     heads = [
         "difference",
@@ -152,8 +186,9 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
     heads += [] if joint else ["p\ncorrected"]
     # The column of causes that could reverse a difference is shown only if it is not empty.
     doubtful = any(doubt(comparison.contest(m, pair)) for pair in range(len(comparison.pairs)))
+    position = np.argsort(by_first_measure(comparison))
     rows = []
-    for pair in range(len(comparison.pairs)):
+    for pair in np.lexsort(position[comparison.pairs].T[::-1]).tolist():
         result = comparison.contest(m, pair)
         cells = [
             Cell(signed(result.difference, digits), result.significant, _intervals(result, digits)),

@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.analysis.compare import Comparison, PairComparison
+from cranfield.errors import UsageError
 from cranfield.evaluation.scores import ScoreTable
+from cranfield.measures import Measure
 from cranfield.report.compare import chance, method
 from cranfield.report.markup import piped
 from cranfield.report.numbers import shown, signed
@@ -40,21 +42,14 @@ def check_regressions(
     difference could be significant, however large.
     """
     return [
-        _regression(
-            comparison,
-            pair,
-            comparison.lowest_p[comparison.measures.index(pair.measure)],
-            by,
-            significance=significance,
-        )
+        _regression(comparison, comparison.measures.index(pair.measure), pair, by, significance=significance)
         for pair in comparison.contests
         if pair.measure in measures
     ]
 
 
-def _regression(
-    comparison: Comparison, pair: PairComparison, lowest_p: float, by: float, *, significance: bool
-) -> Check:
+def _regression(comparison: Comparison, measure: int, pair: PairComparison, by: float, *, significance: bool) -> Check:
+    lowest_p = comparison.lowest_p[measure]
     title = f"{pair.measure} vs {pair.other}"
     numbers = (
         f"{pair.measure} {shown(pair.mean, 4)} vs {shown(pair.other_mean, 4)} (difference {signed(pair.difference, 4)}"
@@ -63,21 +58,34 @@ def _regression(
     queries = plural(pair.wins + pair.ties + pair.losses, "query")
     lower = pair.difference < -by - SAME
     if math.isnan(pair.difference) or (significance and lowest_p >= comparison.alpha):
-        reason = f"; {queries}; the lowest possible corrected p-value is {lowest_p:.2g}; {method(comparison)})"
+        reason = f"; {queries}; the lowest possible corrected p-value is {lowest_p:.2g}; {method(comparison, measure)})"
         sentence = f"cannot decide whether {pair.run} is worse than {pair.other}: {numbers}{reason}"
         return Check(pair.run, title, "undecided", sentence)
     if significance:
         p = chance(pair.corrected).replace("<", "< ") if pair.corrected < 0.0001 else f"= {chance(pair.corrected)}"
-        reason = f"; corrected p {p}; {method(comparison)})"
+        reason = f"; corrected p {p}; {method(comparison, measure)})"
     else:
         reason = f"; {queries}, significance ignored)"
     worse = lower and (pair.significant or not significance)
-    sentence = f"{pair.run} is {'worse' if worse else 'not worse'} than {pair.other}: {numbers}{reason}"
+    outcome = "worse" if worse else "not significantly worse" if lower else "not worse"
+    sentence = f"{pair.run} is {outcome} than {pair.other}: {numbers}{reason}"
     return Check(pair.run, title, "failed" if worse else "passed", sentence)
+
+
+def check_limit(measure: Measure, limit: float) -> None:
+    """Raise if a limit is beyond the bounds of a measure, so that a check would never or always pass."""
+    lowest, highest = measure.definition.bounds
+    if measure.views.sampled or lowest <= limit <= highest:  # estimates may exceed the bounds
+        return
+    values = f"at least {lowest:g}" if math.isinf(highest) else f"between {lowest:g} and {highest:g}"
+    message = f"the limit {limit:g} is outside the bounds of {measure}, whose values are {values}"
+    raise UsageError(message, hint="no run could pass" if limit > highest else "every run would pass")
 
 
 def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]:
     """Check the mean of each run against the lower limits of measures, given by their labels."""
+    for label, limit in limits.items():
+        check_limit(scores.columns[scores.measures.index(label)].measure, limit)
     checks = []
     for r, run in enumerate(scores.runs):
         for label, limit in limits.items():

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from cranfield.report.sheet import Cell, Sheet
 from cranfield.wording import printable
 
+_MINUS = re.compile(r"(?<![\w.)\]])-(?=[\d.∞])")  # the sign of a number, not of an exponent or within a name
 _TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")
 
 SPECIAL = {
@@ -16,6 +17,7 @@ SPECIAL = {
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{sign: f"${sign}$" for sign in "<>|"},  # the default font encoding prints these as ¡, ¿ and —
+    **{"▲": "$\\blacktriangle$", "▼": "$\\blacktriangledown$"},
     **{"–": "--", "τ": "$\\tau$", "ρ": "$\\rho$", "±": "$\\pm$", "∞": "$\\infty$"},
 }
 
@@ -39,6 +41,15 @@ def escaped(text: str) -> str:
     return "".join(SPECIAL.get(sign, sign) for sign in printable(text))
 
 
+def number(text: str) -> str:
+    r"""The text of a cell escaped for LaTeX; a minus sign is not a hyphen.
+
+    >>> number("[-0.0013, +2e-05]")
+    '[$-$0.0013, +2e-05]'
+    """
+    return "$-$".join(map(escaped, _MINUS.split(text)))
+
+
 def markdown(sheet: Sheet) -> str:
     """A pipe table, aligned so that its source is readable too."""
     head = [piped(name) for name in _heads(sheet)]
@@ -56,8 +67,9 @@ def markdown(sheet: Sheet) -> str:
 
 def latex(sheet: Sheet) -> str:
     """A tabular with the rules of the booktabs package."""
+    marked = any(cell.text in ("▲", "▼") for row in sheet.rows for cell in row.cells)
     lines = [
-        "% \\usepackage{booktabs}",
+        f"% \\usepackage{{booktabs{',amssymb' if marked else ''}}}",
         f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
         "\\toprule",
         _ampersands([escaped(name) for name in _heads(sheet)]),
@@ -95,7 +107,7 @@ def _ampersands(cells: Sequence[str]) -> str:
 
 
 def _set(cell: Cell) -> str:
-    text = f"\\textbf{{{escaped(cell.text)}}}" if cell.best else escaped(cell.text)
+    text = f"\\textbf{{{number(cell.text)}}}" if cell.best else number(cell.text)
     if cell.raised and cell.aside:
-        return f"{text}\\textsuperscript{{{escaped(cell.aside)}}}"
-    return f"{text} {{\\scriptsize {escaped(cell.one_line_aside)}}}" if cell.aside else text
+        return f"{text}\\textsuperscript{{{number(cell.aside)}}}"
+    return f"{text} {{\\scriptsize {number(cell.one_line_aside)}}}" if cell.aside else text

@@ -62,7 +62,7 @@ def markdown(page: Page) -> str:
 
 def latex(page: Page) -> str:
     """The table, with its title as a comment to use in the caption."""
-    return f"% {' '.join(page.title.split())}\n{markup.latex(page.sheet)}"
+    return f"% {markup.escaped(' '.join(page.title.split()))}\n{markup.latex(page.sheet)}"
 
 
 def comma_separated(page: Page) -> str:

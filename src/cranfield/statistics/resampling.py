@@ -81,10 +81,20 @@ def draw_queries(queries: int, samples: int, seed: int = 0) -> Integers:
     return random_generator(seed).integers(0, queries, (check_count("samples", samples), queries))
 
 
+def sign_patterns(queries: int, samples: int) -> int | None:
+    """The number of sign patterns of so many queries; None if there are more than ``samples``.
+
+    >>> sign_patterns(7, 100_000), sign_patterns(20, 100_000)
+    (128, None)
+    """
+    patterns = 2 ** min(queries, 63)
+    return patterns if queries < 63 and patterns <= check_count("samples", samples) else None
+
+
 def draw_signs(queries: int, samples: int, seed: int = 0) -> Signs:
     """Random signs for each query; all sign patterns if there are no more than ``samples``."""
-    if queries < 63 and 2**queries <= check_count("samples", samples):
-        bits = np.arange(2**queries)[:, None] >> np.arange(queries) & 1
+    if patterns := sign_patterns(queries, samples):
+        bits = np.arange(patterns)[:, None] >> np.arange(queries) & 1
         return Signs((1 - 2 * bits).astype(np.int8), exact=True)
     values = random_generator(seed).integers(0, 2, (samples, queries), np.int8)
     values *= -2

@@ -134,10 +134,8 @@ def top_runs(
     if number >= len(loaded):
         return loaded, []
     scores = Evaluator(qrels, by, corpus=corpus, nil=nil)(loaded)
-    means = np.nan_to_num(scores.means[:, 0], nan=-np.inf)
-    chosen = np.sort(np.argsort(-means, kind="stable")[:number])
     note = f"{number} of {len(loaded)} runs are used, those with the highest {scores.measures[0]}"
-    return [loaded[i] for i in chosen.tolist()], [note]
+    return [loaded[i] for i in scores.best(number)], [note]
 
 
 def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:

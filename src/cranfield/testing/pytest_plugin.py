@@ -84,12 +84,15 @@ def rankings(request: pytest.FixtureRequest) -> Rankings:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """A failed check shows its tables alone, without the code that called it."""
+    """A failed check shows its tables alone, without the code that called it.
+
+    Its sentence comes first, because pytest repeats the first line in its summary.
+    """
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     if call.when == "call" and type(error).__module__ == "cranfield.testing.assertions":
         place = f"{item.location[0]}:{(item.location[1] or 0) + 1}: {item.name}"
-        report.longrepr = f"{place}\n\n{error}"
+        report.longrepr = f"{str(error).rstrip()}\n\n{place}"
     return report
 
 
