@@ -187,8 +187,8 @@ def test_infinite_thresholds_survive_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data beside the checkout")
 def test_a_whole_track() -> None:
-    result = stopping(DATA / "qrels.txt", sorted((DATA / "runs").iterdir()), ["AP[terminal]", "nDCG@10"])
-    assert len(result.results) == 74
+    result = stopping(DATA / "qrels.txt", sorted((DATA / "runs").iterdir())[::4], ["AP[terminal]", "nDCG@10"])
+    assert len(result.results) == 20
     for one in result.results:
         assert one.oracle >= one.depth_score >= one.uncut
 
