@@ -11,7 +11,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from cranfield import native
 from cranfield.data import Floats, Integers
@@ -92,6 +91,7 @@ def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:
 
 def _noncentrality(t: Floats, p: float, degrees: int) -> Floats:
     """The noncentrality with which Student's t is below each ``t`` >= 0 with probability ``p``."""
+    from numpy.polynomial import chebyshev
     from scipy.special import chdtri
 
     limit: Floats = t * np.sqrt(chdtri(degrees, p) / degrees)
@@ -104,6 +104,7 @@ def _noncentrality(t: Floats, p: float, degrees: int) -> Floats:
 @cache
 def _noncentrality_series(p: float, degrees: int) -> Floats:
     """Chebyshev coefficients of the noncentrality for t from 0 to SMALL_T; they give it with an error below 1e-9."""
+    from numpy.polynomial import chebyshev
 
     def at(x: Floats) -> Any:  # as NumPy types it
         return _noncentrality_search((x + 1) * SMALL_T / 2, p, degrees)
