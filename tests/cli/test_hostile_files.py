@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import stat
 import subprocess
@@ -204,6 +205,8 @@ def test_a_signal_leaves_nothing_half_written(verb: str, tmp_path: Path) -> None
             assert number == signal.SIGKILL or complete(tmp_path / "out")
         for path in tmp_path.glob("out"):
             assert complete(path)
+        for path in tmp_path.glob(".out.*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     print(f"{verb}: {3 * SIGNALS} signals, the process ended within {longest:.2f} s")
 
 
