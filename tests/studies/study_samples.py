@@ -6,10 +6,13 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pytest
 from click.testing import CliRunner, Result
 
 import cranfield as cf
 from cranfield.cli.main import cli
+from cranfield.studies.registry import Study
+from cranfield.studies.saving import StudyResult
 from golden_cases import STRUCTURED
 
 GOLDEN = {case["id"]: case for case in STRUCTURED}
@@ -60,3 +63,15 @@ def tau_a(x: Any, y: Any) -> float:
     pairs = list(itertools.combinations(range(len(x)), 2))
     signs = [np.sign(round(x[i] - x[j], 11)) * np.sign(round(y[i] - y[j], 11)) for i, j in pairs]
     return float(sum(signs) / len(pairs))
+
+
+def check_display(result: StudyResult, beginning: str) -> None:
+    """A result in a notebook: one line as text, all tables, and its figures."""
+    assert repr(result).startswith(beginning) and len(repr(result)) < 200
+    assert result._repr_html_().count("<table") == len(Study(result.STUDY).tables(result))
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
+    assert len(result.plot()) >= 2
+    pyplot.close("all")

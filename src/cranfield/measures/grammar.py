@@ -226,5 +226,5 @@ def _suggestion(name: str, rest: str) -> str | None:
     names = {n.casefold(): n for n in [*NAMES, *CATALOGUE] if len(n) > 1}  # a single letter is like any short word
     letters = sorted(name.casefold())
     swapped = next((n for n in names if sorted(n) == letters), None)
-    close = swapped or nearest(name.casefold(), names, cutoff=0.5)
+    close = swapped or nearest(name.casefold(), names, cutoff=0.6)
     return f"{NAMES.get(names[close], names[close])}{rest}" if close else None

@@ -77,7 +77,7 @@ def mean_weights(b: Batch, chosen: Booleans, weight: RankWeight, k: int | None) 
 @measure(
     "O",
     cite="sakai2007a",
-    formula="O@k = BR(r),  r ≤ k the first rank with a relevant document;  0 without one",
+    formula="O@k = BR(r),  r ≤ k the first rank with a relevant document;  0 if there is no such rank",
     gains="graded",
     rewards_promotion=False,
 )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cranfield.errors import CranfieldError, InputError
+from cranfield.io.streams import open_stream
 from cranfield.measures.catalogue import CATALOGUE
 
 HINT = "a measure is a function under `@cf.measure`; see the page on your own measures"
@@ -29,8 +30,7 @@ def load_measures(path: str) -> Iterator[list[str]]:
 
 
 def _run(path: str) -> None:
-    file = Path(path)
-    source = file.read_bytes()
+    file, source = Path(path), open_stream(path, "measures").read()
     try:
         exec(compile(source, path, "exec"), {"__name__": file.stem, "__file__": path})
     except SyntaxError as error:
@@ -40,4 +40,4 @@ def _run(path: str) -> None:
         text = error.message if isinstance(error, CranfieldError) else f"{type(error).__name__}: {error}"
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         line = f":{lines[-1]}" if lines else ""
-        raise InputError([f"{path}{line}: {text}"]) from error
+        raise InputError([f"{path}{line}: {text}"], hint=getattr(error, "hint", "")) from error

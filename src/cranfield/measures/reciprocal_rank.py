@@ -14,7 +14,7 @@ from cranfield.ranking.row_math import summed
 @measure(
     "RR",
     cite="voorhees1999 mcsherry2008",
-    formula="RR@k = 1 / min{i ≤ k : b_i = 1}, 0 if there is none",
+    formula="RR@k = 1 / min{i ≤ k : b_i = 1}, 0 if none of the first k is relevant",
     terminal=TERMINAL,
     retrieved_only=True,
 )

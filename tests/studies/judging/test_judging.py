@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from study_samples import check_display
 
 import cranfield as cf
 from cranfield.studies.judging import Judging, judging
@@ -83,11 +84,4 @@ def test_bad_input() -> None:
 
 
 def test_in_a_notebook(result: Judging) -> None:
-    assert repr(result).startswith("Judging: 6 runs (") and len(repr(result)) < 200
-    assert result._repr_html_().count("<table") == len(Study("judging").tables(result))
-    pytest.importorskip("matplotlib")
-    from matplotlib import pyplot
-
-    pyplot.switch_backend("Agg")
-    assert len(result.plot()) >= 2
-    pyplot.close("all")
+    check_display(result, "Judging: 6 runs (")

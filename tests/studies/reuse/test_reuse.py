@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study_samples import call, labelled, tau_a
+from study_samples import call, check_display, labelled, tau_a
 
 import cranfield as cf
 from cranfield import io
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.measures.content import ranked_rows
 from cranfield.simulation import Simulation
-from cranfield.studies.registry import Study
 from cranfield.studies.reuse.collection_split import CollectionSplit
 from cranfield.studies.reuse.experiment import Reuse, reuse
 
@@ -227,11 +226,4 @@ def test_command(tmp_path: Path) -> None:
 
 
 def test_in_a_notebook(found: Reuse) -> None:
-    assert repr(found).startswith("Reuse: 6 runs (") and len(repr(found)) < 200
-    assert found._repr_html_().count("<table") == len(Study("reuse").tables(found))
-    pytest.importorskip("matplotlib")
-    from matplotlib import pyplot
-
-    pyplot.switch_backend("Agg")
-    assert len(found.plot()) >= 2
-    pyplot.close("all")
+    check_display(found, "Reuse: 6 runs (")

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study_samples import GOLDEN, call, labelled, tau_a
+from study_samples import GOLDEN, call, check_display, labelled, tau_a
 
 import cranfield as cf
 from cranfield import example, io
 from cranfield.simulation import Simulation
 from cranfield.studies.candidates import binary_judgments
 from cranfield.studies.judgment_sampling import Strata, sample_sizes
-from cranfield.studies.registry import Study
 from cranfield.studies.sampling.experiment import Sampling, sampling
 
 MEASURES = ["alpha_nDCG@10", "NRBP@10", "ABSRB@10", "DELTARB@10"]
@@ -199,11 +198,4 @@ def test_search_results_with_systems_made_up() -> None:
 
 
 def test_in_a_notebook(found: Sampling) -> None:
-    assert repr(found).startswith("Sampling: 6 runs (") and len(repr(found)) < 200
-    assert found._repr_html_().count("<table") == len(Study("sampling").tables(found))
-    pytest.importorskip("matplotlib")
-    from matplotlib import pyplot
-
-    pyplot.switch_backend("Agg")
-    assert len(found.plot()) >= 2
-    pyplot.close("all")
+    check_display(found, "Sampling: 6 runs (")
