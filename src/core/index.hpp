@@ -15,9 +15,9 @@ namespace cranfield {
 class Grouping {
 public:
     // Codes are below `distinct`.
-    template <class Code>
-    Grouping(const std::vector<Code>& codes, std::size_t distinct) : begin_(distinct + 1) {
-        for (const Code code : codes) ++begin_[static_cast<std::size_t>(code) + 1];
+    template <class Codes>
+    Grouping(const Codes& codes, std::size_t distinct) : begin_(distinct + 1) {
+        for (const auto code : codes) ++begin_[static_cast<std::size_t>(code) + 1];
         for (std::size_t c = 1; c <= distinct; ++c) begin_[c] += begin_[c - 1];
         if (std::is_sorted(codes.begin(), codes.end())) return;  // grouped as they come
         rows_.resize(codes.size());

@@ -1,4 +1,4 @@
-// The Python face of the core: arrays in, dicts of arrays out. The contract is in cranfield/core.py.
+// The Python face of the core: arrays in, dicts of arrays out. The contract is in cranfield/native.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -7,8 +7,10 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <string>
 
 #include "dict.hpp"
@@ -177,6 +179,26 @@ nb::list locate(const Column& document, const Integers& begin, const Integers& r
         locate_fixed(fixed, settings, into);
     }
     return hits;
+}
+
+nb::object first_rows(const Integers& group, const Column& ids) {
+    const StringsView texts = view(ids);
+    const std::span<const std::int64_t> groups(group.data(), group.size());
+    const auto rows = static_cast<std::int64_t>(groups.size());
+    if (texts.size() != groups.size()) throw nb::value_error("every row must have a group and an id");
+    const NewArray<std::int64_t> first{nb::int_(rows)};
+    std::iota(first.data(), first.data() + rows, 0);
+    if (rows == 0) return first.object();
+    const auto [lowest, highest] = std::ranges::minmax(groups);
+    if (lowest < 0 || highest >= rows) throw nb::value_error("groups must be numbered below the number of rows");
+    const auto note = [&](std::uint64_t row, std::uint64_t earlier) {
+        first.data()[row] = static_cast<std::int64_t>(earlier);
+    };
+    {
+        const nb::gil_scoped_release release;
+        find_repeats(groups, static_cast<std::size_t>(highest) + 1, texts, note);
+    }
+    return first.object();
 }
 
 using FloatTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
@@ -452,6 +474,7 @@ NB_MODULE(_core, m) {
     m.def("join_table", &join_table, "query"_a, "document"_a, "score"_a, "rank"_a.none(), "index"_a, "keys"_a,
           "by_id"_a, "top"_a, "most"_a = Faults::usual);
     m.def("join_dict", &join_dict, "mapping"_a, "index"_a, "keys"_a, "by_id"_a, "top"_a, "most"_a = Faults::usual);
+    m.def("first_rows", &first_rows, "group"_a, "ids"_a);
     m.def("locate", &locate, "document"_a, "begin"_a, "row"_a, "judged"_a, "score"_a, "rank"_a.none(), "keys"_a,
           "by_id"_a);
 }

@@ -28,8 +28,8 @@ private:
 };
 
 // Calls `again(row, first)` for every row whose text an earlier row with the same code has.
-template <class Again>
-void find_repeats(const std::vector<std::int64_t>& codes, std::size_t distinct, const Strings& texts, Again again) {
+template <class Codes, class Texts, class Again>
+void find_repeats(const Codes& codes, std::size_t distinct, const Texts& texts, Again again) {
     const Grouping rows(codes, distinct);
     Group group;
     Lookup lookup;

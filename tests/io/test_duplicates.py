@@ -1,4 +1,4 @@
-"""Repeated ids are found wherever they are, and hashes that collide do no harm."""
+"""Repeated ids are found wherever they are, by the native core as in plain Python."""
 
 from __future__ import annotations
 
@@ -7,36 +7,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cranfield import native
 from cranfield.data import Strings
 from cranfield.io import duplicates
+from cranfield.native import plain
 
 pairs = st.lists(st.tuples(st.integers(0, 2), st.text("ab\x00", max_size=3)), max_size=30)
 
 
-def expected(given: list[tuple[int, str]]) -> list[int]:
-    return [given.index(pair) for pair in given]
-
-
-def found(given: list[tuple[int, str]]) -> list[int]:
-    group = np.array([g for g, _ in given], np.int64)
-    return duplicates.first_rows(group, Strings.of(t for _, t in given)).tolist()
-
-
 @given(pairs)
 def test_first_rows(given: list[tuple[int, str]]) -> None:
-    assert found(given) == expected(given)
+    given = [(min(group, len(given) - 1), text) for group, text in given]
+    group, ids = np.array([g for g, _ in given], np.int64), Strings.of(t for _, t in given)
+    expected = [given.index(pair) for pair in given]
+    assert duplicates.first_rows(group, ids).tolist() == expected
+    assert plain.first_rows(group, (ids.offsets, ids.data)).tolist() == expected
 
 
-def test_every_hash_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "_hashes", lambda ids: np.zeros(len(ids), np.uint64))
-    given = [(0, "a"), (0, "b"), (1, "a"), (0, "a"), (0, ""), (1, "a")]
-    assert found(given) == expected(given)
-
-
-def test_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "_BLOCK", 3)
-    given = [(0, t) for t in ["", "a", "bb", "a", "", "ccc", "bb", "d"]]
-    assert found(given) == expected(given)
+@pytest.mark.skipif(not native.NATIVE, reason="the native core is not built")
+@pytest.mark.parametrize("group", [[-1, 0], [0, 2], [0]])
+def test_groups_that_are_no_numbers_of_groups(group: list[int]) -> None:
+    ids = Strings.of(["a", "a"])
+    with pytest.raises(ValueError, match="group"):
+        native.first_rows(np.array(group, np.int64), (ids.offsets, ids.data))
 
 
 def test_a_slice_of_longer_data() -> None:

@@ -107,7 +107,6 @@ def command(
     """
     from cranfield import evaluate, read_qrels, report
     from cranfield.cli import spark
-    from cranfield.report import guard
 
     method: Interval | None = None if interval == "none" else interval
     report.accept(format, method)
@@ -135,7 +134,7 @@ def command(
         if standardise is not None:
             table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}
-    checks = guard.check_limits(table, gate.limits_of(limits, label_of))
+    checks = gate.check_limits(table, gate.limits_of(limits, label_of))
     in_order = table.order(sort or ("input" if top is None and format in ("json", "csv", "trec") else None))
     by = None if sort in ("name", "input") else sort
     best = table.best(top, by)
@@ -145,6 +144,8 @@ def command(
     table = table.of_runs([row for row in in_order if row in best])
     text = report.write(table, format, **layout, width=width(), colour=colour(output))
     if format == "markdown" and checks:
+        from cranfield.report import guard
+
         text = f"{guard.markdown(checks)}{text}"
     if means := getattr(table, "predicted", ()):
         from cranfield.report import predicted as lines

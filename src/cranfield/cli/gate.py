@@ -13,6 +13,7 @@ from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
     from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.scores import ScoreTable
     from cranfield.report.guard import Check
 
 WORSE = 3  # the exit code if a check fails
@@ -132,11 +133,22 @@ def with_checked(
     return [*measures, *extra], labels_of([*columns, *extra], checked, asked)
 
 
+def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]:
+    """The checks of means against lower limits; without limits, nothing is loaded."""
+    if not limits:
+        return []
+    from cranfield.report import guard
+
+    return guard.check_limits(scores, limits)
+
+
 def conclude(checks: Sequence[Check], junit: str | None, command: str, hint: str = "") -> None:
     """Write JUnit XML, print a sentence for each check that did not pass, and exit with the code of the checks.
 
     ``hint``: what to do if a check cannot be decided.
     """
+    if not checks and not junit:
+        return
     from cranfield.report.guard import headline, junit_xml
 
     if junit:

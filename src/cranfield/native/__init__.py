@@ -44,6 +44,10 @@
     ``ranks_compared``: of how many sequences of consecutive rows of a query the first and the last differ in score and
     rank; ``ranks_contradicted``: in how many of them the higher score has the higher rank. 0 without a rank column.
 
+``first_rows(group, ids) -> int64``
+    For each row the first row with the same group and id, usually the row itself. ``group``: int64, numbered from 0
+    and below the number of rows; ``ids``: ``(offsets, data)``.
+
 ``locate(document, begin, row, judged, score, rank, keys, by_id) -> list``
     ``hits`` of documents whose ids are matched already: ``document``: ``(offsets, data)``, query by query; ``begin``:
     query q's documents are rows ``begin[q]:begin[q+1]``; ``row``: int64, ascending: the judged documents; ``judged``:
@@ -135,6 +139,7 @@ scan_nested = implementation.scan_nested
 join_text = implementation.join_text
 join_table = implementation.join_table
 join_dict = implementation.join_dict
+first_rows = implementation.first_rows
 locate = implementation.locate
 tabulate = implementation.tabulate
 row_sums = implementation.row_sums

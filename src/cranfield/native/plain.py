@@ -361,6 +361,15 @@ def join_dict(
     return _join(groups, row, b"", index, keys, by_id, top, faults, _RankCheck())
 
 
+def first_rows(group: Integers, ids: Column) -> Integers:
+    offsets, data = ids
+    texts = data.tobytes()
+    seen: dict[tuple[int, bytes], int] = {}
+    rows = zip(group.tolist(), pairwise(offsets.tolist()), strict=True)
+    first = [seen.setdefault((code, texts[begin:end]), row) for row, (code, (begin, end)) in enumerate(rows)]
+    return np.array(first, np.int64)
+
+
 def locate(
     document: Column,
     begin: Integers,
