@@ -247,6 +247,17 @@ nb::object sum_cumulated(const FloatTable& gain, const IntegerTable& start, cons
     return sum_gains(gain, start, weights, k, cumulated_sums);
 }
 
+nb::object sum_preferences(const FloatTable& gain, const FloatTable& grade, const Doubles& limit,
+                           const Doubles& pairs) {
+    const auto gains = matrix_view<double>(gain), grades = matrix_view<double>(grade);
+    if (gains.rows != grades.rows || gains.columns != grades.columns || limit.size() != gains.rows ||
+        pairs.size() != gains.rows) {
+        throw nb::value_error("gains and grades must have one shape, and every row a limit and a number of pairs");
+    }
+    return sums_of(gains.rows, gain.size(),
+                   [&](double* out) { preference_sums(gains, grades, span(limit), span(pairs), out); });
+}
+
 nb::object new_table(std::size_t rankings, std::size_t width, double empty, std::span<const std::int64_t> at,
                      const auto& value) {
     using Element = std::decay_t<decltype(value(std::size_t{}))>;
@@ -462,6 +473,7 @@ NB_MODULE(_core, m) {
     m.def("row_sums", &sum_rows, "table"_a);
     m.def("weighted_sums", &sum_weighted, "gain"_a, "start"_a, "weights"_a, "k"_a);
     m.def("cumulated_sums", &sum_cumulated, "gain"_a, "start"_a, "weights"_a, "k"_a);
+    m.def("preference_sums", &sum_preferences, "gain"_a, "grade"_a, "limit"_a, "pairs"_a);
     m.def("differences_at_least", &differences_at_least, "table"_a, "first"_a, "second"_a, "limit"_a);
     m.def("differences_below", &differences_below, "table"_a, "first"_a, "second"_a, "limits"_a);
     m.def("keep_freed_memory", &keep_freed_memory);

@@ -101,6 +101,20 @@ inline void cumulated_sums(const MatrixView<double>& gain, const MatrixView<std:
     }
 }
 
+// Each gain times the share of pairs that are in order; of the non-relevant documents above, at most `limit` count.
+inline void preference_sums(const MatrixView<double>& gain, const MatrixView<double>& grade,
+                            std::span<const double> limit, std::span<const double> pairs, double* out) {
+    for (std::size_t q = 0; q < gain.rows; ++q) {
+        double above = 0;
+        out[q] = row_sum(gain.columns, [&](std::size_t j) {
+            const double value = gain(q, j), met = above;
+            if (!(value > 0) && grade(q, j) >= 0) ++above;
+            if (value == 0) return 0.0;  // most documents: no division
+            return value * (1 - (pairs[q] > 0 ? std::min(met, limit[q]) / pairs[q] : 0));
+        });
+    }
+}
+
 // Which rows of documents are kept, and where each is in a table of rankings.
 struct Cells {
     std::vector<std::int64_t> kept, at;

@@ -49,7 +49,13 @@ public:
                 std::array<Found, most_keys>& found) {
         if (judged_.empty() && settings.top == 0) return;
         if (!ascending_) {
-            std::sort(judged_.begin(), judged_.end(), [](const Judged& a, const Judged& b) { return a.at < b.at; });
+            // A bit for each row sorts faster than comparisons, unless few of very many rows are judged.
+            if (scores.size() / 256 <= judged_.size()) {
+                place_judged(scores.size(), [](const Judged& judged) { return judged.at; });
+                judged_.swap(placed_);
+            } else {
+                std::sort(judged_.begin(), judged_.end(), [](const Judged& a, const Judged& b) { return a.at < b.at; });
+            }
             ascending_ = true;
         }
         for (std::size_t k = 0; k < settings.keys.size(); ++k) {
@@ -77,17 +83,18 @@ private:
         } else {
             ranking_.rank(keys);
             ranking_.sort_first(settings.top);
-            place_judged(keys.size());
+            place_judged(keys.size(), [&](const Judged& judged) { return ranking_.place(judged.at); });
             append(ranking_, placed_, settings, id_of, found);
         }
     }
 
-    // Where the judged rows are in `ranking_`, best first.
-    void place_judged(std::size_t n) {
+    // The judged documents by their places, all below n, in `placed_`.
+    template <class PlaceOf>
+    void place_judged(std::size_t n, PlaceOf place_of) {
         is_judged_.assign(n / 64 + 1, 0);
         if (document_at_.size() < n) document_at_.resize(n);
         for (const Judged& judged : judged_) {
-            const std::size_t place = ranking_.place(judged.at);
+            const std::size_t place = place_of(judged);
             is_judged_[place / 64] |= std::uint64_t{1} << (place % 64);
             document_at_[place] = judged.document;
         }

@@ -32,6 +32,21 @@ def test_sums(width: int, order: str) -> None:
             np.testing.assert_array_equal(native, plain, err_msg=f"{name}, k={k}")
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_preference_sums(width: int, order: str) -> None:
+    rng = np.random.default_rng(width)
+    grade = rng.choice([np.nan, -1.0, 0.0, 0.0, 1.0, 2.0], (40, width))
+    gain = np.where(grade > 0, rng.random((40, width)), 0)
+    limit, pairs = rng.integers(0, 20, (2, 40)).astype(float)
+    tables = [np.array(table, order=order) for table in (gain, grade)]
+    native, plain = (module.preference_sums(*tables, limit, pairs) for module in (core, _plain))
+    np.testing.assert_array_equal(native, plain)
+    for wrong in (limit[1:], limit[:0]):
+        with pytest.raises(ValueError, match="every row a limit"):
+            core.preference_sums(*tables, wrong, pairs)
+
+
 def test_ranks_beyond_the_weights() -> None:
     gain, start, weights = drawn(5)
     for module in (core, _plain):

@@ -131,10 +131,12 @@ def _figures(run: RunScores, plan: Plan, counted: Booleans) -> Figures:
     retrieved = [float((length if k is None else np.minimum(length, k)).sum()) for k in depths]
     sampled = []
     for column in plan.columns:
-        error = run[column].error[counted]
-        kept = handle_undefined(run[column].value[counted], plan.policy.undefined, column.aggregate)
-        size = len(kept) if error.any() else 1
-        sampled.append((int((error > 0).sum()), float(np.sqrt((error**2).sum()) / max(size, 1))))
+        value, error, _ = run[column]
+        if not error.any():
+            sampled.append((0, 0.0))
+            continue
+        error, kept = error[counted], handle_undefined(value[counted], plan.policy.undefined, column.aggregate)
+        sampled.append((int((error > 0).sum()), float(np.sqrt((error**2).sum()) / max(len(kept), 1))))
     return Figures(
         QueryNames(len(missing), tuple(names[int(q)] for q in missing[:MAX_QUERIES])),
         QueryNames(len(unjudged), tuple(unjudged[q] for q in range(min(len(unjudged), MAX_QUERIES)))),
@@ -160,8 +162,7 @@ def _tie_means(run: RunScores, column: Column, policy: Policy, counted: Booleans
 
 def limited_by_ties(run: RunScores, column: Column) -> bool:
     """Whether the run has ties, and the measure has a worst and a best order of them."""
-    tied = (run.alignments[column.alignment].rows["size"] > 1).any()
-    return column.part == "value" and not column.depends_on_above and bool(tied)
+    return column.part == "value" and not column.depends_on_above and run.alignments[column.alignment].tied
 
 
 def noted_depths(columns: Sequence[Column]) -> list[int | None]:
@@ -172,9 +173,10 @@ def noted_depths(columns: Sequence[Column]) -> list[int | None]:
 def judged_above(run: RunScores, depths: Sequence[int | None]) -> Floats:
     """The number of judged documents down to each depth, (depth, judged query); with ties, the expected number."""
     alignment = run.alignment
-    rows = alignment.rows
-    judged = alignment.aligner.grade[rows["document"]] >= 0
-    query, start, size = rows["query"][judged], rows["start"][judged], rows["size"][judged]
+    query, start, size = (alignment.rows[name] for name in ("query", "start", "size"))
+    if alignment.aligner.judged.has_negative:
+        judged = alignment.aligner.grade[alignment.rows["document"]] >= 0
+        query, start, size = query[judged], start[judged], size[judged]
     all_judged = np.bincount(query, minlength=len(run.length))
     counts, longest = [], run.length.max(initial=0)
     for depth in depths:

@@ -19,8 +19,9 @@ inf = float("inf")
 
 def hits(b: GainSums, k: Floats | int | None = None) -> Floats:
     """Expected gain of the first k documents; with gains of 0 and 1, the expected number of relevant ones."""
-    end = None if k is None else np.asarray(k).astype(np.int64)
-    return b.gained(count, end)
+    if k is None or isinstance(k, int):
+        return b.gained(count, k)
+    return b.gained(count, k.astype(np.int64))
 
 
 @measure(

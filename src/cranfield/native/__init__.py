@@ -64,6 +64,9 @@
     The sum over each row of gain times ``weights[start + 1]``, over documents with ``start`` < k; all if k is -1.
 ``cumulated_sums(gain, start, weights, k) -> float64``
     The same with each gain times the cumulated gain at the document. Both raise IndexError beyond the weights.
+``preference_sums(gain, grade, limit, pairs) -> float64``
+    The sum over each row of gain times (1 - min(a, limit) / pairs), where a is the number of documents before it with
+    a grade of at least 0 and no gain; limit and pairs are those of the row, and the quotient is 0 without pairs.
 
 ``differences_at_least(table, first, second, limit) -> int64``
     For pairs of rows of a table (system, resample): how many differences are at least as large as the pair's limit,
@@ -145,6 +148,7 @@ tabulate = implementation.tabulate
 row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums
 cumulated_sums = implementation.cumulated_sums
+preference_sums = implementation.preference_sums
 differences_at_least = implementation.differences_at_least
 differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences

@@ -561,6 +561,12 @@ def cumulated_sums(gain: Floats, start: Integers, weights: Floats, k: int) -> Fl
     return row_sums(gain * (np.cumsum(gain, axis=1) * _weights(start, weights, k)))
 
 
+def preference_sums(gain: Floats, grade: Floats, limit: Floats, pairs: Floats) -> Floats:
+    other = (grade >= 0) & ~(gain > 0)
+    above = np.minimum(np.cumsum(other, axis=1) - other, limit[:, None])
+    return row_sums(gain * (1 - above / np.where(pairs > 0, pairs, np.inf)[:, None]))
+
+
 def _weights(start: Integers, weights: Floats, k: int) -> Floats:
     if k < 0:
         return weights[start + 1]

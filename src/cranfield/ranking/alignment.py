@@ -173,6 +173,11 @@ class Alignment:
         """The number of documents retrieved for each judged query; -1 if the run does not answer it."""
         return self.rows["length"]
 
+    @cached_property
+    def tied(self) -> bool:
+        """Whether any judged document has the same score as another document."""
+        return bool((self.rows["size"] > 1).any())
+
     @property
     def ranks_contradict(self) -> int:
         """The number of queries in which the rank column contradicts the scores, if it does in all; else 0."""

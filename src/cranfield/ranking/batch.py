@@ -215,6 +215,8 @@ class Batch:
         return summed(self.gain * (above * own + others * later) / self.size)
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
+        if not self.has_ties:
+            return native.preference_sums(self.gain, self.grade, limit, pairs)
         return summed(self.gain * (1 - penalty(self.misplaced(limit), pairs[:, None])))
 
     def misplaced(self, limit: Floats) -> Floats:

@@ -58,6 +58,11 @@ class Judged:
     sample: Sample | None = None
 
     @cached_property
+    def has_negative(self) -> bool:
+        """Whether some document is pooled but not judged."""
+        return bool((self.grade < 0).any())
+
+    @cached_property
     def _gains(self) -> dict[GainMapping, Floats]:
         return {}
 
