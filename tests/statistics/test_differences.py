@@ -86,7 +86,7 @@ scores = st.integers(2, 16).flatmap(
 @pytest.mark.parametrize("queries", [2, 3, 5, 10, 50, 500])
 def test_the_interval_of_an_effect_inverts_the_noncentral_t_distribution(queries: int, level: float) -> None:
     rng = np.random.default_rng(queries)
-    difference = rng.normal(rng.exponential(0.5, (300, 1)), 1, (300, queries))
+    difference = rng.normal(10 ** rng.uniform(-2, 1.5, (300, 1)), 1, (300, queries))
     found = effect_size(difference, level=level)
     t = np.sqrt(queries) * found[:, 0]
     few = np.abs(t) <= 1000  # beyond that, SciPy's distribution is none

@@ -22,6 +22,7 @@ PARTS = 32  # in which pairs are distributed over cores
 DRAWN = 1 << 20  # queries drawn at a time
 SMALL_T = 12
 LARGE_T = 1000  # for larger t the interval depends on the error of the standard deviation only
+MIN_DEGREES = 5  # with fewer degrees of freedom, series converge slowly
 
 
 def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_999, seed: int = 0) -> Floats:
@@ -96,13 +97,18 @@ def _noncentrality(t: Floats, p: float, degrees: int) -> Floats:
 
     limit: Floats = t * np.sqrt(chdtri(degrees, p) / degrees)
     small, large = t <= SMALL_T, t > LARGE_T
-    limit[small] = chebyshev.chebval(2 * t[small] / SMALL_T - 1, _noncentrality_series(p, degrees))
-    limit[~small & ~large] = _noncentrality_search(t[~small & ~large], p, degrees)
+    medium = ~small & ~large
+    limit[small] = chebyshev.chebval(2 * t[small] / SMALL_T - 1, _small_series(p, degrees))
+    if degrees < MIN_DEGREES:
+        limit[medium] = _noncentrality_search(t[medium], p, degrees)
+    else:
+        x = 2 * (1 / t[medium] - 1 / LARGE_T) / (1 / SMALL_T - 1 / LARGE_T) - 1
+        limit[medium] = t[medium] * chebyshev.chebval(x, _medium_series(p, degrees))
     return limit
 
 
 @cache
-def _noncentrality_series(p: float, degrees: int) -> Floats:
+def _small_series(p: float, degrees: int) -> Floats:
     """Chebyshev coefficients of the noncentrality for t from 0 to SMALL_T; they give it with an error below 1e-9."""
     from numpy.polynomial import chebyshev
 
@@ -110,6 +116,19 @@ def _noncentrality_series(p: float, degrees: int) -> Floats:
         return _noncentrality_search((x + 1) * SMALL_T / 2, p, degrees)
 
     series: Floats = chebyshev.chebinterpolate(at, 64)
+    return series
+
+
+@cache
+def _medium_series(p: float, degrees: int) -> Floats:
+    """Those of the noncentrality divided by t, by 1/t, for t from SMALL_T to LARGE_T; the relative error is below 1e-10."""
+    from numpy.polynomial import chebyshev
+
+    def at(x: Floats) -> Any:
+        t = 1 / (1 / LARGE_T + (x + 1) / 2 * (1 / SMALL_T - 1 / LARGE_T))
+        return _noncentrality_search(t, p, degrees) / t
+
+    series: Floats = chebyshev.chebinterpolate(at, 32)
     return series
 
 
