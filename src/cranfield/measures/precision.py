@@ -179,6 +179,21 @@ def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> 
 
 def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]:
     """Interpolated precision at several recall levels, for rankings with at most one tied relevant document."""
+    if _best_precisions not in b.memo:
+        b.memo[_best_precisions] = _best_precisions(b)
+    relevant_so_far, best = b.memo[_best_precisions]
+    values = []
+    for recall in recalls:
+        share = recall * b.R
+        # 1e-9: rounding errors may push a product just above the integer that it should be.
+        needed = {"trec9": np.floor(share + 0.9), "trec10": np.floor(share + 0.5), "exact": np.ceil(share - 1e-9)}[rule]
+        first = (relevant_so_far < needed[:, None]).sum(axis=1)
+        values.append(np.where(b.R > 0, best[np.arange(len(best)), first], np.nan))
+    return values
+
+
+def _best_precisions(b: Batch) -> tuple[Integers, Floats]:
+    """The number of relevant documents down to each one, and the highest precision from there on; 0 at the end."""
     relevant_so_far: Integers = running(b.relevant)
     at = np.where(b.relevant & (b.size == 1), relevant_so_far / (b.start + 1), 0)
     best = running(at[:, ::-1], np.maximum)[:, ::-1]
@@ -191,15 +206,7 @@ def interpolated(b: Batch, recalls: Sequence[float], rule: Rule) -> list[Floats]
         wins = np.maximum(end - t, 0)
         mean = (i * (harmonic(t + wins) - harmonic(t)) + (n - wins) * c) / n
         best[query] = np.where(np.arange(best.shape[1]) <= column[:, None], mean, c)
-    best = np.pad(best, ((0, 0), (0, 1)))
-    values = []
-    for recall in recalls:
-        share = recall * b.R
-        # 1e-9: rounding errors may push a product just above the integer that it should be.
-        needed = {"trec9": np.floor(share + 0.9), "trec10": np.floor(share + 0.5), "exact": np.ceil(share - 1e-9)}[rule]
-        first = (relevant_so_far < needed[:, None]).sum(axis=1)
-        values.append(np.where(b.R > 0, best[np.arange(len(best)), first], np.nan))
-    return values
+    return relevant_so_far, np.pad(best, ((0, 0), (0, 1)))
 
 
 @measure(

@@ -237,11 +237,11 @@ def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
 
 def findings(comparison: Comparison) -> list[str]:
     """How many significant differences could be reversed, if any."""
-    significant = [result for result in comparison.contests if result.significant]
-    reversible = sum(1 for result in significant if result.doubts)
+    significant = comparison.corrected < comparison.alpha
+    reversible = sum(bool(comparison.doubts[m][pair]) for m, pair in np.argwhere(significant).tolist())
     if not reversible:
         return []
-    return [f"ties or unjudged documents could reverse {reversible:,} of {len(significant):,} significant differences"]
+    return [f"ties or unjudged documents could reverse {reversible:,} of {significant.sum():,} significant differences"]
 
 
 def csv(comparison: Comparison) -> str:

@@ -220,6 +220,11 @@ PACKED = ("difference", "low", "high", "effect", "effect_low", "effect_high", "p
 
 
 def _table(values: Floats) -> list[Any]:
+    """The values as nested lists for JSON, None for NaN and infinity."""
+    values = np.asarray(values, np.float64)
+    if np.isfinite(values).all():
+        table: list[Any] = values.tolist()
+        return table
     return [_table(row) if row.ndim else number(float(row)) for row in values]
 
 
