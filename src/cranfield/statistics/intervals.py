@@ -121,7 +121,7 @@ def _small_series(p: float, degrees: int) -> Floats:
 
 @cache
 def _medium_series(p: float, degrees: int) -> Floats:
-    """Those of the noncentrality divided by t, as a function of 1/t, for t up to LARGE_T; the relative error is 1e-10."""
+    """Those of the noncentrality divided by t, as a function of 1/t, for t up to LARGE_T; with an error below 1e-10."""
     from numpy.polynomial import chebyshev
 
     def at(x: Floats) -> Any:
