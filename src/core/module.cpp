@@ -258,38 +258,43 @@ nb::object sum_preferences(const FloatTable& gain, const FloatTable& grade, cons
                    [&](double* out) { preference_sums(gains, grades, span(limit), span(pairs), out); });
 }
 
-nb::object new_table(std::size_t rankings, std::size_t width, double empty, std::span<const std::int64_t> at,
-                     const auto& value) {
-    using Element = std::decay_t<decltype(value(std::size_t{}))>;
-    const bool by_column = width <= narrow;
-    const NewArray<Element> table(by_column ? nb::make_tuple(width, rankings) : nb::make_tuple(rankings, width));
-    std::fill_n(table.data(), rankings * width, static_cast<Element>(empty));
-    for (std::size_t i = 0; i < at.size(); ++i) table.data()[at[i]] = value(i);
-    return by_column ? nb::object(table.object().attr("T")) : table.object();
-}
-
 nb::tuple tabulate(const Integers& row, const Integers& document, const Integers& start, std::optional<Octets> keep,
                    const Doubles& grade, std::int64_t rankings) {
     if (document.size() != row.size() || start.size() != row.size() || rankings < 0) {
         throw nb::value_error("the columns of documents must be equally long");
     }
     const std::span<const std::int64_t> rows(row.data(), row.size()), documents(document.data(), document.size());
-    std::span<const std::uint8_t> kept;
-    if (keep) kept = {keep->data(), keep->size()};
+    std::span<const std::uint8_t> chosen;
+    if (keep) chosen = {keep->data(), keep->size()};
     const auto many = static_cast<std::size_t>(rankings);
-    Cells cells(rows, documents, kept, !keep, many);
-    const auto at_row = [&](std::size_t i) { return static_cast<std::size_t>(cells.kept[i]); };
-    nb::object starts =
-        new_table(many, cells.width, 0, cells.at, [&](std::size_t i) { return start.data()[at_row(i)]; });
-    nb::object grades =
-        new_table(many, cells.width, std::numeric_limits<double>::quiet_NaN(), cells.at, [&](std::size_t i) {
-            const auto judged = static_cast<std::size_t>(documents[at_row(i)]);
-            if (judged >= grade.size()) throw std::out_of_range("a document beyond the judgments");
-            return grade.data()[judged];
-        });
-    nb::object shape = nb::make_tuple(many, cells.width);
-    nb::object all = array(std::move(cells.kept));
-    return nb::make_tuple(all, array(std::move(cells.at)), shape, starts, grades);
+    Kept kept(rows, documents, chosen, !keep, many);
+    const std::size_t width = kept.width;
+    const bool by_column = width <= narrow;
+    const nb::object shape = nb::make_tuple(many, width), laid_out = by_column ? nb::make_tuple(width, many) : shape;
+    const NewArray<std::int64_t> at{nb::int_(kept.rows.size())}, starts(laid_out);
+    const NewArray<double> grades(laid_out);
+    std::fill_n(starts.data(), many * width, 0);
+    std::fill_n(grades.data(), many * width, std::numeric_limits<double>::quiet_NaN());
+    std::int64_t ranking = -1;
+    std::size_t cell = 0;
+    const std::size_t step = by_column ? many : 1;
+    for (std::size_t i = 0; i < kept.rows.size(); ++i) {
+        const auto from = static_cast<std::size_t>(kept.rows[i]);
+        const auto judged = static_cast<std::size_t>(documents[from]);
+        if (judged >= grade.size()) throw std::out_of_range("a document beyond the judgments");
+        cell += step;
+        if (rows[from] != ranking) {
+            ranking = rows[from];
+            cell = static_cast<std::size_t>(ranking) * (by_column ? 1 : width);
+        }
+        at.data()[i] = static_cast<std::int64_t>(cell);
+        starts.data()[cell] = start.data()[from];
+        grades.data()[cell] = grade.data()[judged];
+    }
+    const auto table = [&](const auto& values) {
+        return by_column ? nb::object(values.object().attr("T")) : values.object();
+    };
+    return nb::make_tuple(array(std::move(kept.rows)), at.object(), shape, table(starts), table(grades));
 }
 
 using ContiguousTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

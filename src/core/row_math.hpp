@@ -115,18 +115,21 @@ inline void preference_sums(const MatrixView<double>& gain, const MatrixView<dou
     }
 }
 
-// Which rows of documents are kept, and where each is in a table of rankings.
-struct Cells {
-    std::vector<std::int64_t> kept, at;
+// Which rows of documents are kept, and the width of the table that they need. Rows with the same ranking are together.
+struct Kept {
+    std::vector<std::int64_t> rows;
     std::size_t width;
 
-    Cells(std::span<const std::int64_t> row, std::span<const std::int64_t> document, std::span<const std::uint8_t> keep,
-          bool keep_all, std::size_t rankings) {
-        std::vector<std::size_t> counts(rankings);
-        kept.reserve(row.size());
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            if (row[i] < 0 || static_cast<std::size_t>(row[i]) >= rankings || document[i] < 0) {
-                throw std::out_of_range("a row beyond the table");
+    Kept(std::span<const std::int64_t> ranking, std::span<const std::int64_t> document,
+         std::span<const std::uint8_t> keep, bool keep_all, std::size_t rankings) : rows(ranking.size()) {
+        std::int64_t last = 0;
+        std::size_t many = 0, first = 0, widest = 0;  // `first` of the kept ones of a ranking
+        for (std::size_t i = 0; i < ranking.size(); ++i) {
+            if (ranking[i] < last || document[i] < 0) throw std::out_of_range("a row out of order, or no document");
+            if (ranking[i] != last) {
+                widest = std::max(widest, many - first);
+                first = many;
+                last = ranking[i];
             }
             if (!keep_all) {
                 if (static_cast<std::size_t>(document[i]) >= keep.size()) {
@@ -134,17 +137,13 @@ struct Cells {
                 }
                 if (keep[static_cast<std::size_t>(document[i])] == 0) continue;
             }
-            ++counts[static_cast<std::size_t>(row[i])];
-            kept.push_back(static_cast<std::int64_t>(i));
+            rows[many++] = static_cast<std::int64_t>(i);
         }
-        width = padded(counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end()));
-        at.resize(kept.size());
-        std::fill(counts.begin(), counts.end(), 0);
-        for (std::size_t i = 0; i < kept.size(); ++i) {
-            const auto q = static_cast<std::size_t>(row[static_cast<std::size_t>(kept[i])]);
-            const std::size_t column = counts[q]++;
-            at[i] = static_cast<std::int64_t>(width <= narrow ? column * rankings + q : q * width + column);
+        if (!ranking.empty() && static_cast<std::size_t>(last) >= rankings) {
+            throw std::out_of_range("a row beyond the table");
         }
+        rows.resize(many);
+        width = padded(std::max(widest, many - first));
     }
 };
 

@@ -80,6 +80,8 @@ def test_rows_and_documents_that_do_not_exist() -> None:
             core.tabulate(row, document, one, None, grade, 1)
     with pytest.raises(IndexError):
         core.tabulate(one, np.array([9]), one, np.array([1], np.uint8), grade, 1)
+    with pytest.raises(IndexError, match="out of order"):
+        core.tabulate(np.array([1, 0]), *[np.array([0, 0])] * 2, None, grade, 2)
     with pytest.raises(ValueError, match="equally long"):
         core.tabulate(one, np.array([0, 0]), one, None, grade, 1)
     with pytest.raises(ValueError, match="one shape"):
