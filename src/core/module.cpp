@@ -297,6 +297,23 @@ nb::tuple tabulate(const Integers& row, const Integers& document, const Integers
     return nb::make_tuple(array(std::move(kept.rows)), at.object(), shape, table(starts), table(grades));
 }
 
+nb::dict nest(const nb::tuple& rows, const nb::tuple& columns, const FloatTable& values) {
+    const auto table = matrix_view<double>(values);
+    if (table.rows != columns.size() || table.columns != rows.size()) {
+        throw nb::value_error("there must be a value for each column and row");
+    }
+    nb::dict nested;
+    for (std::size_t row = 0; row < table.columns; ++row) {
+        nb::dict of_row;
+        for (std::size_t column = 0; column < table.rows; ++column) {
+            const nb::float_ value(table(column, row));
+            if (PyDict_SetItem(of_row.ptr(), nb::handle(columns[column]).ptr(), value.ptr()) != 0) nb::raise_python_error();
+        }
+        if (PyDict_SetItem(nested.ptr(), nb::handle(rows[row]).ptr(), of_row.ptr()) != 0) nb::raise_python_error();
+    }
+    return nested;
+}
+
 using ContiguousTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IntegerRows = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -475,6 +492,7 @@ NB_MODULE(_core, m) {
         .def("merge", &PythonWords::merge, "other"_a)
         .def("columns", &PythonWords::columns);
     m.def("tabulate", &tabulate, "row"_a, "document"_a, "start"_a, "keep"_a.none(), "grade"_a, "rankings"_a);
+    m.def("nest", &nest, "rows"_a, "columns"_a, "values"_a);
     m.def("row_sums", &sum_rows, "table"_a);
     m.def("weighted_sums", &sum_weighted, "gain"_a, "start"_a, "weights"_a, "k"_a);
     m.def("cumulated_sums", &sum_cumulated, "gain"_a, "start"_a, "weights"_a, "k"_a);

@@ -122,3 +122,17 @@ def test_pairs_and_ranks_that_do_not_exist() -> None:
             core.ranked_differences(table, first, np.array([1]), np.array(ranks))
     with pytest.raises(ValueError, match="a limit"):
         core.differences_at_least(table, one, one, np.zeros(2))
+
+
+def test_nested_values() -> None:
+    values = np.array([[0.5, np.nan, 1.0], [0.25, -0.0, np.inf]])
+    for table in (values, np.asfortranarray(values), values[:, :0]):
+        rows = ("q1", "q2", "q3")[: table.shape[1]]
+        native, plain = (module.nest(rows, ("AP", "P@5"), table) for module in (core, _plain))
+        assert repr(native) == repr(plain)
+        assert list(native) == list(rows)
+    assert core.nest(("q",), ("a", "a"), np.array([[1.0], [2.0]])) == {"q": {"a": 2.0}}
+    with pytest.raises(ValueError, match="a value for each"):
+        core.nest(("q1",), ("AP",), values)
+    with pytest.raises(TypeError):  # a name that cannot be hashed
+        core.nest(([],), ("AP",), values[:1, :1])

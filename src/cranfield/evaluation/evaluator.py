@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, count, islice, repeat
+from itertools import chain, compress, count, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield import io
+from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan, make_plan
@@ -444,17 +444,13 @@ class Evaluator:
 
     def per_query_of(self, scores: RunScores | GroupScores) -> dict[str, dict[str, float]]:
         """`per_query` of a run that is already aligned."""
-        values = [scores[column].value for column in self.columns]
-        labels = [column.label for column in self.columns]
-        names: Sequence[str] = self._queries
+        values = np.array([scores[column].value for column in self.columns])
+        names = self._queries
         if self.policy.queries != "judged" or len(scores.unjudged_queries):
             counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-            names = [*names, *scores.unjudged_queries]
-            rows = np.flatnonzero(counted)
-            values, names = [column[rows] for column in values], [names[q] for q in rows.tolist()]
-        # Building thousands of small dicts without a Python loop takes a third less time.
-        rows_of_values = zip(*(column.tolist() for column in values), strict=True)
-        return dict(zip(names, map(dict, map(zip, repeat(labels), rows_of_values)), strict=True))
+            names = tuple(compress((*names, *scores.unjudged_queries), counted.tolist()))
+            values = values[:, counted]
+        return native.nest(names, tuple(column.label for column in self.columns), values)
 
     def values(self, run: Any) -> Floats:
         """The scores of all judged queries of one run as an array, (column, query), in the order of the judgments."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,14 +62,14 @@ class RunScores:
         """The queries of the run without judgments."""
         return self.alignment.other
 
-    def rankings(self, key: AlignmentKey) -> Iterator[tuple[Any, Rankings]]:
+    def rankings(self, key: AlignmentKey) -> list[tuple[Any, Rankings]]:
         """Every query once: indices of queries (judged queries first) and their rankings."""
         alignment = self.alignments[key]
         judged, unjudged, parts = len(alignment.length), len(alignment.other), alignment.rankings
-        for rankings in parts:
-            yield slice(judged) if len(parts) == 1 else rankings.query, rankings
-        if unjudged:
-            yield slice(judged, judged + unjudged), alignment.unjudged()
+        rankings: list[tuple[Any, Rankings]] = [
+            (slice(judged) if len(parts) == 1 else part.query, part) for part in parts
+        ]
+        return [*rankings, (slice(judged, judged + unjudged), alignment.unjudged())] if unjudged else rankings
 
     def __getitem__(self, column: Column) -> ColumnValues:
         values = self._values.get(column.identity)
@@ -94,8 +94,8 @@ class RunScores:
         parts = [(queries, compute(part, seed=self.seed)) for queries, part in self.rankings(column.alignment)]
         # Most runs have a single part, whose values need not be copied.
         estimate = parts[0][1] if len(parts) == 1 else Estimate.joined(self._size, parts)
-        error = self._no_error if estimate.error is None else estimate.error
-        self._values[column.identity] = ColumnValues(estimate.value, error, self._all_hold)
+        error = _no_error(len(estimate.value)) if estimate.error is None else estimate.error
+        self._values[column.identity] = ColumnValues(estimate.value, error, _all_hold(len(estimate.value)))
 
     def _compute_bounds(self, column: Column) -> None:
         from cranfield.evaluation.bounds import bounds
@@ -106,21 +106,13 @@ class RunScores:
             limits = bounds(column.measure, rankings, seed=self.seed)
             low[queries], high[queries], hold[queries] = limits.low, limits.high, limits.hold
         measure, _, alignment = column.identity
-        self._values[measure, "lowest", alignment] = ColumnValues(low, self._no_error, hold)
-        self._values[measure, "highest", alignment] = ColumnValues(high, self._no_error, hold)
+        self._values[measure, "lowest", alignment] = ColumnValues(low, _no_error(len(low)), hold)
+        self._values[measure, "highest", alignment] = ColumnValues(high, _no_error(len(high)), hold)
 
     @property
     def _size(self) -> int:
         """The number of queries, judged or not."""
         return len(self.length) + len(self.unjudged_queries)
-
-    @cached_property
-    def _no_error(self) -> Floats:
-        return np.zeros(self._size)
-
-    @cached_property
-    def _all_hold(self) -> Booleans:
-        return np.ones(self._size, bool)
 
     def tie_limits(self, column: Column) -> tuple[Floats, Floats]:
         """The values with ties in their worst and in their best order."""
@@ -161,14 +153,36 @@ class RunScores:
             alignment.release()
 
 
+@lru_cache(maxsize=16)
+def _no_error(size: int) -> Floats:
+    error = np.zeros(size)
+    error.flags.writeable = False  # columns and runs share it
+    return error
+
+
+@lru_cache(maxsize=16)
+def _all_hold(size: int) -> Booleans:
+    hold = np.ones(size, bool)
+    hold.flags.writeable = False
+    return hold
+
+
 def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     """Raise if the judgments or the rankings of the run do not have what the measure needs."""
-    aligner, position = alignment.aligner, measure.views.rule.position
+    position = measure.views.rule.position
     _check_full_length(run, alignment, measure)
     if position is not None and position not in alignment.tie_positions:
         needs = "document ids" if position == "by_id" else "the positions of documents in the input"
         message = f"{measure}: ties={measure.views.ties or DEFAULT} needs {needs}"
         raise MeasureError(message, hint="ties=expected is the mean over all orders of tied documents")
+    aligner = alignment.aligner
+    if measure not in aligner.measurable:
+        _check_judgments(aligner, measure)
+        aligner.measurable.add(measure)
+
+
+def _check_judgments(aligner: Aligner, measure: Measure) -> None:
+    """Raise if the judgments do not have what the measure needs."""
     if measure.definition.content and aligner.reading is None:
         message = f"{measure} needs a corpus, because it uses document text"
         raise MeasureError(message)

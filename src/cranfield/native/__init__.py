@@ -68,6 +68,9 @@
     The sum over each row of gain times (1 - min(a, limit) / pairs), where a is the number of documents before it with
     a grade of at least 0 and no gain; limit and pairs are those of the row, and the quotient is 0 without pairs.
 
+``nest(rows, columns, values) -> dict``
+    ``{row: {column: value}}``, of values (column, row) with tuples of names.
+
 ``differences_at_least(table, first, second, limit) -> int64``
     For pairs of rows of a table (system, resample): how many differences are at least as large as the pair's limit,
     whatever their sign.
@@ -149,6 +152,7 @@ row_sums = implementation.row_sums
 weighted_sums = implementation.weighted_sums
 cumulated_sums = implementation.cumulated_sums
 preference_sums = implementation.preference_sums
+nest = implementation.nest
 differences_at_least = implementation.differences_at_least
 differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences

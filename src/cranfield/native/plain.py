@@ -567,6 +567,10 @@ def preference_sums(gain: Floats, grade: Floats, limit: Floats, pairs: Floats) -
     return row_sums(gain * (1 - above / np.where(pairs > 0, pairs, np.inf)[:, None]))
 
 
+def nest(rows: tuple[Any, ...], columns: tuple[Any, ...], values: Floats) -> dict[Any, dict[Any, float]]:
+    return {row: dict(zip(columns, of_row, strict=True)) for row, of_row in zip(rows, values.T.tolist(), strict=True)}
+
+
 def _weights(start: Integers, weights: Floats, k: int) -> Floats:
     if k < 0:
         return weights[start + 1]

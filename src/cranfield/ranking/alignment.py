@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
-from cranfield.ranking.batch import CELLS, Key, ragged
+from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
 from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Rankings
 from cranfield.ranking.subtopics import Subtopics
 
@@ -51,6 +50,7 @@ class Aligner:
             rows = np.zeros(len(grade), bool)
             rows[nil], self._nil_grade = True, grade[nil]
         self.judged = Judged(grade, top, rows, subtopics, reading, judgments.preferences, costs, judgments.sample)
+        self.measurable: set[Hashable] = set()  # measures for which these judgments are known to suffice
 
     @property
     def grade(self) -> Floats:

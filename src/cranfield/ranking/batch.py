@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -17,8 +16,24 @@ from cranfield.ranking.row_math import cells, reorder, running, scatter, summed,
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
 if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+
     from cranfield.corpus.judged import Reading
     from cranfield.ranking.rankings import Pool
+else:
+
+    class cached_property:  # noqa: N801
+        """That of functools without its lock, which in Python 3.11 takes longer than most values of a small batch."""
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            if instance is None:
+                return self
+            value = instance.__dict__[self.function.__name__] = self.function(instance)
+            return value
+
 
 Key = Literal["score", "score32", "rank"]
 

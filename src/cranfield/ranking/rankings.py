@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from cranfield import native
 from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences, Sample
-from cranfield.ranking.batch import Batch
+from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
 
@@ -257,7 +256,7 @@ class Rankings:
         if self.pool_row is not None:
             pool = pool.take(self.pool_row)
         gain = scatter(self.judged.gain(gains)[table.document], table.at, table.shape, 0)
-        return Batch.of(gain=gain, **table.fields, **pool._asdict())
+        return Batch.of(**table.fields | pool._asdict() | {"gain": gain})
 
     def _table(self, gains: GainMapping, position: Position | None, *, all_documents: bool) -> _Table:
         """The cells of the documents in a batch; gain mappings with the same gaining documents share it."""
