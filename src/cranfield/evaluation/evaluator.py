@@ -430,7 +430,9 @@ class Evaluator:
     def means_of(self, scores: RunScores | GroupScores) -> dict[str, float]:
         """`means` of a run that is already aligned."""
         undefined = self.policy.undefined
-        counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
+        counted: Any = slice(None)
+        if self.policy.queries != "judged" or len(scores.unjudged_queries):
+            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
         return {
             column.label: summary_of(
                 handle_undefined(scores[column].value[counted], undefined, column.aggregate), column.aggregate
