@@ -133,13 +133,15 @@ def main() -> int:
             f"{name}: {', '.join(f'{k} {v}' for k, v in value.items()) if isinstance(value, dict) else value}"
         )
     results: list[contest.Row | grid.Cell] = []
+    failed = []
     for name in chosen.parts or [n for n in contest.CONTESTS if n != "XL" or chosen.xl]:
         began = time.perf_counter()
         try:
             results += contest.CONTESTS[name](settings)
-        except Disagreement as error:
-            log.print(f"the values differ, so there is nothing to time:\n{error}")
-            return 1
+        except (Disagreement, RuntimeError) as error:  # the results of the other parts are not lost
+            log.print(f"{name} was not measured:\n{error}", markup=False)
+            failed.append(name)
+            continue
         log.print(f"{name}: done in {time.perf_counter() - began:.0f} s")
     if chosen.quick:
         # The targets are for the full sizes.
@@ -165,7 +167,9 @@ def main() -> int:
     written = json.dumps({**header, **tables}, indent=1)
     for path in filter(None, (RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}.json", chosen.json)):
         path.write_text(written + "\n")
-    return 0
+    if failed:
+        console.print(f"not measured: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import cranfield as cf
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -264,6 +266,34 @@ def test_an_unknown_part_is_refused() -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert "unknown part: gird (choose from grid, " in done.stderr
+
+
+def test_a_part_that_fails_does_not_lose_the_others(
+    load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, contest = load("run"), load("contest")
+
+    def fails(settings: Any) -> Any:
+        raise RuntimeError("[no] such measure")
+
+    works = [contest.Row("work", "cranfield", 1.0, "2x", "1x", True)]
+    monkeypatch.setattr(run.contest, "CONTESTS", {"S": fails, "M": lambda settings: works})
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["run.py", "S", "M"])
+    assert run.main() == 1
+    printed = capsys.readouterr()
+    assert "not measured: S" in printed.out
+    assert "every target is met" in printed.out
+    assert "[no] such measure" in printed.err
+    [written] = tmp_path.glob("*.json")
+    assert [row["work"] for row in json.loads(written.read_text())["rows"]] == ["work"]
+
+
+def test_the_measures_whose_ties_are_timed(load: Any) -> None:
+    names = load("ties").names()
+    run = {"q": {"a": 2.0, "b": 1.0, "c": 1.0}}
+    scores = cf.evaluate({"q": {"a": 1, "b": 0, "c": 1}}, run, names, ties="expected")
+    assert len(scores.measures) == len(names) > 80
 
 
 def test_the_grid_and_the_commands_complete(tmp_path: Path) -> None:

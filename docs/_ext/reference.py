@@ -184,8 +184,8 @@ def peers_page() -> str:
         "Each measure of trec_eval, pytrec_eval, ir_measures, ndeval, NTCIREVAL and cwl_eval, and the measure here "
         "with the same value. Cutoffs and parameters are examples. The tests of the project compute the measures of "
         "pytrec_eval, ir_measures, pyndeval and cwl_eval with these tools, and compare those of trec_eval and "
-        "NTCIREVAL with stored values of the programs. {doc}`/migration` lists the accepted names, and "
-        "{doc}`/differences` the differences.",
+        "NTCIREVAL with stored values of the programs. {doc}`/migration` lists the accepted names. Where a tool is "
+        "wrong, values differ: see {doc}`/differences` and, for measures such as `rbp_resid`, {doc}`/compat/trec_eval`.",
         "",
     ]
     for tool, measures in PEERS.items():

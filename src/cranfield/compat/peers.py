@@ -1,4 +1,4 @@
-"""The measures of other tools, and the measure here that has the same value: the source of a page of the manual.
+"""The measures of other tools, and the measure here that has the same value unless the tool is wrong.
 
 A name is written as the tool writes it, with a cutoff or parameters where it needs them. Names that are not measures,
 such as that of a run, have a command that prints them.
