@@ -185,7 +185,7 @@ def peers_page() -> str:
         "with the same value. Cutoffs and parameters are examples. The tests of the project compute the measures of "
         "pytrec_eval, ir_measures, pyndeval and cwl_eval with these tools, and compare those of trec_eval and "
         "NTCIREVAL with stored values of the programs. {doc}`/migration` lists the accepted names. Where a tool is "
-        "wrong, values differ: see {doc}`/differences` and, for measures such as `rbp_resid`, {doc}`/compat/trec_eval`.",
+        "wrong, values differ: see {doc}`/differences` and, for example for `rbp_resid`, {doc}`/compat/trec_eval`.",
         "",
     ]
     for tool, measures in PEERS.items():

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import comb
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -45,8 +45,7 @@ ORDERS: tuple[Ties, ...] = ("worst", "expected", "best")
 REPLACED_NOTES: tuple[Kind, ...] = ("unjudged_documents", "tie_range", "tie_small", "tie_unknown")
 
 
-@dataclass(frozen=True)
-class Swap:
+class Swap(NamedTuple):
     """Two runs with different scores whose order one cause could reverse.
 
     ``score``, ``low``, ``high`` have the numbers of the higher run first: its score, and the lowest and highest score

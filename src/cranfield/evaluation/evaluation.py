@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Result = TypeVar("Result")
+# The judged documents from which several threads save time; calls of NumPy for fewer are so short that threads mostly
+# wait for each other.
+MIN_SHARED = 1 << 16
 ScoredRun = tuple[str, Integers, Strings, Any]  # name, lengths, unjudged queries, values (column, query)
 
 
@@ -80,7 +83,7 @@ class Evaluation(Displayed):
         return result
 
     def for_each_run(self, compute: Callable[[RunScores], Result], progress: Progress | None = None) -> list[Result]:
-        """The result of ``compute`` for every run, on all cores; the batches of a run are freed afterwards."""
+        """The result of ``compute`` for every run, on all cores if runs are large; its batches are freed afterwards."""
 
         def work(run: RunScores) -> Result:
             try:
@@ -89,7 +92,8 @@ class Evaluation(Displayed):
                 run.release()
 
         done: list[Result] = []
-        for result in parallel(work, self.run_scores):
+        share = parallel if len(self.judgments.grade) >= MIN_SHARED else map
+        for result in share(work, self.run_scores):
             done.append(result)
             if progress is not None:
                 progress(len(done), len(self.run_scores))

@@ -73,19 +73,16 @@ class RunScores:
 
     def __getitem__(self, column: Column) -> ColumnValues:
         values = self._values.get(column.identity)
-        if values is None:
-            self._compute(column)
-            values = self._values[column.identity]
-        return values
+        return self._compute(column) if values is None else values
 
-    def _compute(self, column: Column) -> None:
+    def _compute(self, column: Column) -> ColumnValues:
         if column.alignment not in self.alignments:
             message = f"{column.measure} needs more of the run than was read"
             raise MeasureError(message, hint="give the measure to the Evaluator")
         check_measurable(self.run, self.alignments[column.alignment], column.measure)
         if column.part in ("lowest", "highest"):
             self._compute_bounds(column)
-            return
+            return self._values[column.identity]
         compute = column.measure.values if column.part == "value" else column.measure.residual
         if column.part == "standard error":
             from cranfield.evaluation.sampling_errors import sampling_errors
@@ -95,7 +92,8 @@ class RunScores:
         # Most runs have a single part, whose values need not be copied.
         estimate = parts[0][1] if len(parts) == 1 else Estimate.joined(self._size, parts)
         error = _no_error(len(estimate.value)) if estimate.error is None else estimate.error
-        self._values[column.identity] = ColumnValues(estimate.value, error, _all_hold(len(estimate.value)))
+        values = self._values[column.identity] = ColumnValues(estimate.value, error, _all_hold(len(estimate.value)))
+        return values
 
     def _compute_bounds(self, column: Column) -> None:
         from cranfield.evaluation.bounds import bounds
@@ -170,7 +168,8 @@ def _all_hold(size: int) -> Booleans:
 def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
     """Raise if the judgments or the rankings of the run do not have what the measure needs."""
     position = measure.views.rule.position
-    _check_full_length(run, alignment, measure)
+    if measure.views.full is not None:
+        _check_full_length(run, alignment, measure.views.full, measure.views.depth)
     if position is not None and position not in alignment.tie_positions:
         needs = "document ids" if position == "by_id" else "the positions of documents in the input"
         message = f"{measure}: ties={measure.views.ties or DEFAULT} needs {needs}"
@@ -213,11 +212,8 @@ def _check_judgments(aligner: Aligner, measure: Measure) -> None:
         )
 
 
-def _check_full_length(run: Run, alignment: Alignment, measure: Measure) -> None:
+def _check_full_length(run: Run, alignment: Alignment, full: int, depth: int | None) -> None:
     """Raise if a ranking is longer than the length limit of the systems."""
-    full, depth = measure.views.full, measure.views.depth
-    if full is None:
-        return
     length = alignment.length if depth is None else np.minimum(alignment.length, depth)
     longer = np.flatnonzero(length > full)
     if len(longer):

@@ -376,16 +376,21 @@ class Measure:
             own["k"] = self.definition.default_cutoff if self.cutoff is None else int(self.cutoff)
         return own
 
-    def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
-        """The score of each ranking, and its standard error if orders of tied documents were sampled."""
+    @cached_property
+    def _needs_all_documents(self) -> bool:
         # With subtopics, a document without gain for its highest grade may have a gain for another subtopic.
         definition = self.definition
-        all_documents = definition.uses_nonrelevant or definition.subtopics or definition.preferences
-        all_documents = all_documents or rankings.judged.costs is not None
-        batch = self.ordered(rankings, all_documents=all_documents)
+        return definition.uses_nonrelevant or definition.subtopics or definition.preferences
+
+    def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
+        """The score of each ranking, and its standard error if orders of tied documents were sampled."""
+        all_documents = self._needs_all_documents or rankings.judged.costs is not None
+        batch = ordered(rankings, self.gains, self.views, all_documents=all_documents)
         if self.views.sampled:
             batch = expanded(rankings, batch)
-        return self.scored(rankings.with_pool(batch) if definition.sampled else batch, seed=seed)
+        if self.definition.sampled:
+            batch = rankings.with_pool(batch)
+        return self._scoring.expectation(batch, seed)
 
     def residual(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The increase of each score if all unjudged documents and all ranks below the end had full gain."""
