@@ -57,6 +57,14 @@ def test_randomisation_tries_every_sign_where_it_can(x: np.ndarray) -> None:
         assert one.p["randomisation"] == pytest.approx(np.mean(reached))
 
 
+def test_the_best_run_as_the_baseline() -> None:
+    x = np.array([[0.1, 0.2, 0.3], [0.4, 0.9, 0.5], [0.2, 0.1, 0.9]])
+    given = scores(x)
+    assert cf.compare(given, baseline="best").to_dict() == cf.compare(given, baseline="r1").to_dict()
+    named = replace(given, runs=("best", *given.runs[1:]))
+    assert cf.compare(named, baseline="best").baseline == "best"
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_a_baseline_turns_pairs_and_keeps_their_tests(x: np.ndarray, test: str) -> None:
     every = {(c.run, c.other): c for c in cf.compare(scores(x), test=test, correction="none").contests}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +31,7 @@ from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
-from cranfield.evaluation.scores import Scores, number
+from cranfield.evaluation.scores import Scores, ScoreTable, number
 from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
@@ -258,6 +258,8 @@ def compare(
 
     Takes judgments, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an `Evaluation`.
     Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs have a value.
+    The baseline ``"best"`` is the run with the highest mean of the first measure, unless a run has this name. To
+    compare only the best ten runs: ``compare(scores.of_runs(scores.best(10)))``.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
     cannot try every possibility: by default 100,000, or more if that is too few for the number of pairs. Each pair says
@@ -369,6 +371,7 @@ def compare_scores(
     scores: Scores, settings: ComparisonSettings, baseline: str | None = None, progress: Progress | None = None
 ) -> Comparison:
     """`compare` of scores: significance, intervals and effect sizes."""
+    baseline = baseline_name(baseline, scores.runs, lambda: scores)
     pairs = run_pairs(scores.runs, baseline)
     check_comparable(scores.columns)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
@@ -402,6 +405,11 @@ def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | 
     for measure, size in zip(scores.measures, queries, strict=True):
         check_query_count(measure, size, int(scores.counted.any(axis=0).sum()))
     return resolution_notes(settings_for(scores, settings, baseline), scores.measures, queries, tests)
+
+
+def baseline_name(baseline: str | None, runs: Sequence[str], means: Callable[[], ScoreTable]) -> str | None:
+    """The run that is the baseline; ``best`` is the one with the highest mean, unless a run has this name."""
+    return runs[means().order()[0]] if baseline == "best" and baseline not in runs else baseline
 
 
 def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:

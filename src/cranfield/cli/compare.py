@@ -36,7 +36,6 @@ NOT_AUDITED = (
 SCORES_ONLY = (
     "the baseline has scores only, so there is no check whether ties or unjudged documents could reverse a difference"
 )
-BEST = "best"  # the baseline that is the run with the highest mean
 SAVED = ".json"  # the ending of a file of saved scores
 
 Say = Callable[[Iterable[str]], None]
@@ -287,11 +286,13 @@ def _baseline_name(
     baseline: str | None, runs: Sequence[str], name_of: Mapping[str, str], means: Callable[[], ScoreTable]
 ) -> str | None:
     """The run that is the baseline: "" is the first run, and ``best`` the best one unless a run has this name."""
+    from cranfield.analysis.compare import baseline_name
+
     if baseline == "":
         return runs[0]
-    if baseline == BEST and BEST not in (*runs, *name_of):
-        return runs[means().order()[0]]
-    return None if baseline is None else name_of.get(baseline, baseline)
+    if baseline is not None and baseline in name_of:
+        return name_of[baseline]
+    return baseline_name(baseline, runs, means)
 
 
 def _top_runs(scores: Scores, top: int, baseline: str | None, *, saved: bool) -> Scores:
