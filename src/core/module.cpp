@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -225,6 +226,18 @@ nb::object sums_of(std::size_t rows, std::size_t cells, Sum&& sum) {
 nb::object sum_rows(const FloatTable& table) {
     const auto view = matrix_view<double>(table);
     return sums_of(view.rows, table.size(), [&](double* out) { row_sums(view, out); });
+}
+
+nb::object add_up(const FloatTable& table) {
+    const auto view = matrix_view<double>(table);
+    const NewArray<double> sums(nb::make_tuple(view.rows, view.columns));
+    if (table.size() < std::size_t{1} << 16) {
+        running_sums(view, sums.data());
+    } else {
+        const nb::gil_scoped_release release;
+        running_sums(view, sums.data());
+    }
+    return sums.object();
 }
 
 template <class Sum>
@@ -472,6 +485,12 @@ struct PythonWords {
 }  // namespace cranfield
 
 NB_MODULE(_core, m) {
+#ifdef __GLIBC__
+    // The allocator hands freed memory at its end back to the system, page by page, and asks for it again for the next
+    // array, until the process has freed a large block once (mallopt(3), M_MMAP_THRESHOLD).
+    void* volatile large = std::malloc(std::size_t{4} << 20);
+    std::free(large);
+#endif
     using namespace cranfield;
     m.doc() = "Bytes to columns; ids joined; positions found. The contract is in cranfield.native.";
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
@@ -494,6 +513,7 @@ NB_MODULE(_core, m) {
     m.def("tabulate", &tabulate, "row"_a, "document"_a, "start"_a, "keep"_a.none(), "grade"_a, "rankings"_a);
     m.def("nest", &nest, "rows"_a, "columns"_a, "values"_a);
     m.def("row_sums", &sum_rows, "table"_a);
+    m.def("running_sums", &add_up, "table"_a);
     m.def("weighted_sums", &sum_weighted, "gain"_a, "start"_a, "weights"_a, "k"_a);
     m.def("cumulated_sums", &sum_cumulated, "gain"_a, "start"_a, "weights"_a, "k"_a);
     m.def("preference_sums", &sum_preferences, "gain"_a, "grade"_a, "limit"_a, "pairs"_a);

@@ -66,6 +66,25 @@ inline void row_sums(const MatrixView<double>& table, double* out) {
     }
 }
 
+template <std::size_t Together>
+void add_up_rows(const MatrixView<double>& table, std::size_t first, double* out) {
+    double sums[Together];
+    for (std::size_t j = 0; j < table.columns; ++j) {
+        for (std::size_t i = 0; i < Together; ++i) {
+            sums[i] = j == 0 ? table(first + i, j) : sums[i] + table(first + i, j);
+            out[(first + i) * table.columns + j] = sums[i];
+        }
+    }
+}
+
+// The running sums of each row. Additions of a row wait for each other, so that several rows are summed at a time.
+inline void running_sums(const MatrixView<double>& table, double* out) {
+    constexpr std::size_t together = 8;
+    std::size_t row = 0;
+    for (; row + together <= table.rows; row += together) add_up_rows<together>(table, row, out);
+    for (; row < table.rows; ++row) add_up_rows<1>(table, row, out);
+}
+
 // The weight of each document's rank; 0 from rank k + 1 on, where k is not negative.
 class RankWeights {
 public:

@@ -32,6 +32,18 @@ def test_sums(width: int, order: str) -> None:
             np.testing.assert_array_equal(native, plain, err_msg=f"{name}, k={k}")
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_running_sums(width: int) -> None:
+    rng = np.random.default_rng(width)
+    floats = rng.random((7, width)) * 10.0 ** rng.integers(-6, 6, (7, width))
+    floats[0] = -0.0
+    views = floats, floats[:, ::-1], np.asfortranarray(floats), floats[::2], floats[:0], np.tile(floats, (3, 1))
+    for view in (*views, np.broadcast_to(floats[:1], floats.shape)):
+        native, plain = (module.running_sums(view) for module in (core, _plain))
+        assert native.shape == plain.shape
+        assert native.tobytes() == plain.tobytes()
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_preference_sums(width: int, order: str) -> None:

@@ -60,6 +60,8 @@
     ``grade`` (NaN there). Tables with up to 8 columns are stored column by column; wider ones have a multiple of 8.
 ``row_sums(table) -> float64``
     The sum of each row; zeros at its end never change the result, not even in the last bit.
+``running_sums(table) -> float64``
+    The running sums of each row.
 ``weighted_sums(gain, start, weights, k) -> float64``
     The sum over each row of gain times ``weights[start + 1]``, over documents with ``start`` < k; all if k is -1.
 ``cumulated_sums(gain, start, weights, k) -> float64``
@@ -149,6 +151,7 @@ first_rows = implementation.first_rows
 locate = implementation.locate
 tabulate = implementation.tabulate
 row_sums = implementation.row_sums
+running_sums = implementation.running_sums
 weighted_sums = implementation.weighted_sums
 cumulated_sums = implementation.cumulated_sums
 preference_sums = implementation.preference_sums

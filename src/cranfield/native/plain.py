@@ -553,6 +553,10 @@ def row_sums(table: Floats) -> Floats:
     return np.cumsum(blocks, axis=0)[-1] + 0.0
 
 
+def running_sums(table: Floats) -> Floats:
+    return np.add.accumulate(table, axis=1)
+
+
 def weighted_sums(gain: Floats, start: Integers, weights: Floats, k: int) -> Floats:
     return row_sums(gain * _weights(start, weights, k))
 

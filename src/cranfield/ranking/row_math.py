@@ -53,6 +53,8 @@ def reorder(x: npt.NDArray[Any], order: Integers) -> npt.NDArray[Any]:
 
 def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
     """The running sums of each row; another ufunc gives running products, maxima and so on."""
+    if x.shape[1] > NARROW and step is np.add and x.dtype == np.float64:
+        return native.running_sums(x)
     x = x.astype(np.int64) if x.dtype == bool else x
     if x.shape[1] > NARROW:
         return np.asarray(step.accumulate(x, axis=1))
