@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -172,3 +175,10 @@ def test_shared_documents_cannot_reverse_a_pair() -> None:
     swaps = cf.audit(qrels, runs, ["P@2", "RBP"]).swaps
     assert ("P@2", "unjudged") not in {(swap.measure, swap.cause) for swap in swaps}
     assert ("RBP", "unjudged") in {(swap.measure, swap.cause) for swap in swaps}
+
+
+def test_weights_of_ranks_without_the_native_core() -> None:
+    code = "from cranfield.evaluation.pair_bounds import *; print(rank_weights(parse('P@2'), 3, 1).tolist())"
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, env=os.environ | {"CRANFIELD_PLAIN": "1"}, capture_output=True, text=True)
+    assert done.stdout == "[0.5, 0.5, 0.0]\n", done.stderr

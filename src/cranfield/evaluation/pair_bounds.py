@@ -51,7 +51,8 @@ def check_linear(measure: Measure) -> None:
 def _rank_weights(measure: Measure, length: int, top: float) -> Floats:
     ranks = np.arange(length)[:, None]
     ones = np.ones_like(ranks)
-    rankings = from_tables(np.full((length, 1), top), ranks, ones, ones - 1, np.full(length, length), top)
+    grades = np.full((length, 1), float(top))
+    rankings = from_tables(grades, ranks, ones, ones - 1, np.full(length, length), top)
     return measure.values(rankings).value / highest_gain(measure, top)
 
 
