@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +29,8 @@ COLUMNS = (
     "by_id",
     "by_input",
 )  # the fields of rankings with a value for each document
+
+NUMBERING = Lock()  # runs are scored in several threads, which must not give one number to different sets
 
 
 class GainMapping(Protocol):
@@ -55,15 +58,13 @@ class Judged:
     judged_pairs: Preferences | None = None
     costs: Floats | None = None
     sample: Sample | None = None
+    _gains: dict[GainMapping, Floats] = field(default_factory=dict, init=False)
+    _sets: tuple[list[Bytes], dict[GainMapping, int]] = field(default_factory=lambda: ([], {}), init=False)
 
     @cached_property
     def has_negative(self) -> bool:
         """Whether some document is pooled but not judged."""
         return bool((self.grade < 0).any())
-
-    @cached_property
-    def _gains(self) -> dict[GainMapping, Floats]:
-        return {}
 
     def gain(self, gains: GainMapping) -> Floats:
         """The gain of each row of the judgments."""
@@ -71,19 +72,16 @@ class Judged:
             self._gains[gains] = gains.of(self.grade, self.top)
         return self._gains[gains]
 
-    @cached_property
-    def _sets(self) -> tuple[list[Bytes], dict[GainMapping, int]]:
-        return [], {}
-
     def gaining_set(self, gains: GainMapping) -> int:
         """A number for the set of documents with a gain; equal numbers mean equal sets."""
         sets, numbers = self._sets
         if gains not in numbers:
             gaining = (self.gain(gains) > 0).view(np.uint8)
-            equal = (number for number, other in enumerate(sets) if np.array_equal(gaining, other))
-            numbers[gains] = next(equal, len(sets))
-            if numbers[gains] == len(sets):
-                sets.append(gaining)
+            with NUMBERING:
+                number = next((i for i, other in enumerate(sets) if np.array_equal(gaining, other)), len(sets))
+                if number == len(sets):
+                    sets.append(gaining)
+                numbers[gains] = number
         return numbers[gains]
 
     def gaining(self, gains: GainMapping) -> Bytes:
