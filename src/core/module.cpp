@@ -210,10 +210,10 @@ MatrixView<Element> matrix_view(const Table& table) {
     return {table.data(), table.shape(0), table.shape(1), table.stride(0), table.stride(1)};
 }
 
-// One number for each row of a table; large tables are summed without holding up other threads.
+// New numbers, one for each row or cell of a table; large tables are summed without holding up other threads.
 template <class Sum>
-nb::object sums_of(std::size_t rows, std::size_t cells, Sum&& sum) {
-    const NewArray<double> sums{nb::int_(rows)};
+nb::object sums_of(const nb::object& shape, std::size_t cells, Sum&& sum) {
+    const NewArray<double> sums(shape);
     if (cells < std::size_t{1} << 16) {
         sum(sums.data());
     } else {
@@ -225,19 +225,13 @@ nb::object sums_of(std::size_t rows, std::size_t cells, Sum&& sum) {
 
 nb::object sum_rows(const FloatTable& table) {
     const auto view = matrix_view<double>(table);
-    return sums_of(view.rows, table.size(), [&](double* out) { row_sums(view, out); });
+    return sums_of(nb::int_(view.rows), table.size(), [&](double* out) { row_sums(view, out); });
 }
 
 nb::object add_up(const FloatTable& table) {
     const auto view = matrix_view<double>(table);
-    const NewArray<double> sums(nb::make_tuple(view.rows, view.columns));
-    if (table.size() < std::size_t{1} << 16) {
-        running_sums(view, sums.data());
-    } else {
-        const nb::gil_scoped_release release;
-        running_sums(view, sums.data());
-    }
-    return sums.object();
+    const nb::object shape = nb::make_tuple(view.rows, view.columns);
+    return sums_of(shape, table.size(), [&](double* out) { running_sums(view, out); });
 }
 
 template <class Sum>
@@ -249,7 +243,7 @@ nb::object sum_gains(const FloatTable& gain, const IntegerTable& start, const Do
         throw nb::value_error("gains and positions must have one shape");
     }
     const RankWeights weight(span(weights), k);
-    return sums_of(gains.rows, gain.size(), [&](double* out) { sum(gains, starts, weight, out); });
+    return sums_of(nb::int_(gains.rows), gain.size(), [&](double* out) { sum(gains, starts, weight, out); });
 }
 
 nb::object sum_weighted(const FloatTable& gain, const IntegerTable& start, const Doubles& weights, std::int64_t k) {
@@ -267,7 +261,7 @@ nb::object sum_preferences(const FloatTable& gain, const FloatTable& grade, cons
         pairs.size() != gains.rows) {
         throw nb::value_error("gains and grades must have one shape, and every row a limit and a number of pairs");
     }
-    return sums_of(gains.rows, gain.size(),
+    return sums_of(nb::int_(gains.rows), gain.size(),
                    [&](double* out) { preference_sums(gains, grades, span(limit), span(pairs), out); });
 }
 
