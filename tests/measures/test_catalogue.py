@@ -155,6 +155,9 @@ WRONG = {
     "AP[ties=luck]": "trec, trec9",
     "AP[depth=0]": "at least 1",
     "AP[condense]": "`condensed`",
+    "subcollection_AP": "induced_AP",
+    "nDCG'@10": "`[terminal]` in Liu",
+    "nDCG(R='retrieved')[terminal]": "all judged documents",
 }
 
 

@@ -12,6 +12,7 @@ import click
 from cranfield.cli import options, results
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
+from cranfield.measures.aliases import SAKAI, in_notation
 from cranfield.report.pages import Page, write
 from cranfield.studies.candidates import HIGH
 from cranfield.studies.coefficients import COEFFICIENTS
@@ -45,7 +46,7 @@ def paper(measures: tuple[str, ...], top: int, by: str) -> options.Decorator:
         expose_value=False,
         callback=use_preset,
         help=f"Use the measures of the paper and the {top} runs with the highest {by}, unless -m or --top is given. "
-        f"The measures are {' '.join(measures)}",
+        f"-m takes the names of the paper, too: {', '.join(SAKAI)}. The measures are {' '.join(measures)}",
     )
 
 
@@ -152,6 +153,7 @@ def run_study(
     preset = click.get_current_context().meta.get(PRESET)
     if preset is not None:
         measures, top, by = measures or list(preset[0]), top or preset[1], by or preset[2]
+        measures = [in_notation(measure, SAKAI) for measure in measures]
     if by is not None and top is None:
         message = "--by needs --top"
         raise click.UsageError(message)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.ranking.batch import Batch, Weights, penalty, ragged
+from cranfield.ranking.batch import Batch, Documents, Weights, penalty, ragged
 from cranfield.ranking.row_math import running
 
 
@@ -171,8 +171,8 @@ class Completions:
         part = np.where(self._topmost, above, _take(possible, end) - above)
         return _take(gained, end) + b.top * part
 
-    def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
-        ideal = self.full.ideal[:, :k]
+    def ideal_gained(self, weights: Weights, k: int | None = None, of: Documents = "judged") -> Floats:
+        ideal = self.full.best_order(of)[:, :k]
         after = np.concatenate([ideal[:, 1:], np.zeros_like(ideal[:, :1])], axis=1)
         row, last = np.nonzero(ideal > after)
         steps = np.bincount(row, minlength=len(ideal))

@@ -25,7 +25,7 @@ from cranfield.evaluation.group_scores import (
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes, subtopic_notes
+from cranfield.evaluation.run_notes import gain_notes, remark_notes, run_notes, score_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
@@ -246,6 +246,7 @@ class Evaluator:
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: no judgments"])
         self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
+        self._notes += gain_notes(judgments.grade, plan.columns)
         if corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):

@@ -15,6 +15,7 @@ Kind = Literal[
     "undefined",
     "undefined_groups",
     "subtopic_grades",
+    "above_one",
     "corpus_unused",
     "costs_unused",
     "unweighted_queries",
@@ -154,6 +155,10 @@ COUNTED = {
     "both": "means are over the judged queries that each run answers",
     "run": "means are over all queries in each run",
 }
+ABOVE_ONE = {
+    "max": "the highest gain is {gain:g}, so that scores may exceed 1",
+    "terminal": "gains between 0 and 1 beside a terminal document can score above 1; ideal='bounded' avoids this",
+}
 UNDEFINED = {
     "skip": "left out of the mean",
     "zero": "counted as 0",
@@ -230,6 +235,14 @@ def _relevant_not_in_corpus(note: Note) -> str:
     return f"{name}: {absent:,} of {relevant:,} relevant documents are not in the corpus and are ignored"
 
 
+def _above_one(group: Sequence[Note]) -> list[str]:
+    """Scores that may exceed 1, by the reason: gains above 1, or gains below 1 beside a terminal document."""
+    reasons: dict[str, list[Note]] = {}
+    for note in group:
+        reasons.setdefault(ABOVE_ONE[note.values["reason"]].format(gain=note.values["gain"]), []).append(note)
+    return [f"{_measures(notes)}: {reason}" for reason, notes in reasons.items()]
+
+
 def _without_model(note: Note) -> str:
     without, subtopics, name = note.values["without"], note.values["subtopics"], note.values["judgments"]
     return f"{name}: {without:,} of {subtopics:,} subtopics have no language model and are left out"
@@ -288,6 +301,7 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
         f"{group[0].values['judgments']} has judgments by subtopic; {_measures(group)}"
         f" {'uses' if len(group) == 1 else 'use'} the highest grade of each document"
     ],
+    "above_one": _above_one,
     "corpus_unused": lambda group: ["the corpus was not read: none of the measures uses document text"],
     "costs_unused": lambda group: ["the costs were not used: none of the measures uses them"],
     "unweighted_queries": _each(

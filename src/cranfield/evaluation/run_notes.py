@@ -62,6 +62,22 @@ def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:
     ]
 
 
+def gain_notes(grades: Floats, columns: Sequence[Column]) -> Iterator[Note]:
+    """Notes on measures whose scores may exceed 1, for judgments with these grades."""
+    grades = np.unique(grades)
+    for column in columns:
+        measure, kind = column.measure, column.measure.definition.gains
+        terminal = kind == "ideal" and measure.views.terminal and measure.chosen["ideal"] == "paper"
+        # Other measures divide by the gains of the judgments.
+        undivided = kind == "either" or (kind == "scaled" and measure.definition.retrieved_only)
+        if column.part != "value" or not (terminal or undivided):
+            continue
+        gain = measure.gains.of(grades, max(grades.max(initial=0), 0))
+        if (terminal and ((gain > 0) & (gain < 1)).any()) or (undivided and (gain > 1).any()):
+            values = {"reason": "terminal" if terminal else "max", "gain": float(gain.max())}
+            yield Note("above_one", measure=column.label, values=values)
+
+
 @dataclass(frozen=True, eq=False)
 class Figures:
     """The counts and sums over the queries of a run that its notes report.

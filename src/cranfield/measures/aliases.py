@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 # Names in any case; parameters, cutoffs and views after them stay unchanged.
@@ -99,13 +99,13 @@ NAMES = {
     "prefs_avgjg_rnonrel": "PrefsR",
     "prefs_avgjg_rnonrel_ret": "PrefsR(count='retrieved')",
     "map_avgjg": "AP[groups]",
-    # Names in Sakai (2007); the last is average precision on the judged part of a collection.
+    # Names in Sakai (2007); the last is Yilmaz and Aslam's name of average precision on a condensed list.
     "avep": "AP",
     "q_measure": "Q",
     "old_bpref": "bpref_old",
     "bpref_allnonrel": "bpref_N",
     "bpref_relative2": "rpref_relative2(gain='binary')",
-    "subcollection_ap": "AP[condensed]",
+    "induced_ap": "AP[condensed]",
 }
 
 # trec_eval writes the cutoff after a dot or underscore: P_10, ndcg_cut.10, iprec_at_recall_0.10.
@@ -119,6 +119,36 @@ CUT = {
     "relative_p": "RelP",
     "unj": "Unjudged",
 }
+
+
+# Names that must not be read as another measure, and what to use instead.
+NOT_HERE = {
+    "subcollection_ap": "average precision on a condensed list is induced_AP, or AP[condensed]; subcollection AP is "
+    "another measure, which needs to know the documents outside the judged sample",
+}
+# The notation of papers, in which a prime has different meanings; `in_notation` applies one of them.
+SAKAI = {
+    "AveP'": "AP[condensed]",
+    "Q'": "Q[condensed]",
+    "nDCG'": "nDCG(discount='jk', base=2)@1000[condensed]",  # section 4.2 of the paper
+}
+LIU = {"RR'": "RR[terminal]", "RBP'": "RBP[terminal]", "NDCG'": "nDCG[terminal]", "AP'": "AP[terminal]"}
+PRIMES = "a prime is `[condensed]` in Sakai (2007), as in AP[condensed], and `[terminal]` in Liu et al. (2016)"
+
+
+def in_notation(name: str, notation: Mapping[str, str]) -> str:
+    """A name in the notation of a paper, in ours; parameters and a cutoff replace those of the paper.
+
+    >>> in_notation("AveP'", SAKAI), in_notation("nDCG'@10", SAKAI), in_notation("RBP'(p=0.5)", LIU)
+    ('AP[condensed]', 'nDCG@10[condensed]', 'RBP(p=0.5)[terminal]')
+    >>> in_notation("AP", LIU)
+    'AP'
+    """
+    symbol, prime, rest = name.partition("'")
+    ours = notation.get(symbol + prime)
+    if ours is None or not rest:
+        return ours or name
+    return f"{re.split(r'[(@[]', ours)[0]}{rest}{ours[ours.index('[') :]}"
 
 
 # Names that `translate` treats on its own.

@@ -8,11 +8,11 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
-from cranfield.measures.precision import Base, hits
+from cranfield.measures.precision import hits
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import count, harmonic
-from cranfield.ranking.batch import Batch, GainSums, ragged
+from cranfield.ranking.batch import Batch, Documents, GainSums, ragged
 from cranfield.ranking.row_math import ratio, running, summed
 
 EPSILON = 1e-5  # smooths infAP's estimate of precision among judged documents, as in trec_eval
@@ -33,7 +33,7 @@ def precisions(b: GainSums, k: int | None) -> Floats:
     terminal=TERMINAL,
 )
 def average_precision(
-    b: GainSums, *, k: Rank | None = None, norm: Literal["R", "min"] = "R", R: Base = "judged"
+    b: GainSums, *, k: Rank | None = None, norm: Literal["R", "min"] = "R", R: Documents = "judged"
 ) -> Floats:
     """The mean precision at the relevant documents; relevant documents that are not retrieved count 0.
 

@@ -24,7 +24,7 @@ from cranfield.measures.parameters import (
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.rankings import Rankings, from_ranking
+from cranfield.ranking.rankings import Judged, Rankings, from_ranking
 from cranfield.ranking.samples import expanded
 from cranfield.ranking.views import Gains, Views, ordered
 
@@ -83,6 +83,7 @@ class Definition:
     collection: bool = False  # a document judged for any query counts as judged
     sampled: bool = False  # estimates a score from judgments of a sample of documents
     linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
+    probabilities: bool = False  # gains are probabilities, so that a grade above ``max`` is an error
     of_ranking: Callable[..., float] | None = None  # the user's function of one ranking, which `function` calls
 
     # Lazy, because reading signatures is slow, and most measures are not used.
@@ -170,6 +171,7 @@ def measure(
     collection: bool = False,
     sampled: bool = False,
     linear: bool = False,
+    probabilities: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
 
@@ -202,6 +204,7 @@ def measure(
             collection,
             sampled,
             linear,
+            probabilities,
         )
         return function
 
@@ -305,6 +308,9 @@ class Measure:
                 message,
                 hint=f"measures with a terminal form: {symbols}",
             )
+        if self.views.terminal and self.chosen.get("R") == "retrieved":
+            message = f"{self.symbol}(R='retrieved') has no terminal form: its ideal ranking has all judged documents"
+            raise MeasureError(message, hint="leave out R or terminal")
 
     def _check_estimated(self) -> None:
         """Raise if the score cannot be estimated from a sample by expanding gains."""
@@ -361,7 +367,8 @@ class Measure:
         if kind == "grades" or kind == "none":  # the measure maps grades itself, or does not use them
             return Gains("graded", rel)
         elif kind == "ideal":
-            kind = "scaled"
+            # Liu et al., eq 3, uses gains as they are; without a terminal document, scaling changes nothing.
+            kind = "graded" if self.views.terminal and chosen["max"] is None else "scaled"
         elif kind == "either":
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
@@ -385,7 +392,7 @@ class Measure:
     def values(self, rankings: Rankings, *, seed: int = 0) -> Estimate:
         """The score of each ranking, and its standard error if orders of tied documents were sampled."""
         all_documents = self._needs_all_documents or rankings.judged.costs is not None
-        batch = ordered(rankings, self.gains, self.views, all_documents=all_documents)
+        batch = self.ordered(rankings, all_documents=all_documents)
         if self.views.sampled:
             batch = expanded(rankings, batch)
         if self.definition.sampled:
@@ -406,7 +413,20 @@ class Measure:
 
     def ordered(self, rankings: Rankings, *, all_documents: bool = True) -> Batch:
         """The rankings with the gains of this measure, tie rule and depth applied; see `views.ordered`."""
+        if self.definition.probabilities:
+            self._check_probabilities(rankings.judged)
         return ordered(rankings, self.gains, self.views, all_documents=all_documents)
+
+    def _check_probabilities(self, judged: Judged) -> None:
+        """Raise if a grade is above ``max``, or a map has gains above 1."""
+        top = judged.top if judged.subtopics is None or not self.definition.subtopics else judged.subtopics.top
+        limit = self.chosen.get("max")
+        if limit is not None and top > limit and (self.gains.rel is None or self.definition.subtopics):
+            message = f"{self}: grade {top:g} is above max={limit:g}, and gains must be probabilities"
+            raise MeasureError(message, hint=f"choose max={top:g} or more, or leave it out")
+        if self.gains.kind == "scaled" and (highest := judged.gain(self.gains).max(initial=0)) > 1:
+            message = f"{self}: a gain of {highest:g} is above 1, and gains must be probabilities"
+            raise MeasureError(message, hint="give each grade of the judgments a gain of at most 1, or choose max")
 
     def scored(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The expected scores of a batch from `ordered`, or of one derived from it."""

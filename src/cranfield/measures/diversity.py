@@ -135,6 +135,7 @@ def alpha_normalised_discounted_cumulated_gain(
     formula="ERR-IA@k = Σ_{r≤k} (1/r) Σ_i p_i J_i(r) (1-α)^{C_i(r)} / Σ_{r≤k} (1/r) (1-α)^{r-1}",
     subtopics=True,
     unused_when=(("alpha", "norm", "paper"), ("max", "norm", "ndeval")),
+    probabilities=True,
 )
 def intent_aware_expected_reciprocal_rank(
     b: Batch,
@@ -159,7 +160,7 @@ def intent_aware_expected_reciprocal_rank(
     labels = aspects(b)
     assert b.subtopics is not None
     top = np.exp2(b.subtopics.top if max is None else max)
-    stop = np.minimum((np.exp2(labels.grade[b.document]) - 1) / top, 1)
+    stop = (np.exp2(labels.grade[b.document]) - 1) / top
     weights = rows_of_queries(b, labels.weight)
     total = np.zeros(len(b.length))
     for probability, weight in zip(np.moveaxis(stop, 2, 0), weights.T, strict=True):

@@ -113,7 +113,7 @@ def filled(b: Batch, horizon: int, cost: float) -> Batch:
     that is less.
     """
     shape = len(b.length), horizon
-    gain, smallest = np.ones(shape), np.full(len(b.length), cost)
+    gain, smallest = np.full(shape, b.full_gain), np.full(len(b.length), cost)
     row, column = np.nonzero(~np.isnan(b.grade) & (b.start < horizon))
     rank, judged = b.start[row, column], b.judged[row, column]
     gain[row[judged], rank[judged]] = b.gain[row, column][judged]

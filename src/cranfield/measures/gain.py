@@ -12,7 +12,7 @@ from cranfield.measures.precision import hits
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
-from cranfield.ranking.batch import Batch, GainSums
+from cranfield.ranking.batch import Batch, Documents, GainSums
 from cranfield.ranking.row_math import ratio, summed
 
 Discount = Literal["log2", "jk"]
@@ -27,9 +27,9 @@ def dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
     return b.gained(log_discount(discount, base), k)
 
 
-def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float) -> Floats:
-    """The discounted gain of the ideal ranking."""
-    return b.ideal_gained(log_discount(discount, base), k)
+def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float, of: Documents = "judged") -> Floats:
+    """The discounted gain of the ideal ranking of all judged documents, or of those retrieved."""
+    return b.ideal_gained(log_discount(discount, base), k, of)
 
 
 @measure(
@@ -84,17 +84,25 @@ def discounted_cumulated_gain(
     unused_when=NO_BASE,
 )
 def normalised_discounted_cumulated_gain(
-    b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
+    b: GainSums,
+    *,
+    k: Rank | None = None,
+    discount: Discount = "log2",
+    base: Base = 2.0,
+    R: Documents = "judged",
 ) -> Floats:
     """Discounted gain divided by that of the ideal ranking.
 
-    Undefined if no document has a gain.
+    Undefined if no document has a gain. ``R='retrieved'`` divides by the discounted gain of the retrieved documents in
+    the best order, as McSherry and Najork do. With a terminal document, gains are used as they are (Liu et al., eq 3):
+    scores are at most 1 if all gains are 0 or at least 1. Gains between 0 and 1 can score above 1;
+    ``ideal='bounded'`` avoids that.
 
     >>> import cranfield as cf
     >>> round(cf.parse("nDCG@3")([1, 0, 2], missed=[1]), 6)
     0.638788
     """
-    return ratio(dcg(b, k, discount, base), ideal_dcg(b, k, discount, base))
+    return ratio(dcg(b, k, discount, base), ideal_dcg(b, k, discount, base, R))
 
 
 @measure(

@@ -8,7 +8,17 @@ from dataclasses import fields
 from typing import Any
 
 from cranfield.errors import MeasureError
-from cranfield.measures.aliases import CUTOFF_KEYWORDS, KEYWORDS, NAMES, respell, translate
+from cranfield.measures.aliases import (
+    CUTOFF_KEYWORDS,
+    KEYWORDS,
+    LIU,
+    NAMES,
+    NOT_HERE,
+    PRIMES,
+    SAKAI,
+    respell,
+    translate,
+)
 from cranfield.measures.catalogue import CATALOGUE, Definition, Measure
 from cranfield.measures.own import measure_of
 from cranfield.measures.parameters import Parameter, Range
@@ -198,6 +208,10 @@ def _unknown(text: str) -> MeasureError:
             hint=f'separate measures by spaces, as in -m "{" ".join(several)}", or repeat -m; in Python, use a list',
         )
     name = re.split(r"\s*[(@\[]", text.strip())[0]
+    if name.replace("-", "_").casefold() in NOT_HERE:
+        return MeasureError(message, hint=NOT_HERE[name.replace("-", "_").casefold()])
+    if name in {**SAKAI, **LIU}:
+        return MeasureError(message, hint=PRIMES)
     if name in CATALOGUE or name.replace("-", "_").casefold() in NAMES:
         return MeasureError(message, hint="the syntax is NAME(parameter=value, ...)@cutoff[view, ...]")
     close = _suggestion(name, text.strip()[len(name) :])

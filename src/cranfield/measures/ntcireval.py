@@ -277,7 +277,7 @@ def graded_average_precision(
 def stop_probability(b: Batch, gain: Floats, scheme: Scheme, top: float | None) -> Floats:
     """The stopping probability at documents with these gains: gain / (top gain + 1)."""
     share = 1 / (b.top + 1) if top is None else np.exp2(-top) if scheme == "exp" else 1 / (top + 1)
-    return np.minimum(gain * share, 1)
+    return gain * share
 
 
 @measure(
@@ -285,6 +285,7 @@ def stop_probability(b: Batch, gain: Floats, scheme: Scheme, top: float | None) 
     cite="chapelle2009",
     formula="nERR@k = Σ_{i≤k} s_i / i / the same sum for all judged documents in descending order of gain",
     gains="graded",
+    probabilities=True,
 )
 def normalised_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, gain: Scheme = "linear", max: Positive | None = None
@@ -326,6 +327,7 @@ def normalised_rank_biased_precision(b: GainSums, *, k: Rank | None = None, p: P
     formula="EBR@k = Σ_{i≤k} s_i BR(i)",
     gains="graded",
     rewards_promotion=False,
+    probabilities=True,
 )
 def expected_blended_ratio(
     b: Batch,
@@ -352,6 +354,7 @@ def expected_blended_ratio(
     formula="nEBR@k = EBR@k / EBR@k of all judged documents in descending order of gain",
     gains="graded",
     rewards_promotion=False,
+    probabilities=True,
 )
 def normalised_expected_blended_ratio(
     b: Batch,
@@ -407,6 +410,7 @@ def _blended_ratio_at_stop(b: Batch, stop: Floats, beta: float, k: int | None) -
     cite="sakai2019 amigo2018",
     formula="iRBU@k = Σ_{i≤k} s_i p^i",
     gains="graded",
+    probabilities=True,
 )
 def intentwise_rank_biased_utility(
     b: Batch,
@@ -433,6 +437,7 @@ def intentwise_rank_biased_utility(
     cite="sakai2020",
     formula="niRBU@k = iRBU@k / iRBU@k of all judged documents in descending order of gain",
     gains="graded",
+    probabilities=True,
 )
 def normalised_intentwise_rank_biased_utility(
     b: Batch,

@@ -11,7 +11,7 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, TERMINAL, UNORDERED, Positive, Rank, Share, measure
 from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.weights import count, harmonic
-from cranfield.ranking.batch import Batch, GainSums
+from cranfield.ranking.batch import Batch, Documents, GainSums
 from cranfield.ranking.row_math import ratio, running, summed
 
 inf = float("inf")
@@ -39,16 +39,13 @@ def precision(b: GainSums, *, k: Rank) -> Floats:
     return (hits(b, k) + b.tail * np.maximum(k - b.length, 0)) / k
 
 
-Base = Literal["judged", "retrieved"]
-
-
-def relevant_documents(b: GainSums, base: Base) -> Floats:
+def relevant_documents(b: GainSums, of: Documents) -> Floats:
     """R: the number of relevant documents in the judgments, or in the ranking only."""
-    return b.R if base == "judged" else hits(b)
+    return b.R if of == "judged" else hits(b)
 
 
 @measure("R", cite="cleverdon1966 mcsherry2008", formula="R@k = Σ_{i≤k} b_i / R")
-def recall(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
+def recall(b: GainSums, *, k: Rank, R: Documents = "judged") -> Floats:
     """The share of all relevant documents that are among the first k.
 
     Undefined if no document is relevant. ``R='retrieved'`` divides by the relevant documents in the ranking.
@@ -74,7 +71,7 @@ def capped_recall(b: GainSums, *, k: Rank) -> Floats:
 
 
 @measure("F1", cite="vanrijsbergen1979", formula="F1@k = 2 Σ_{i≤k} b_i / (k + R)", terminal=FIXED)
-def f_one(b: GainSums, *, k: Rank, R: Base = "judged") -> Floats:
+def f_one(b: GainSums, *, k: Rank, R: Documents = "judged") -> Floats:
     """The harmonic mean of precision and recall at k.
 
     ``R='retrieved'`` uses the relevant documents in the ranking, as McSherry and Najork do.

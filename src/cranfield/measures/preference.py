@@ -105,6 +105,7 @@ def binary_preference_relative(b: Batch) -> Floats:
     formula="rpref_N = Σ_r' g(r') (1 - penalty(r') / (R + N - Σ ideal g)) / Σ ideal g,  g = gain / top gain",
     gains="scaled",
     uses_nonrelevant=True,
+    probabilities=True,
 )
 def graded_preference(b: Batch) -> Floats:
     """A graded bpref_N: how rarely documents of lower grade are ranked above documents of higher grade.

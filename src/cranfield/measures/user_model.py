@@ -37,8 +37,8 @@ def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
 
 
 def unjudged_weight(b: Batch, cumulative: Weights, k: int | None) -> Floats:
-    """The total weight of everything but the judged documents of the first k; all weights sum to 1."""
-    return 1 - summed(b.judged * b.mean_over(cumulative, k))
+    """The total weight of everything but the judged documents of the first k, with full gain; weights sum to 1."""
+    return (1 - summed(b.judged * b.mean_over(cumulative, k))) * b.full_gain
 
 
 def _increase_if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) -> Floats:
@@ -175,6 +175,7 @@ def inverse_squares_target(
     residual=lambda b, *, T, horizon: _increase_if_filled(b, horizon, information_satisfied, T=T, horizon=horizon),
     retrieved_only=True,
     rewards_promotion=False,
+    probabilities=True,
 )
 def information_satisfied(
     b: Batch,
@@ -312,6 +313,7 @@ NEARLY = "NERR = Σ_i g_i W_i / Σ_i W_i,  W_{i+1}/W_i = (1 - g_i)"
     retrieved_only=True,
     rewards_promotion=False,
     terminal=FIXED,
+    probabilities=True,
 )
 def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     """The expected gain per document for a reader who stops with probability g, and always at rank k.
@@ -332,6 +334,7 @@ def nearly_err_at(b: Batch, *, k: Rank) -> Floats:
     retrieved_only=True,
     rewards_promotion=False,
     terminal=FIXED,
+    probabilities=True,
 )
 def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     """The expected gain per document for a reader who stops with probability g or by rank.
@@ -351,6 +354,7 @@ def nearly_err_discounted(b: Batch, *, k: Rank) -> Floats:
     ties=OverOrders(affects_score=lambda b, *, p, horizon: may_be_read(b, horizon)),
     retrieved_only=True,
     rewards_promotion=False,
+    probabilities=True,
 )
 def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | None = 1000) -> Floats:
     """The expected gain per document for a reader who stops with probability g, else continues with probability p.
@@ -370,6 +374,7 @@ def nearly_err_persistent(b: Batch, *, p: Probability = 0.9, horizon: Rank | Non
     ties=OverOrders(affects_score=lambda b, *, T, horizon: may_be_read(b, horizon)),
     retrieved_only=True,
     rewards_promotion=False,
+    probabilities=True,
 )
 def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 1000) -> Floats:
     """The expected gain per document for a reader who stops with probability g and expects to need T documents.
@@ -387,6 +392,7 @@ def nearly_err_target(b: Batch, *, T: Positive = 1.0, horizon: Rank | None = 100
     formula="ERR@k = Σ_{i≤k} (1/i) p_i Π_{j<i} (1-p_j),  p = (2^grade - 1) / 2^max;  gain='linear': grade / (max + 1)",
     gains="grades",
     retrieved_only=True,
+    probabilities=True,
 )
 def expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, gain: Literal["exp", "linear"] = "exp", max: Positive | None = None
@@ -403,8 +409,8 @@ def expected_reciprocal_rank(
     """
     top = b.top if max is None else max
     if gain == "linear":
-        return cascade_score(b, np.minimum(b.gain / (top + 1), 1), k)
-    return cascade_score(b, np.minimum(np.exp2(b.gain - top) - np.exp2(-top), 1), k)
+        return cascade_score(b, b.gain / (top + 1), k)
+    return cascade_score(b, np.exp2(b.gain - top) - np.exp2(-top), k)
 
 
 def reach_probability(b: Batch, stop: Floats) -> Floats:

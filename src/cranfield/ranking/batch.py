@@ -36,6 +36,7 @@ else:
 
 
 Key = Literal["score", "score32", "rank"]
+Documents = Literal["judged", "retrieved"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,8 @@ class GainSums(Protocol):
     def gained(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         """Expected sum over the first k documents of gain times weight."""
 
-    def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
-        """The same for all judged documents in descending order of gain."""
+    def ideal_gained(self, weights: Weights, k: int | None = None, of: Documents = "judged") -> Floats:
+        """The same for all judged documents, or for those retrieved, in descending order of gain."""
 
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
         """Expected sum over the first k documents of gain times weight times the cumulated gain at the document."""
@@ -177,6 +178,11 @@ class Batch:
     def relevant(self) -> Booleans:
         return self.gain > 0
 
+    @property
+    def full_gain(self) -> float:
+        """The gain of an unjudged document at its best, for residuals: 1, or that of a top grade above ``max``."""
+        return max(self.top, 1.0)
+
     def seen(self, k: Integers | int | None = None) -> Integers:
         """The number of positions of each span in the first k (a number, or one for each query)."""
         end = self.length if k is None else np.minimum(self.length, k)
@@ -213,11 +219,16 @@ class Batch:
         except IndexError:
             return sums(self.gain, self.start, table(int(self.start.max()) + 1), -1 if k is None else k)
 
-    def ideal_gained(self, weights: Weights, k: int | None = None) -> Floats:
-        if (weights, k) not in self.ideal_sums:
-            ideal = self.ideal[:, :k]
-            self.ideal_sums[weights, k] = summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
-        return self.ideal_sums[weights, k]
+    def ideal_gained(self, weights: Weights, k: int | None = None, of: Documents = "judged") -> Floats:
+        sums = self.ideal_sums if of == "judged" else {}  # all runs share the ideal of the judgments
+        if (weights, k) not in sums:
+            ideal = self.best_order(of)[:, :k]
+            sums[weights, k] = summed(ideal * weights.at(np.arange(ideal.shape[1]) + 1))
+        return sums[weights, k]
+
+    def best_order(self, of: Documents) -> Floats:
+        """The gains of all judged documents, or of those retrieved, in descending order."""
+        return self.ideal if of == "judged" else -np.sort(-self.gain, axis=1)
 
     def cumulated(self, weights: Weights, k: Integers | int | None = None) -> Floats:
         if weights.table is not None and not self.has_ties and (k is None or isinstance(k, int)):

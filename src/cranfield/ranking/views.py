@@ -22,7 +22,7 @@ from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
 @dataclass(frozen=True)
 class Gains:
-    """The mapping from grades to gains of a measure: binary, graded, or scaled into [0, 1]."""
+    """The mapping from grades to gains of a measure: binary, graded, or divided by the gain of the top grade."""
 
     kind: Literal["binary", "graded", "scaled"] = "graded"
     rel: float | None = None
@@ -52,14 +52,24 @@ class Gains:
                 message = f"gains of {gain.max():g} are too large: their sum overflows"
                 raise MeasureError(message)
             return gain
-        highest = float(self._mapped(np.array([top if self.max is None else self.max]))[0])
-        if isinstance(self.gain, tuple):
-            # A map may be non-monotone, and may lack some grades.
-            below = self._mapped(np.maximum(top - np.arange(len(self.gain) + 1.0), 0))
-            highest = max(highest, float(below.max()), *(value for _, value in self.gain))
+        highest = self._full_gain(top)
         # The gain of grade 0 in a map is an ordinary gain, not the lower end of the scale.
         lowest = float(self._mapped(np.array([self.min]))[0]) if self.min > 0 else 0.0
-        return np.clip((gain - lowest) / (highest - lowest), 0, 1) if highest > lowest else np.zeros_like(gain)
+        # Nothing is clipped from above: a grade above ``max`` gains more than 1.
+        return np.maximum((gain - lowest) / (highest - lowest), 0) if highest > lowest else np.zeros_like(gain)
+
+    def _full_gain(self, top: float) -> float:
+        """The gain that is scaled to 1."""
+        if not isinstance(self.gain, tuple):
+            return float(self._mapped(np.array([top if self.max is None else self.max]))[0])
+        if self.max is not None:
+            return self.max
+        largest = max(value for _, value in self.gain)
+        if largest <= 1:
+            return 1.0
+        # A map may be non-monotone, and may lack some grades.
+        below = self._mapped(np.maximum(top - np.arange(len(self.gain) + 1.0), 0))
+        return max(largest, float(below.max()))
 
     def _mapped(self, grade: Floats) -> Floats:
         if isinstance(self.gain, tuple):
@@ -209,7 +219,7 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
     If no document is relevant, the terminal document has full gain, because an empty ranking is the right answer. The
     ideal ranking also ends in a terminal document, right after its last relevant document, and is cut at the length of
     this ranking (eq 3). Every rank below has the same gain (eq 2). With ``bounded``, an ideal ranking that is cut gets
-    the terminal document that it would have there; without it, graded gains can score above 1.
+    the terminal document that it would have there; without it, gains between 0 and 1 can score above 1.
     """
     retrieved_gain = summed(batch.gain)
     terminal_gain = np.where(batch.mass > 0, retrieved_gain / np.where(batch.mass > 0, batch.mass, 1), 1)
@@ -246,7 +256,7 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
 
 def fill(batch: Batch, depth: int) -> Batch:
     """The rankings in which every position down to a depth without a judged document has full gain."""
-    gain = np.ones((len(batch.length), depth))
+    gain = np.full((len(batch.length), depth), batch.full_gain)
     row, column = np.nonzero(batch.judged & (batch.start < depth))
     gain[row, batch.start[row, column]] = batch.gain[row, column]
     rank = np.broadcast_to(np.arange(depth), gain.shape)

@@ -28,7 +28,14 @@ from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.intents import with_intents
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.policy import Policy
-from cranfield.evaluation.run_notes import figure_notes, read_note, subtopic_grades, subtopic_notes, undefined_note
+from cranfield.evaluation.run_notes import (
+    figure_notes,
+    gain_notes,
+    read_note,
+    subtopic_grades,
+    subtopic_notes,
+    undefined_note,
+)
 from cranfield.evaluation.scores import MeanScores
 from cranfield.io.judgments import NO_SUBTOPIC
 
@@ -71,11 +78,12 @@ def evaluate(
     run_columns, judged_columns = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     judgments = frames.judgments(qrels, judged_columns)
     facts = _facts(judgments)
-    job = Job(plan, "qrels", facts["top_grade"], facts["subtopics"], run_columns, judged_columns)
+    job = Job(plan, "qrels", float(facts["grades"].max(initial=0)), facts["subtopics"], run_columns, judged_columns)
     if plan.content_columns:
         job = content.with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, run_columns)
     notes: list[Note] = [Note("corpus_unused")] if corpus is not None and not plan.content_columns else []
+    notes += gain_notes(facts["grades"], plan.columns)
     if facts["bytes"] <= broadcast:
         all_judgments = job.judgments(judgments.drop("key").toArrow())
         notes += subtopic_notes(all_judgments, plan.columns)
@@ -147,12 +155,12 @@ class _Summaries:
 
 
 def _facts(judgments: Any) -> dict[str, Any]:
-    """Facts about all judgments: size, highest grade, and whether there are subtopics."""
+    """Facts about all judgments: size, different grades, and whether there are subtopics."""
     size = sql.octet_length("query") + sql.octet_length("document") + sql.lit(24)
     row = judgments.agg(
         sql.count("*").alias("rows"),
         sql.sum(size).alias("bytes"),
-        sql.max(sql.when(~sql.isnan("score"), sql.col("score"))).alias("top"),
+        sql.collect_set(sql.when(~sql.isnan("score"), sql.col("score"))).alias("grades"),
         sql.min("iteration").alias("first"),
         sql.max("iteration").alias("last"),
     ).first()
@@ -160,7 +168,7 @@ def _facts(judgments: Any) -> dict[str, Any]:
         raise InputError(["qrels: the frame has no judgments"])
     return {
         "bytes": row["bytes"] or 0,
-        "top_grade": float(row["top"] or 0),
+        "grades": np.array(row["grades"], np.float64),
         "subtopics": row["first"] != row["last"] or not {row["first"]} <= NO_SUBTOPIC,
     }
 

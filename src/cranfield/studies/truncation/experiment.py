@@ -23,6 +23,7 @@ from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.measures import Measure, parse
+from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
 from cranfield.statistics.correlation import Agreement, kendall, swaps
 from cranfield.statistics.rounding import SAME
@@ -247,8 +248,8 @@ def truncation(
     """How scores and the order of systems change if the end of a list counts as an answer.
 
     ``nil`` is the document id that stands for "no answer"; ``full_length`` the maximum length of a list. ``measures``
-    are given in their plain form; by default those of the paper (see `default_measures`). A measure without a terminal
-    form is shown in its plain form only.
+    are given in their plain form, or with a prime as in the paper (RR'); by default those of the paper (see
+    `default_measures`). A measure without a terminal form is shown in its plain form only.
     """
     if ties not in DEFINITE:
         reason = "does not fix the position of NIL in a list" if ties in TIES else "is not a tie rule"
@@ -257,7 +258,7 @@ def truncation(
     if len(runs) < 2:
         message = f"this study needs at least two runs, got {len(runs)}"
         raise UsageError(message, hint="give the runs of two systems")
-    pairs = list(dict.fromkeys(_pair(parse(measure)) for measure in measures or default_measures(full_length)))
+    pairs = list(dict.fromkeys(_pair(_parsed(measure)) for measure in measures or default_measures(full_length)))
     paired = [m for m, (_, terminal) in enumerate(pairs) if terminal is not None]
     policy = Policy(None if ties == "trec" else ties, undefined="zero", nil=nil, full_length=full_length)
     judgments = io.read_qrels(qrels)
@@ -302,14 +303,18 @@ def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: F
             yield f"{plain} has no terminal form, and is shown in its plain form only: {plain.definition.terminal}"
         elif above_one:
             yield (
-                f"{with_terminal} exceeds 1 for {plural(above_one, 'list')}, as published for graded gains; use"
-                " ideal='bounded'"
+                f"{with_terminal} exceeds 1 for {plural(above_one, 'list')}: gains between 0 and 1 can do that; "
+                "ideal='bounded' avoids it"
             )
 
 
 def default_measures(full_length: int | None) -> tuple[str, ...]:
     """The measures of the paper, with nDCG cut at the full length."""
     return ("RR", "nDCG" if full_length is None else f"nDCG@{full_length}", "RBP(p=0.5)", "AP")
+
+
+def _parsed(measure: str | Measure) -> Measure:
+    return parse(in_notation(measure, LIU) if isinstance(measure, str) else measure)
 
 
 def _pair(measure: Measure) -> tuple[Measure, Measure | None]:
