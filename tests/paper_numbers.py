@@ -456,6 +456,17 @@ def condensed_ap(query: Topic) -> float:
     return average_precision(query.condensed)
 
 
+def inferred_ap(query: Topic) -> float:
+    """Yilmaz and Aslam (2006): the expected precision above each relevant document, smoothed by 0.00001."""
+    total, smoothing = 0.0, 0.00001
+    for i, grade in enumerate(query.ranking):
+        if grade:
+            above = [other for other in query.ranking[:i] if other is not None]
+            share = (sum(map(bool, above)) + smoothing) / (len(above) + 2 * smoothing)
+            total += (1 + len(above) * share) / (i + 1)
+    return total / query.R
+
+
 def rpref_relative2(query: Topic) -> float:
     return rpref_relative(query, first=0, shift=1)
 
@@ -1036,6 +1047,7 @@ NUMBERS: dict[str, Callable[[Path], str]] = {
         rpref_relative2(sakai(f, "sakai", "01")),
     ),
     "Equation 20: bpref_relative2 is AveP on a condensed list": lambda f: ten_digits(f, condensed_ap, condensed_ap),
+    "Section 2: Induced and Inferred AP (Yilmaz and Aslam)": lambda f: eval_row(f, condensed_ap, inferred_ap),
     "Equation 21: Q-measure, which is AveP for β = 0": lambda f: ten_digits(
         f, q_measure, lambda q: q_measure(q, 0), average_precision
     ),
