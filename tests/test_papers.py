@@ -137,6 +137,29 @@ def test_no_metric_has_all_seven_properties() -> None:
     assert len(data["classes"]) == 10
 
 
+def test_intent_aware_expected_reciprocal_rank(folder: Path) -> None:
+    """Hui et al., equation 2, from the lines of the files: every subtopic that has a relevant document is as likely."""
+    grades: dict[str, dict[str, dict[str, int]]] = {}
+    for query, subtopic, document, grade in map(
+        str.split, (folder / "lab/qrels.diversity.txt").read_text().splitlines()
+    ):
+        grades.setdefault(query, {}).setdefault(subtopic, {})[document] = int(grade)
+    top = max(grade for query in grades.values() for subtopic in query.values() for grade in subtopic.values())
+    (element,) = (e for e in WITH_COMMAND if e.name == "Equation 2: ERR-IA")
+    for run in ("s1", "s2"):
+        lines = [line.split() for line in (folder / f"lab/runs/{run}.run").read_text().splitlines()]
+        means = []
+        for query, subtopics in grades.items():
+            ranked = sorted(((np.float32(line[4]), line[2]) for line in lines if line[0] == query), reverse=True)[:20]
+            values = []
+            for judged in subtopics.values():
+                chance = np.array([(2 ** judged.get(document, 0) - 1) / 2**top for _, document in ranked])
+                going_on = np.cumprod(np.append(1, 1 - chance))[:-1]
+                values += [(chance * going_on / np.arange(1, len(chance) + 1)).sum()] if any(judged.values()) else []
+            means += [np.mean(values)] if values else []
+        assert f"{run} {np.mean(means):.4f} {len(means)}" in element.expect
+
+
 def test_expected_values_are_means_over_orders(folder: Path) -> None:
     """McSherry and Najork, section 2: the six measures on one ranking with a tie, by enumeration."""
     names = ["P@2", "R(R='retrieved')@2", "F1(R='retrieved')@2", "AP(R='retrieved')@5", "RR@5", "nDCG(gain='exp')@5"]
