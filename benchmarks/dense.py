@@ -22,6 +22,11 @@ class Dense:
         # P(v|D) of the terms at hand need not sum to 1: the rest stands for all others, which no document here has.
         self.rest = 1 - self.share.sum()
 
+    @property
+    def collection(self) -> np.ndarray:
+        """P(v|D), as `model`."""
+        return np.append(self.share, self.rest)
+
     def model(self, counts: np.ndarray, mu: float) -> np.ndarray:
         """P(v|Θ) of every term, and of all others together."""
         return np.append(counts + mu * self.share, mu * self.rest) / (counts.sum() + mu)
@@ -36,9 +41,8 @@ class Dense:
 
     def nearness(self, relevant: Mapping[str, Sequence[str]], ranking: Sequence[str], mu: float) -> np.ndarray:
         """1 - KLD(Θ_q‖Θ_Rk) / KLD(Θ_q‖Θ_D), (subtopic with a model, rank)."""
-        collection = self.model(np.zeros(len(self.share)), mu)
         models = [self.model(self.together(d), mu) for d in relevant.values() if any(x in self.row for x in d)]
-        far = [(model, whole) for model in models if (whole := self.divergence(model, collection)) > NOTHING]
+        far = [(model, whole) for model in models if (whole := self.divergence(model, self.collection)) > NOTHING]
         read = [self.model(self.together(ranking[: k + 1]), mu) for k in range(len(ranking))]
         found = [1 - self.divergence(model, one) / whole for model, whole in far for one in read]
         return np.array(found).reshape(len(far), len(read))

@@ -53,22 +53,35 @@ def same(one: Corpus, other: Corpus) -> None:
     assert one.term.tolist() == other.term.tolist()
 
 
-def table(corpus: Corpus) -> Dense:
+class Printed(Dense):
+    """Equations 5 and 6 of Hui et al. (2017) as they are printed, over the terms of the corpus."""
+
+    @property
+    def collection(self) -> np.ndarray:
+        return self.share
+
+    def model(self, counts: np.ndarray, mu: float) -> np.ndarray:
+        return (counts + mu) / (counts.sum() + mu * self.share)
+
+
+def table(corpus: Corpus, kind: type[Dense] = Dense) -> Dense:
     counts = np.zeros((len(corpus.documents), len(corpus.terms)))
     for d in range(len(counts)):
         rows = slice(corpus.begin[d], corpus.begin[d + 1])
         counts[d, corpus.term[rows]] = corpus.count[rows]
-    return Dense(counts, list(corpus.documents), corpus.frequency, corpus.total)
+    return kind(counts, list(corpus.documents), corpus.frequency, corpus.total)
 
 
-def by_formula(corpus: Corpus, judged: Any, ranking: list[str], mu: float, k: int | None = None) -> dict[str, float]:
+def by_formula(
+    corpus: Corpus, judged: Any, ranking: list[str], mu: float, k: int | None = None, kind: type[Dense] = Dense
+) -> dict[str, float]:
     """The four measures of one ranking; nothing where they are undefined."""
     relevant: dict[str, list[str]] = {}
     for document, labels in judged.items():
         for subtopic, grade in labels.items():
             if grade >= 1:
                 relevant.setdefault(subtopic, []).append(document)
-    return scores(table(corpus).nearness(relevant, ranking[:k], mu))
+    return scores(table(corpus, kind).nearness(relevant, ranking[:k], mu))
 
 
 documents = st.sampled_from([f"d{i}" for i in range(7)])

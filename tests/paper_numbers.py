@@ -583,6 +583,25 @@ def err_ia(documents: Sequence[str], covering: dict[str, set[str]]) -> float:
     return sum(g / r for r, g in enumerate(gains, 1)) / len(covering) / highest
 
 
+def err_ia_of_hui(folder: Path, run: str) -> str:
+    """Equation 2 at 20: ERR with R = (2^grade - 1) / 2^max, averaged over the subtopics with a relevant document."""
+    grades: dict[tuple[str, str], dict[str, int]] = {}
+    for text in (folder / "lab/qrels.diversity.txt").read_text().splitlines():
+        query, subtopic, document, grade = text.split()
+        grades.setdefault((query, subtopic), {})[document] = int(grade)
+    top, lists = max(max(judged.values()) for judged in grades.values()), scored(folder / f"lab/runs/{run}.run")
+    values: dict[str, list[float]] = {}
+    for (query, _), judged in grades.items():
+        if any(judged.values()):
+            total, unsatisfied = 0.0, 1.0
+            for rank, document in enumerate(by_trec(lists.get(query, []))[:20], 1):
+                satisfied = (2 ** judged.get(document, 0) - 1) / 2**top
+                total += unsatisfied * satisfied / rank
+                unsatisfied *= 1 - satisfied
+            values.setdefault(query, []).append(total)
+    return line(run, fmean(map(fmean, values.values())), len(values))
+
+
 Diverse = Callable[[Sequence[str], dict[str, set[str]]], float]
 
 
@@ -626,6 +645,32 @@ def coverage(folder: Path, documents: Sequence[str], covering: dict[str, set[str
     wanted = np.array([language_model(folder, relevant) for relevant in covering.values()])
     shown = np.array([background] + [language_model(folder, documents[:k]) for k in range(1, len(documents) + 1)])
     return np.maximum(0, 1 - divergence(wanted, shown) / divergence(wanted, background[None])).T
+
+
+def printed_model(folder: Path, names: Iterable[str]) -> np.ndarray:
+    """Equations 5 and 6 as they are printed: (tf + μ) / (|d| + μ P[v|D])."""
+    counts, background = texts(folder)
+    counted = np.sum([counts[name] for name in names], axis=0)
+    return (counted + 2500) / (counted.sum() + 2500 * background)
+
+
+def divergence_claims(folder: Path) -> str:
+    """Section 4.3: how often KLD(q||R) ≤ KLD(q||D), over runs, queries, subtopics and the first 20 ranks."""
+    found, (_, background) = subtopics(folder / "lab/qrels.diversity.txt"), texts(folder)
+    rows = []
+    for name, model in (("dirichlet", language_model), ("printed", printed_model)):
+        held: list[np.ndarray] = []
+        for run in LAB:
+            lists = scored(folder / f"lab/runs/{run}.run")
+            for query, covering in found.items():
+                documents = by_trec(lists.get(query, []))[:20]
+                if documents:
+                    wanted = np.array([model(folder, relevant) for relevant in covering.values()])
+                    shown = np.array([model(folder, documents[: k + 1]) for k in range(len(documents))])
+                    held.append(divergence(wanted, shown) <= divergence(wanted, background[None]) * (1 + 1e-12))
+        holds, total = sum(int(part.sum()) for part in held), sum(part.size for part in held)
+        rows.append(f"ABSRB@20 {name} {holds} {total} {holds / total:.2%}")
+    return " ".join(rows)
 
 
 def content(folder: Path, documents: Sequence[str], covering: dict[str, set[str]]) -> tuple[float, ...]:
@@ -1069,6 +1114,10 @@ NUMBERS: dict[str, Callable[[Path], str]] = {
         "AP", significant_pairs(f, average_precision) / 28
     ),
     "Equation 1: α-nDCG": lambda f: line("s1", diverse(f, "s1", alpha_ndcg), 11),
+    "Equation 2: ERR-IA": lambda f: " ".join(err_ia_of_hui(f, run) for run in ("s1", "s2")),
+    "Section 4.3: “in our data”, KLD(q||R) ≤ KLD(q||D) always; here under Dirichlet smoothing and as printed": (
+        divergence_claims
+    ),
     "Equation 3: NRBP": lambda f: line("s1", diverse(f, "s1", nrbp), 11),
     "Equations 4 to 6: language models of results and subtopics, with Dirichlet smoothing": lambda f: line(
         "ABSRB@5 of s1 for query q01:", explained(f)[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,3 +229,19 @@ class Run:
         source = f", from {self.source_name}" if self.source_name else ""
         queries = f", {plural(len(self.source), 'query')}" if isinstance(self.source, Mapping) else ""
         return decodable(f"Run: {printable(self.name + source)}{queries}")
+
+
+class TextView(NamedTuple):
+    """What makes the language models of subtopics: the lowest relevant grade, and the smoothing.
+
+    ``whole``: the whole query is one subtopic.
+    """
+
+    rel: float
+    whole: bool
+    smoothing: Smoothing
+
+    @classmethod
+    def of(cls, chosen: Mapping[str, Any]) -> TextView:
+        """The view that the parameters of a measure choose."""
+        return cls(chosen["rel"], chosen["whole"], chosen["smoothing"])

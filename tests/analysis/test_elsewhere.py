@@ -144,6 +144,31 @@ def test_confidences_of_a_run_and_scores_by_query() -> None:
         cf.nauc([0.5], [1.0, 0.0])
 
 
+def area_of_order(scores: tuple[float, ...]) -> float:
+    """The area under the mean of what remains, where the first scores are left out first."""
+    rates = [step / 10 for step in range(10)]
+    kept = [scores[min(round(rate * len(scores)), len(scores) - 1) :] for rate in rates]
+    means = [sum(part) / len(part) for part in kept]
+    return sum((left + right) / 2 * 0.1 for left, right in itertools.pairwise(means))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nauc_with_equal_confidence_is_the_mean_over_all_orders_of_these_queries(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 8))
+    sure, values = rng.integers(0, 3, size).tolist(), rng.integers(0, 4, size).tolist()
+    orders = [
+        o for o in itertools.permutations(range(size)) if all(sure[a] <= sure[b] for a, b in itertools.pairwise(o))
+    ]
+    found = np.mean([area_of_order(tuple(values[q] for q in order)) for order in orders])
+    best, random = area_of_order(tuple(sorted(values))), 0.9 * sum(values) / size
+    expected = math.nan if len(set(values)) == 1 else (found - random) / (best - random)
+    assert cf.nauc(sure, values) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    shuffled = rng.permutation(size)
+    again = cf.nauc([sure[q] for q in shuffled], [values[q] for q in shuffled])
+    assert again == cf.nauc(sure, values) or (math.isnan(again) and math.isnan(expected))
+
+
 def test_risk() -> None:
     scores = {"old": {"1": 0.5, "2": 0.5, "3": 0.5}, "new": {"1": 0.9, "2": 0.4, "3": 0.5}}
     # (0.4 - (1 + alpha) 0.1) / 3

@@ -24,6 +24,11 @@ def explained(name: str = "DELTARB(mu=10)@5", **how: Any) -> cf.Explanation:
     return cf.explain(QRELS, RUN, name, corpus=TEXTS, **how)
 
 
+def test_models_that_are_no_probabilities_cannot_be_explained_by_words() -> None:
+    with pytest.raises(cf.MeasureError, match="explain needs models that are probabilities"):
+        explained("DELTARB(smoothing='printed')@5", query="q")
+
+
 @settings(max_examples=60, deadline=None)
 @given(texts, judged, st.lists(documents, unique=True, min_size=1, max_size=7), st.sampled_from(NAMES))
 def test_everything_adds_up(texts: dict, judged: dict, ranking: list, name: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from corpus_samples import NAMES, QRELS, TEXTS, by_formula, documents, judged, texts
+from corpus_samples import NAMES, QRELS, TEXTS, Printed, by_formula, documents, judged, texts
 from cranfield.corpus import Corpus, gains
 from cranfield.evaluation.notes import sentences
 from golden_cases import STRUCTURED
@@ -66,6 +66,31 @@ def test_only_the_terms_read_are_looked_at_and_all_count(
     found = cf.evaluate({"q": judged}, descending(ranking), names, corpus=corpus, queries="judged").values[0, :, 0]
     expected = by_formula(corpus, judged, ranking, mu, k)
     assert found.tolist() == pytest.approx([expected.get(name, np.nan) for name in NAMES], abs=1e-10, nan_ok=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts, judged, st.lists(documents, unique=True, max_size=7), st.sampled_from([0.4, 10.0, 2500.0]))
+def test_printed_smoothing_is_the_sum_over_all_terms_that_the_paper_prints(
+    texts: dict, judged: dict, ranking: list, mu: float
+) -> None:
+    corpus = Corpus.of(texts)
+    if not any(grade >= 1 and d in texts for d, labels in judged.items() for grade in labels.values()):
+        return
+    names = [f"{name}(mu={mu:g}, smoothing='printed')" for name in NAMES]
+    found = cf.evaluate({"q": judged}, descending(ranking), names, corpus=corpus, queries="judged").values[0, :, 0]
+    expected = by_formula(corpus, judged, ranking, mu, kind=Printed)
+    assert found.tolist() == pytest.approx([expected.get(name, np.nan) for name in NAMES], rel=1e-9, nan_ok=True)
+
+
+def test_printed_smoothing_by_hand() -> None:
+    """Equations 4 to 8 and 11 on a collection of two terms: `a a` is relevant, `a b` is retrieved, μ is 1."""
+    share = np.array([3 / 4, 1 / 4])
+    relevant, retrieved = (np.array([2, 0]) + 1) / (2 + share), (np.array([1, 1]) + 1) / (2 + share)
+    far, near = (float(relevant @ np.log(relevant / other)) for other in (share, retrieved))
+    qrels, corpus = {"q": {"d1": {"1": 1}}}, {"d1": "a a", "d2": "a b"}
+    found = value(descending(["d2"]), qrels, "ABSNB(mu=1, smoothing='printed')", corpus)
+    assert found == pytest.approx(1 - near / far, abs=1e-12)
+    assert relevant.sum() == pytest.approx(1.535, abs=1e-3)  # not a probability
 
 
 def test_shares_of_the_work_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

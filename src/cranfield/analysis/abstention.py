@@ -53,22 +53,27 @@ def confidences(run: Any, by: ConfidenceKind = "max") -> dict[str, float]:
 
 
 def nauc(
-    confidence: Mapping[str, float] | Sequence[float], scores: Mapping[str, float | None] | Sequence[float]
+    confidence: Mapping[str, float] | Sequence[float] | Floats,
+    scores: Mapping[str, float | None] | Sequence[float] | Floats,
 ) -> float:
     """NAUC of abstention: how much leaving out the least confident queries raises the mean score.
 
     ``confidence``, ``scores``: one number for each query, by query or in the same order. For each rate 0, 0.1, ... 0.9
     this share of the queries is left out, those with the least confidence first, and the scores of the others are
     averaged. The area under these means is scaled: leaving out queries at random gives 0, and leaving out those with
-    the lowest scores gives 1. NaN (undefined) if all scores are equal. Queries with equal confidence are left out in
-    the order given.
+    the lowest scores gives 1. NaN (undefined) if all scores are equal. Among queries with equal confidence the result
+    is the mean over all orders in which they may be left out, so the order of the queries does not matter.
 
     >>> nauc([0.9, 0.1, 0.5, 0.7], [1, 0, 0.5, 0.8])
     1.0
+    >>> nauc([0.5, 0.5], [1, 0])
+    0.0
     """
     sure, values = _paired(confidence, scores)
     if len(values) == 0:
         return math.nan
+    order = np.lexsort((values, sure))  # sums are the same to the last bit for every order of the queries
+    sure, values = sure[order], values[order]
     found, best = _area(sure, values), _area(values, values)
     random = float((RATES[-1] - RATES[0]) * values.mean())
     return math.nan if abs(best - random) <= SAME else (found - random) / (best - random)
@@ -92,8 +97,12 @@ def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:
 
 
 def _area(key: Floats, values: Floats) -> float:
-    """The area under the mean of the values that remain, where those with the lowest keys are left out first."""
-    ordered = values[np.argsort(key, kind="stable")]
-    left_out = np.minimum(np.round(RATES * len(ordered)), len(ordered) - 1).astype(np.int64)
-    means = np.array([ordered[n:].mean() for n in left_out])
+    """The area under the mean of the values that remain, where those with the lowest keys are left out first.
+
+    Any value of a group with equal keys may remain, so each counts as the mean of its group.
+    """
+    _, group, size = np.unique(key, return_inverse=True, return_counts=True)
+    expected = np.repeat(np.bincount(group, values) / size, size)
+    left_out = np.minimum(np.round(RATES * len(expected)), len(expected) - 1).astype(np.int64)
+    means = np.array([expected[n:].mean() for n in left_out])
     return float((np.diff(RATES) * (means[1:] + means[:-1]) / 2).sum())

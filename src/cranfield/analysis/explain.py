@@ -11,7 +11,7 @@ import numpy as np
 from cranfield import io
 from cranfield.corpus.gains import steps
 from cranfield.corpus.judged import Reading
-from cranfield.data import Floats, Integers, Judgments, Run
+from cranfield.data import Floats, Integers, Judgments, Run, TextView
 from cranfield.display import Displayed
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.columns import make_plan
@@ -146,6 +146,9 @@ def explain(
     if not chosen.definition.content:
         message = f"{chosen} does not use document text, so there is nothing to explain"
         raise MeasureError(message, hint="use ABSNB, ABSRB, DELTANB or DELTARB")
+    if chosen.chosen["smoothing"] == "printed":
+        message = f"{chosen}: explain needs models that are probabilities"
+        raise MeasureError(message, hint="omit smoothing='printed'")
     if chosen.views.rule.leaves_ties:
         message = "ties=expected averages over many orders; explain needs a rule that fixes one order"
         raise UsageError(message)
@@ -179,7 +182,7 @@ def _query_index(judgments: Judgments, query: str | None) -> int:
 def _explain_query(run: Run, aligner: Aligner, measure: Measure, ranked: Batch, query: str) -> Explanation:
     reading, chosen = aligner.reading, measure.chosen
     assert reading is not None
-    view, mu = (chosen["rel"], chosen["whole"]), chosen["mu"]
+    view, mu = TextView.of(chosen), chosen["mu"]
     score = float(measure.scored(ranked).value[0])
     if np.isnan(score):
         raise InputError(
@@ -244,9 +247,9 @@ class WordContributions:
     def __init__(self, reading: Reading, query: Integers, rows: Integers, measure: Measure) -> None:
         chosen = measure.chosen
         self.terms, self.words = reading.corpus.terms, reading.words
-        self.mu, models = chosen["mu"], reading.models((chosen["rel"], chosen["whole"]))
+        self.mu, models = chosen["mu"], reading.models(TextView.of(chosen))
         self.documents = reading.document[rows[0]]
-        self.read = steps(models, self.documents[None], self.mu)
+        self.read = steps(self.words, self.documents[None], self.mu * self.words.share)
         term = self.words.term[self.read.row]
         at = models.at(np.broadcast_to(query, term.shape), term)
         own = np.where((at >= 0)[:, None], models.count[at], 0)

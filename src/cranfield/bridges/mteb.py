@@ -1,7 +1,8 @@
 """MTEB's score dict, with its own keys, from the same inputs as its ``calculate_retrieval_scores``.
 
 Values are equal to those of MTEB, but not rounded to five digits. Queries without judgments are left out; MTEB raises
-KeyError. This module needs no package.
+KeyError. nAUC is NaN if all scores are equal, where MTEB may give 1.0, a ratio of two rounding errors. This module
+needs no package.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.analysis.abstention import nauc
 from cranfield.data import Floats
 from cranfield.evaluation.evaluator import Evaluator
 
 K_VALUES = (1, 3, 5, 10, 20, 100, 1000)
 KEYS = {"ndcg": "nDCG", "map": "AP", "recall": "R", "precision": "P", "mrr": "RR", "hit_rate": "Success"}
 WITHOUT_NAUC = ("hit_rate",)
-RATES = np.linspace(0, 0.9, 10)  # of abstention
 
 
 def retrieval_scores(
@@ -42,7 +43,7 @@ def retrieval_scores(
     for (key, k), row in zip(names, values, strict=True):
         if key not in WITHOUT_NAUC:
             for name, scale in confidence.items():
-                scores[f"nauc_{key}_at_{k}_{name}"] = _nauc(scale, row)
+                scores[f"nauc_{key}_at_{k}_{name}"] = nauc(scale, row)
     return scores
 
 
@@ -55,21 +56,3 @@ def _confidence(rankings: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
             top = np.partition(scores, -2)[-2:] if len(scores) > 1 else np.repeat(scores, 2)
             table[:, q] = top[-1], np.std(scores), top[-1] - top[0]
     return {"max": table[0], "std": table[1], "diff1": table[2]}
-
-
-def _nauc(confidence: Floats, scores: Floats) -> float:
-    """The normalised area under the abstention curve (arXiv 2402.12997); equal confidence counts as its mean."""
-    curve, best = _curve(confidence, scores), _curve(scores, scores)
-    flat = best[0] * (RATES[-1] - RATES[0])
-    area, highest = np.trapezoid(curve, RATES), np.trapezoid(best, RATES)
-    return float("nan") if highest == flat else float((area - flat) / (highest - flat))
-
-
-def _curve(confidence: Floats, scores: Floats) -> Floats:
-    order = np.argsort(confidence, kind="stable")
-    ordered, values = confidence[order], scores[order]
-    start = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    size = np.diff(np.r_[start, len(ordered)])
-    values = np.repeat(np.add.reduceat(values, start) / size, size)
-    dropped = [min(round(rate * len(values)), len(values) - 1) for rate in RATES]
-    return np.array([values[n:].mean() for n in dropped])

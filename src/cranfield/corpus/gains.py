@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cranfield.corpus.models import Models, group_sums
+from cranfield.corpus.models import Models, TermCounts, group_sums
 from cranfield.data import Floats, Integers
 
 TERMS_PER_CHUNK = 1 << 17  # so that a chunk fits into the cache of the processor
@@ -32,9 +32,12 @@ class Steps:
     rise: Floats
 
 
-def steps(models: Models, documents: Integers, mu: float) -> Steps:
-    """The terms of rankings (row, rank) of documents; -1 stands for a document without words."""
-    words, ranks = models.words, documents.shape[1]
+def steps(words: TermCounts, documents: Integers, prior: Floats) -> Steps:
+    """The terms of rankings (row, rank) of documents; -1 stands for a document without words.
+
+    ``prior`` (t,): the unnormalised probability of each term before the first document.
+    """
+    ranks = documents.shape[1]
     cell, row = words.rows(documents.reshape(-1))
     term, count = words.term[row], words.count[row]
     owner = cell // ranks * len(words.share) + term
@@ -46,7 +49,7 @@ def steps(models: Models, documents: Integers, mu: float) -> Steps:
     group_begin = np.maximum.accumulate(np.where(first, np.arange(len(owner)), 0))
     counts_before = np.cumsum(count) - count
     before = counts_before - counts_before[group_begin]
-    return Steps(cell[order], row[order], np.log1p(count / (before + mu * words.share[term[order]])))
+    return Steps(cell[order], row[order], np.log1p(count / (before + prior[term[order]])))
 
 
 def nearness(models: Models, query: Integers, documents: Integers, mu: float) -> Floats:
@@ -84,9 +87,10 @@ def model_terms(
 
     And for each cell the evidence of all its terms through smoothing alone.
     """
-    terms = steps(models, documents, mu)
+    prior = mu * models.words.share
+    terms = steps(models.words, documents, prior)
     term = models.words.term[terms.row]
-    background = group_sums(terms.cell, terms.rise * (mu * models.words.share[term]), documents.size)
+    background = group_sums(terms.cell, terms.rise * prior[term], documents.size)
     row = models.at(query[terms.cell // documents.shape[1]], term)
     in_model = row >= 0
     return terms.cell[in_model], terms.rise[in_model], row[in_model], background
@@ -102,11 +106,6 @@ def nearness_from_evidence(
     by_rank = evidence.reshape(*length.shape, evidence.shape[1]) / (model_length + mu)[:, None]
     words_so_far = np.cumsum(length, axis=1)
     return (np.cumsum(by_rank, axis=1) - np.log1p(words_so_far / mu)[:, :, None]) / divergence[:, None]
-
-
-def gain(nearness: Floats) -> Floats:
-    """g(i, k): the nearness within 0, where a reader begins, and 1, where the models are equal."""
-    return np.clip(nearness, 0, 1)
 
 
 def absolute(gains: Floats) -> Floats:

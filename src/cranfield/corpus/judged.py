@@ -8,13 +8,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.corpus import printed
 from cranfield.corpus.corpus import Corpus
-from cranfield.corpus.gains import gain, nearness
+from cranfield.corpus.gains import nearness
 from cranfield.corpus.models import Models
-from cranfield.data import Floats, Integers, Judgments
-
-# The lowest relevant grade, and whether the whole query is one subtopic.
-View = tuple[float, bool]
+from cranfield.data import Floats, Integers, Judgments, TextView
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +38,16 @@ class Reading:
     def __init__(self, judgments: Judgments, corpus: Corpus) -> None:
         self.judgments, self.corpus, self.words = judgments, corpus, corpus.counts
         self.document = np.array([*(corpus.row_of.get(name, -1) for name in judgments.documents), -1], np.int64)
-        self._relevant: dict[View, Relevant] = {}
-        self._models: dict[View, Models] = {}
+        self._relevant: dict[TextView, Relevant] = {}
+        self._models: dict[TextView, Models] = {}
 
-    def relevant(self, view: View) -> Relevant:
+    def relevant(self, view: TextView) -> Relevant:
         """The relevant rows."""
         if view not in self._relevant:
             self._relevant[view] = _relevant(self.judgments, view)
         return self._relevant[view]
 
-    def models(self, view: View) -> Models:
+    def models(self, view: TextView) -> Models:
         """The models of all queries, without relevant documents that the corpus does not have."""
         if view not in self._models:
             relevant = self.relevant(view)
@@ -57,35 +55,43 @@ class Reading:
             in_corpus = document >= 0
             # Without judgments there is one empty model, for rankings of unjudged queries.
             shape = max(len(relevant.names), 1), max([1, *map(len, relevant.names)])
-            self._models[view] = Models.estimate(
+            kind = printed.PrintedModels if view.smoothing == "printed" else Models
+            self._models[view] = kind.estimate(
                 self.words, relevant.query[in_corpus], relevant.subtopic[in_corpus], document[in_corpus], shape
             )
         return self._models[view]
 
-    def nearness(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
+    def nearness(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
         """The nearness of rankings (row, rank) of rows of the judgments to each subtopic; see `gains.nearness`."""
-        values = nearness(self.models(view), np.maximum(query, 0), self.document[rows], mu)
+        models, rankings = self.models(view), (np.maximum(query, 0), self.document[rows], mu)
+        if isinstance(models, printed.PrintedModels):
+            values = printed.nearness(models, *rankings)
+        else:
+            values = nearness(models, *rankings)
         return np.where(query[:, None, None] < 0, np.nan, values)
 
-    def gains(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
-        """g(i, k) of these rankings, (row, rank, subtopic)."""
-        return gain(self.nearness(query, rows, view, mu))
+    def gains(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
+        """g(i, k) of these rankings, (row, rank, subtopic): the nearness, but not below 0, where a reader begins.
 
-    def defined(self, query: Integers, view: View, mu: float) -> npt.NDArray[np.bool_]:
+        Nor above 1, where the models are equal, unless the models are no probabilities.
+        """
+        return np.clip(self.nearness(query, rows, view, mu), 0, None if view.smoothing == "printed" else 1)
+
+    def defined(self, query: Integers, view: TextView, mu: float) -> npt.NDArray[np.bool_]:
         """Whether each query has a subtopic with a model."""
         return (query >= 0) & ~np.isnan(self.models(view).divergence(mu)[query]).all(axis=1)
 
-    def absent(self, view: View) -> tuple[int, int]:
+    def absent(self, view: TextView) -> tuple[int, int]:
         """The number of relevant documents that the corpus does not have, and of all relevant documents."""
         rows = np.unique(self.relevant(view).row)
         return int((self.document[rows] < 0).sum()), len(rows)
 
-    def silent(self, view: View, mu: float) -> tuple[int, int]:
+    def silent(self, view: TextView, mu: float) -> tuple[int, int]:
         """The number of subtopics with a relevant document but without a model, and of all with a relevant document."""
         subtopics = sum(map(len, self.relevant(view).names))
         return subtopics - int((~np.isnan(self.models(view).divergence(mu))).sum()), subtopics
 
-    def coverage(self, view: View, mu: float) -> Integers:
+    def coverage(self, view: TextView, mu: float) -> Integers:
         """The two numbers of `absent` and the two of `silent`, for each query: (query, 4)."""
         relevant, queries = self.relevant(view), len(self.judgments.queries)
         rows = np.unique(relevant.row)
@@ -96,16 +102,15 @@ class Reading:
         return np.stack([*counts, subtopics - modelled, subtopics], axis=1)
 
 
-def _relevant(judgments: Judgments, view: View) -> Relevant:
+def _relevant(judgments: Judgments, view: TextView) -> Relevant:
     queries = len(judgments.queries)
-    rel, whole_query = view
-    if whole_query or judgments.labels is None:
-        row = np.flatnonzero(judgments.grade >= rel)
+    if view.whole or judgments.labels is None:
+        row = np.flatnonzero(judgments.grade >= view.rel)
         query = _queries(judgments, row)
         counts = np.bincount(query, minlength=queries)
         return Relevant(row, query, np.zeros_like(row), [[""] if n else [] for n in counts.tolist()])
     labels = judgments.labels
-    kept = labels.grade >= rel
+    kept = labels.grade >= view.rel
     row, subtopic = labels.document[kept], labels.subtopic[kept]
     query = _queries(judgments, row)
     distinct, code = np.unique(query * len(labels.names) + subtopic, return_inverse=True)

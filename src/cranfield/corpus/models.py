@@ -1,7 +1,8 @@
 """Language models of the subtopics of queries, estimated from their relevant documents.
 
 A model has the summed counts of its documents, smoothed by the collection: P(v|Θ) = (c(v) + μ P(v|D)) / (L + μ). This
-is eq. 5 of Hui et al. (2017) with two errors corrected. Terms that do not occur in the collection are ignored.
+is the Dirichlet smoothing that Hui et al. (2017) describe; `printed` has their equations 5 and 6. Terms that do not
+occur in the collection are ignored.
 """
 
 from __future__ import annotations

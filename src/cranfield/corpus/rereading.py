@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.corpus.gains import chunks, model_terms, nearness_from_evidence
-from cranfield.corpus.judged import Reading, Relevant, View
+from cranfield.corpus.judged import Reading, Relevant
 from cranfield.corpus.models import Models
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats, Integers, TextView
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -31,7 +31,7 @@ class Partial(Reading):
         )  # fmt: skip
         self._relevant, self._models = {}, {}
 
-    def relevant(self, view: View) -> Relevant:
+    def relevant(self, view: TextView) -> Relevant:
         if view not in self._relevant:
             relevant = self.every.relevant(view)
             kept = self.keep[relevant.row]
@@ -52,7 +52,7 @@ class Rereading:
         """The reading with only these rows of the judgments."""
         return _FastPartial(self, keep)
 
-    def products(self, query: Integers, rows: Integers, view: View, mu: float) -> Products:
+    def products(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Products:
         """The products of these rankings with all relevant documents of their queries."""
         key = query.tobytes(), rows.tobytes(), rows.shape, view, mu
         if key not in self._products:
@@ -65,7 +65,9 @@ class _FastPartial(Partial):
         super().__init__(rereading.every, keep)
         self.rereading = rereading
 
-    def nearness(self, query: Integers, rows: Integers, view: View, mu: float) -> Floats:
+    def nearness(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
+        if view.smoothing == "printed":  # not linear in the counts
+            return super().nearness(query, rows, view, mu)
         models, relevant = self.models(view), self.relevant(view)
         products = self.rereading.products(query, rows, view, mu)
         selected = np.zeros((len(products.relevant), models.length.shape[1]))
@@ -88,7 +90,7 @@ class Products:
     relevant: Integers
 
 
-def _products(reading: Reading, query: Integers, rows: Integers, view: View, mu: float) -> Products:
+def _products(reading: Reading, query: Integers, rows: Integers, view: TextView, mu: float) -> Products:
     from scipy.sparse import vstack
 
     documents = reading.document[rows]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.data import Booleans, Integers, Strings
+from cranfield.data import Booleans, Integers, Strings, TextView
 from cranfield.errors import CranfieldError, InputError, optional
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.run_notes import (
@@ -102,7 +102,7 @@ def _coverage(run: RunScores, column: Column) -> Integers:
     """`Reading.coverage` for the measure of a column."""
     reading, chosen = run.alignments[column.alignment].aligner.reading, column.measure.chosen
     assert reading is not None
-    return reading.coverage((chosen["rel"], chosen["whole"]), chosen["mu"])
+    return reading.coverage(TextView.of(chosen), chosen["mu"])
 
 
 def fault_record(error: CranfieldError) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Run
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run, TextView
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
 from cranfield.evaluation.policy import Policy
@@ -229,9 +229,7 @@ def _corpus_notes(run: RunScores, plan: Plan, counted: Booleans) -> Iterator[Not
     for column in columns:
         aligner, chosen = run.alignments[column.alignment].aligner, column.measure.chosen
         assert aligner.reading is not None
-        yield from reading_notes(
-            aligner.reading, (chosen["rel"], chosen["whole"]), chosen["mu"], aligner.judgments.name
-        )
+        yield from reading_notes(aligner.reading, TextView.of(chosen), chosen["mu"], aligner.judgments.name)
     judged = counted[: len(run.length)]
     for column in columns:
         absent, read = documents_read(run, column)[judged].sum(axis=0).tolist()
@@ -258,7 +256,7 @@ def read_note(run: str, column: Column, absent: int, read: int) -> Note:
     return Note("read_not_in_corpus", run, column.label, {"absent": int(absent), "read": int(read)})
 
 
-def reading_notes(reading: Reading, view: tuple[float, bool], mu: float, judgments: str) -> Iterator[Note]:
+def reading_notes(reading: Reading, view: TextView, mu: float, judgments: str) -> Iterator[Note]:
     """Notes on relevant documents that are not in the corpus, and on subtopics without a language model."""
     return learning_notes(judgments, *reading.absent(view), *reading.silent(view, mu))
 

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Floats, Integers, Smoothing, TextView
 from cranfield.errors import MeasureError
 from cranfield.measures.catalogue import Measure, Probability, Range, Rank, measure
 from cranfield.measures.ties.strategies import OverDistinctOrders
@@ -20,20 +20,16 @@ from cranfield.ranking.batch import Batch
 from cranfield.ranking.row_math import summed
 
 Level = Annotated[float, Range(0, closed="(]")]
-Smoothing = Annotated[float, Range(1e-9, 1e6)]  # without smoothing, divergences would be infinite
+Mu = Annotated[float, Range(1e-9, 1e6)]  # without smoothing, divergences would be infinite
 inf = float("inf")
 
 
 class TextModel(NamedTuple):
-    """The parameters that all of these measures share: cutoff, smoothing, and which documents make a model.
-
-    ``one_subtopic``: treat each query as a single subtopic.
-    """
+    """The parameters that all of these measures share: cutoff, smoothing parameter, and what makes the models."""
 
     k: int | None
     mu: float
-    rel: float
-    one_subtopic: bool
+    view: TextView
 
 
 def ranked_rows(b: Batch, k: int | None) -> Integers:
@@ -51,8 +47,7 @@ def gains(b: Batch, model: TextModel) -> Floats:
         message = "measures of document text need a corpus"
         raise MeasureError(message)
     if model not in b.memo:
-        view = model.rel, model.one_subtopic
-        b.memo[model] = b.reading.gains(b.query, ranked_rows(b, model.k), view, model.mu)
+        b.memo[model] = b.reading.gains(b.query, ranked_rows(b, model.k), model.view, model.mu)
     return b.memo[model]
 
 
@@ -80,7 +75,7 @@ def weight_by_rank(b: Batch, gain: Floats, theta: float | None) -> Floats:
 def total(b: Batch, gain: Floats, theta: float | None, model: TextModel) -> Floats:
     """The sum of the contributions of all ranks; undefined if no subtopic has a language model."""
     assert b.reading is not None
-    defined = b.reading.defined(b.query, (model.rel, model.one_subtopic), model.mu)
+    defined = b.reading.defined(b.query, model.view, model.mu)
     return np.where(defined, summed(weight_by_rank(b, gain, theta)), np.nan)
 
 
@@ -91,7 +86,7 @@ GAINS = {"ABSNB": absolute, "ABSRB": absolute, "DELTANB": delta, "DELTARB": delt
 def rank_contributions(measure: Measure, b: Batch) -> Floats:
     """The contribution of each rank to the score of one of these measures, by (query, rank)."""
     chosen = measure.chosen
-    model = TextModel(measure.arguments["k"], chosen["mu"], chosen["rel"], chosen["whole"])
+    model = TextModel(measure.arguments["k"], chosen["mu"], TextView.of(chosen))
     return weight_by_rank(b, GAINS[measure.symbol](b, model), chosen.get("theta"))
 
 
@@ -104,20 +99,27 @@ text_measure = partial(
     rewards_promotion=False,
     uses_nonrelevant=True,
     content=True,
+    bounds=(0, inf),  # without smoothing='printed', the two with a rank bias do not exceed 1
 )
 
 
 @text_measure(
     "ABSNB",
     formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)",
-    bounds=(0, inf),
 )
 def absolute_gain_without_rank_bias(
-    b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
+    b: Batch,
+    *,
+    k: Rank | None = None,
+    mu: Mu = 2500.0,
+    rel: Level = 1.0,
+    whole: bool = False,
+    smoothing: Smoothing = "dirichlet",
 ) -> Floats:
     """How well the documents so far cover their best-covered subtopic, summed over ranks.
 
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
+    The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -125,7 +127,7 @@ def absolute_gain_without_rank_bias(
     >>> round(cf.evaluate(qrels, run, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     1.4863
     """
-    model = TextModel(k, mu, rel, whole)
+    model = TextModel(k, mu, TextView(rel, whole, smoothing))
     return total(b, absolute(b, model), None, model)
 
 
@@ -137,14 +139,16 @@ def absolute_gain_with_rank_bias(
     b: Batch,
     *,
     k: Rank | None = None,
-    mu: Smoothing = 2500.0,
+    mu: Mu = 2500.0,
     theta: Probability = 0.8,
     rel: Level = 1.0,
     whole: bool = False,
+    smoothing: Smoothing = "dirichlet",
 ) -> Floats:
     """How well the documents so far cover their best-covered subtopic, for a reader with persistence θ.
 
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
+    The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -152,21 +156,27 @@ def absolute_gain_with_rank_bias(
     >>> round(cf.evaluate(qrels, run, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.2661
     """
-    model = TextModel(k, mu, rel, whole)
+    model = TextModel(k, mu, TextView(rel, whole, smoothing))
     return total(b, absolute(b, model), theta, model)
 
 
 @text_measure(
     "DELTANB",
     formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))",
-    bounds=(0, inf),
 )
 def new_gain_without_rank_bias(
-    b: Batch, *, k: Rank | None = None, mu: Smoothing = 2500.0, rel: Level = 1.0, whole: bool = False
+    b: Batch,
+    *,
+    k: Rank | None = None,
+    mu: Mu = 2500.0,
+    rel: Level = 1.0,
+    whole: bool = False,
+    smoothing: Smoothing = "dirichlet",
 ) -> Floats:
     """How much each document adds to the coverage of a subtopic, summed over ranks.
 
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
+    The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -174,7 +184,7 @@ def new_gain_without_rank_bias(
     >>> round(cf.evaluate(qrels, run, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.7789
     """
-    model = TextModel(k, mu, rel, whole)
+    model = TextModel(k, mu, TextView(rel, whole, smoothing))
     return total(b, delta(b, model), None, model)
 
 
@@ -186,14 +196,16 @@ def new_gain_with_rank_bias(
     b: Batch,
     *,
     k: Rank | None = None,
-    mu: Smoothing = 2500.0,
+    mu: Mu = 2500.0,
     theta: Probability = 0.8,
     rel: Level = 1.0,
     whole: bool = False,
+    smoothing: Smoothing = "dirichlet",
 ) -> Floats:
     """How much each document adds to the coverage of a subtopic, for a reader with persistence θ.
 
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
+    The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
@@ -201,5 +213,5 @@ def new_gain_with_rank_bias(
     >>> round(cf.evaluate(qrels, run, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
     0.1529
     """
-    model = TextModel(k, mu, rel, whole)
+    model = TextModel(k, mu, TextView(rel, whole, smoothing))
     return total(b, delta(b, model), theta, model)

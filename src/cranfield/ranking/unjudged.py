@@ -15,7 +15,7 @@ import numpy as np
 from cranfield.corpus import Corpus
 from cranfield.corpus.build import WHOLE_RANKING
 from cranfield.corpus.judged import Reading
-from cranfield.data import Booleans, Floats, Integers, Judgments, Strings
+from cranfield.data import Booleans, Floats, Integers, Judgments, Strings, TextView
 from cranfield.errors import InputError, MeasureError
 from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment, TopDocuments
 from cranfield.ranking.batch import Key
@@ -81,7 +81,7 @@ def check_corpus_overlap(aligner: Aligner, measures: Sequence[Measure]) -> None:
     reading = aligner.reading
     assert reading is not None
     for measure in measures:
-        view = measure.chosen["rel"], measure.chosen["whole"]
+        view = TextView.of(measure.chosen)
         absent, relevant = reading.absent(view)
         if relevant and absent == relevant:
             example = aligner.judgments.documents[int(reading.relevant(view).row[0])]

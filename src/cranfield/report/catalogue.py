@@ -47,6 +47,7 @@ MEANING = {
     "(bounded, exact)",
     "horizon": "the last rank that counts",
     "mu": "the smoothing parameter of language models",
+    "smoothing": "Dirichlet smoothing, or equations 5 and 6 of the paper as printed",
     "theta": "the probability of going on to the next document",
     "whole": "treat each query as one subtopic",
     "by": "what has equal weight: preferences (all), groups of them, or pairs of documents",

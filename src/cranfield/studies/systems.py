@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Booleans, Floats, Judgments, Run
+from cranfield.data import Booleans, Floats, Judgments, Run, TextView
 from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, read_runs
@@ -191,7 +191,7 @@ def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
         missing, total = relabeller.count_missing_texts(measure)
         if missing:
             yield f"{missing:,} of {total:,} documents at the top of the runs are not in the corpus"
-        view = chosen["rel"], chosen["whole"]
+        view = TextView.of(chosen)
         if reading.absent(view)[0] or reading.silent(view, chosen["mu"])[0]:
             yield from sentences(reading_notes(reading, view, chosen["mu"], relabeller.judgments.name))
 

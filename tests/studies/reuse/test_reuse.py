@@ -12,6 +12,7 @@ from study_samples import call, check_display, labelled, tau_a
 
 import cranfield as cf
 from cranfield import io
+from cranfield.data import TextView
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.measures.content import ranked_rows
 from cranfield.simulation import Simulation
@@ -100,35 +101,51 @@ def test_wrong_parts_of_runs(lab: Simulation, searched: dict[str, str], message:
 
 
 def test_the_claim_on_divergences_by_hand(lab: Simulation, found: Reuse) -> None:
-    (claim,) = found.claims  # one: all measures have the same models and cutoff
-    assert claim.measure == "ABSNB@5"
+    claim, printed = found.claims  # all measures have the same models and cutoff
+    assert (claim.measure, claim.smoothing, printed.smoothing) == ("ABSNB@5", "dirichlet", "printed")
     evaluation = cf.Evaluator(lab.judgments, "ABSNB@5", corpus=lab.texts).evaluation(lab.runs)
-    holds = total = 0
+    holds = holds_printed = total = 0
     for run in evaluation.run_scores:
         for rankings in run.alignments[AlignmentKey(True, "score")].rankings:
             batch = cf.parse("ABSNB@5").ordered(rankings)
             for q, rows in enumerate(ranked_rows(batch, 5)):
-                models = batch.reading.models((1.0, False))
+                models = batch.reading.models(TextView(1.0, False, "dirichlet"))
                 for rank in range(int(min(batch.length[q], 5))):
                     for s in range(models.length.shape[1]):
                         if models.documents[q, s]:
                             total += 1
-                            holds += divergences(batch.reading, models, q, s, rows[: rank + 1])
+                            counts = term_counts(batch.reading, models, q, s, rows[: rank + 1])
+                            holds += holds_under_dirichlet(*counts)
+                            holds_printed += holds_as_printed(*counts)
     assert (claim.holds, claim.total) == (holds, total) and 0 < holds <= total
+    assert (printed.holds, printed.total) == (holds_printed, total)
 
 
-def divergences(reading: Any, models: Any, query: int, subtopic: int, rows: np.ndarray, mu: float = 2500.0) -> bool:
-    """KLD(q‖R) ≤ KLD(q‖D), term by term."""
+def term_counts(
+    reading: Any, models: Any, query: int, subtopic: int, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The counts of all terms in the documents of a subtopic and in those retrieved, and P(v|D)."""
     words = models.words
-    share = np.append(words.share, 1 - words.share.sum())  # all terms of documents that are not needed
-    q, r = np.zeros((2, len(share)))
+    q, r = np.zeros((2, len(words.share)))
     inside = models.query == query
     q[models.key[inside] % len(words.share)] = models.count[inside, subtopic]
     for document in reading.document[rows]:
         own = slice(words.begin[document], words.begin[document + 1]) if document >= 0 else slice(0)
         r[words.term[own]] += words.count[own]
+    return q, r, words.share
+
+
+def holds_under_dirichlet(q: np.ndarray, r: np.ndarray, share: np.ndarray, mu: float = 2500.0) -> bool:
+    """KLD(q‖R) ≤ KLD(q‖D), term by term; the last one is all terms of documents that are not needed."""
+    q, r, share = np.append(q, 0), np.append(r, 0), np.append(share, 1 - share.sum())
     q, r = ((x + mu * share) / (x.sum() + mu) for x in (q, r))
     return bool((q * np.log(q / r)).sum() <= (q * np.log(q / share)).sum() + 1e-12)
+
+
+def holds_as_printed(q: np.ndarray, r: np.ndarray, share: np.ndarray, mu: float = 2500.0) -> bool:
+    """The same for equations 5 and 6 of the paper as they are printed."""
+    q, r = ((x + mu) / (x.sum() + mu * share) for x in (q, r))
+    return bool((q * np.log(q / r)).sum() <= (q * np.log(q / share)).sum())
 
 
 def test_parts_by_list_by_pattern_and_by_chance(tmp_path: Path) -> None:

@@ -58,12 +58,15 @@ def _sufficient_table(result: Sampling, scope: str) -> Page:
 def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
     """How often the results of runs are as close to a subtopic as the collection is; no table without text."""
     rows = [
-        ((claim.measure,), [Cell(f"{claim.holds}"), Cell(f"{claim.total}"), Cell(f"{claim.holds / claim.total:.2%}")])
+        (
+            (claim.measure, claim.smoothing),
+            [Cell(f"{claim.holds}"), Cell(f"{claim.total}"), Cell(f"{claim.holds / claim.total:.2%}")],
+        )
         for claim in claims
         if claim.total
     ]
     title = "KLD(q‖R) ≤ KLD(q‖D), counted over runs, queries, subtopics, and ranks down to the cutoff; all judgments"
-    return [Page(title, sheet(("models of",), ("holds", "of", "share"), rows))] if rows else []
+    return [Page(title, sheet(("models of", "smoothing"), ("holds", "of", "share"), rows))] if rows else []
 
 
 def _mean_table(result: Sampling, r: int, digits: int) -> Page:
