@@ -12,9 +12,9 @@ from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reduction.experiment import Reduction
 
 KEPT = {
-    "rates": "Columns: percentage of judgments kept at random",
-    "depths": "Columns: depth of the pools that judgments come from",
-    "queries": "Columns: number of queries kept at random",
+    "rates": "By percentage of judgments kept at random",
+    "depths": "By depth of the pools that judgments come from",
+    "queries": "By number of queries kept at random",
 }
 COMPLETE = {"rates": "under all judgments", "depths": "under all judgments", "queries": "over all queries"}
 
@@ -59,4 +59,4 @@ def _page(title: str, result: Reduction, values: Floats, digits: int, *, best: b
         rows.append(((measure,), cells))
     judged = result.judged.mean(axis=1)
     heads = [f"{label}\n{count:.0f}" for label, count in zip(result.labels, judged, strict=True)]
-    return Page(title, sheet(("measure",), heads, rows))
+    return Page(title, sheet(("measure",), heads, rows, "kept"))
