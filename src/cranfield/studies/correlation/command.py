@@ -13,7 +13,6 @@ from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
 
 @click.command(short_help="Agreement between measures on the order of systems.")
 @study_options.inputs
-@study_options.also
 @options.measuring(" ".join(DEFAULT))
 @study_options.paper(SAKAI, SAKAI_TOP, SAKAI_BY)
 @study_options.coefficient
