@@ -69,7 +69,8 @@ def measure_names(texts: Iterable[str]) -> list[str]:
     return [name for text in texts for name in split_measures(text)]
 
 
-def _given_measures(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
+def given_measures(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
+    """The measures of an option that may be repeated, None unless given."""
     # An empty -m is usually an unset variable: it must not silently select the defaults.
     return measure_names(value) if value else None
 
@@ -218,7 +219,7 @@ def measuring(default: str) -> Decorator:
         "measures",
         multiple=True,
         type=MeasureName(),
-        callback=_given_measures,
+        callback=given_measures,
         help=f"One or more measures, separated by spaces; may be repeated.  [default: {default}]",
     )
     return several(name, measures_file)

@@ -20,6 +20,17 @@ from cranfield.studies.registry import Study
 from cranfield.studies.saving import StudyResult
 from cranfield.studies.several import CollectionFiles, SeveralCollections, run_on_collections
 
+
+class Also(click.Option):
+    """The option --also, which only the help of studies of several collections shows."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Nothing if the study takes one collection; the option is then an error that says so."""
+        takes_several = Study(ctx.info_name or "").takes_several
+        return super().get_help_record(ctx) if takes_several else None
+
+
+# For every study of runs.
 inputs = options.several(
     options.inputs,
     click.option(
@@ -30,6 +41,15 @@ inputs = options.several(
         type=options.MeasureName(),
         metavar="MEASURE",
         help="With --top: the measure that orders runs.  [default: AP]",
+    ),
+    click.option(
+        "--also",
+        cls=Also,
+        multiple=True,
+        type=click.Path(file_okay=False),
+        metavar="DIR",
+        help="Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
+        "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be repeated.",
     ),
 )
 
@@ -106,16 +126,6 @@ variants = click.option(
 )
 
 
-also = click.option(
-    "--also",
-    multiple=True,
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Add a collection, such as another year of a track. DIR holds judgments (a file named like QRELS, "
-    "qrels.diversity.txt or qrels.txt), a folder `runs` and, optionally, documents in docs.jsonl. May be repeated.",
-)
-
-
 def integers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
     """Parse an option of comma-separated whole numbers."""
     try:
@@ -165,7 +175,7 @@ def run_study(
     with progress(activity) as step:
         if others:
             first = CollectionFiles(_collection_name(qrels), qrels, list(runs))
-            result = run_on_collections(name, experiment, [first, *others], progress=step, **settings)
+            result = run_on_collections(name, [first, *others], experiment=experiment, progress=step, **settings)
         else:
             result = experiment(qrels, runs, progress=step, **settings)
     if extra_tables is None:

@@ -116,6 +116,11 @@ def exchanged(
     )
 
 
-def sheet(names: Sequence[str], columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[Cell]]]) -> Sheet:
+def sheet(
+    names: Sequence[str],
+    columns: Sequence[str],
+    rows: Sequence[tuple[Sequence[str], Sequence[Cell]]],
+    across: str = "measure",
+) -> Sheet:
     """A sheet from rows of names and cells."""
-    return Sheet(tuple(names), tuple(columns), tuple(Row(tuple(n), tuple(c)) for n, c in rows))
+    return Sheet(tuple(names), tuple(columns), tuple(Row(tuple(n), tuple(c)) for n, c in rows), across=across)

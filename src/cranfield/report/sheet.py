@@ -56,23 +56,32 @@ class Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Headings of names and of numbers, and rows of both; ``folded`` are headings split into several lines."""
+    """Headings of names and of numbers, and rows of both; ``folded`` are headings split into several lines.
+
+    ``across`` says what the columns are, as ``names`` says what the rows are.
+    """
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     folded: tuple[str, ...] = ()
+    across: str = "measure"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(printable(name, lines=True) for name in self.columns))
 
     @cached_property
     def transposed(self) -> Sheet:
-        """Measures as rows and runs as columns; only for sheets with a single column of names."""
+        """Columns as rows, and rows as columns; only for sheets with a single column of names."""
         heads = tuple(row.names[0] for row in self.rows)
         names = (name.replace("\n", " ") for name in self.columns)  # a heading may have lines, a row has one
         rows = (Row((name,), tuple(row.cells[c] for row in self.rows)) for c, name in enumerate(names))
-        return Sheet(("measure",), heads, tuple(rows))
+        return Sheet((self.across,), heads, tuple(rows), across=self.names[0])
+
+    @property
+    def square(self) -> bool:
+        """Whether rows and columns have the same names, as in a table of all pairs."""
+        return len(self.names) == 1 and self.columns == tuple(row.names[0] for row in self.rows)
 
     def ends(self, row: Row) -> bool:
         """Whether the rows of a run end here and another run follows."""

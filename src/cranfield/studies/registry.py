@@ -80,6 +80,17 @@ class Study:
         """Whether it can be drawn."""
         return any(module.name == "figures" for module in iter_modules(import_module(self._package).__path__))
 
+    @property
+    def takes_several(self) -> bool:
+        """Whether it takes several collections: whether it has tables of their mean."""
+        return hasattr(self._module("tables"), "mean_tables")
+
+    def require_several(self) -> None:
+        """Raise if the study takes one collection only."""
+        if not self.takes_several:
+            message = f"the study `{self.name}` takes one collection: its results have no mean over collections"
+            raise UsageError(message, hint="run it on each collection")
+
     def load(self, path: saving.PathLike) -> StudyResult:
         """Read a saved result of this study, on one or on several collections."""
         data = saving.load(path)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -94,23 +95,29 @@ class SeveralCollections(saving.StudyResult):
 
 def run_on_collections(
     study: str,
-    experiment: Callable[..., saving.StudyResult],
-    collections: list[CollectionFiles],
+    collections: Sequence[CollectionFiles | saving.PathLike],
     *,
+    experiment: Callable[..., saving.StudyResult] | None = None,
     corpus: Any = None,
     **settings: Any,
 ) -> SeveralCollections:
-    """Run a study on each collection; ``corpus`` is for those without documents of their own."""
-    names = unique_names([entry.name for entry in collections], [str(entry.qrels) for entry in collections])
-    return SeveralCollections(
-        study,
-        {
-            name: experiment(
-                entry.qrels, entry.runs, corpus=corpus if entry.corpus is None else entry.corpus, **settings
-            )
-            for name, entry in zip(names, collections, strict=True)
-        },
-    )
+    """Run a study on each collection, a folder or its files; ``corpus`` is for those without documents of their own.
+
+    ``experiment``: a function to run instead of that of the study.
+    """
+    from cranfield.studies.registry import Study
+
+    found = Study(study)
+    found.require_several()
+    parts = [entry if isinstance(entry, CollectionFiles) else CollectionFiles.of(entry) for entry in collections]
+    reads_documents = "corpus" in signature(found.experiment).parameters
+
+    def run(entry: CollectionFiles) -> saving.StudyResult:
+        documents = {"corpus": corpus if entry.corpus is None else entry.corpus} if reads_documents else {}
+        return (experiment or found.experiment)(entry.qrels, entry.runs, **documents, **settings)
+
+    names = unique_names([entry.name for entry in parts], [str(entry.qrels) for entry in parts])
+    return SeveralCollections(study, {name: run(entry) for name, entry in zip(names, parts, strict=True)})
 
 
 def mean_of(values: list[Floats]) -> Floats:

@@ -15,6 +15,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.studies.coefficients import COEFFICIENTS
 from cranfield.studies.correlation.experiment import Correlation, correlation
+from cranfield.studies.correlation.tables import mean_tables, tables
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]
@@ -189,8 +190,6 @@ def test_what_chance_explains_is_marked() -> None:
 
 
 def _cells(result: Correlation) -> Any:
-    from cranfield.studies.correlation.tables import tables
-
     return [cell for row in tables(result)[0].sheet.rows for cell in row.cells]
 
 
@@ -251,3 +250,51 @@ def test_the_seed_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
     call("study", "correlation", QRELS, *RUNS, "-m", "AP RR", "--seed", 7, "--format", "json", "-o", path)
     assert Correlation.load(path).seed == 7
+
+
+def shown_table(*args: object) -> list[list[str]]:
+    text = call("study", "correlation", QRELS, *RUNS, *args, "--digits", 17, "--format", "csv").stdout
+    return list(csv.reader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def test_measures_against_others_are_a_part_of_the_square(found: Correlation) -> None:
+    head, *rows = shown_table("-m", "AP nDCG@5 RR", "--against", "bpref P@5")
+    place = {measure: m for m, measure in enumerate(found.measures)}
+    assert head == ["measure", "bpref", "P@5"]
+    assert [row[0] for row in rows] == ["AP", "nDCG@5", "RR"]
+    expected = found.matrix[np.ix_([place[row[0]] for row in rows], [place[name] for name in head[1:]])]
+    assert np.array([row[1:] for row in rows], float) == pytest.approx(expected)
+
+
+def test_a_measure_on_both_sides_is_a_column() -> None:
+    head, *rows = shown_table("-m", "AP RR bpref", "--against", "AP")
+    assert head == ["measure", "AP"] and [row[0] for row in rows] == ["RR", "bpref"]
+
+
+def test_measures_against_others_saved_shown_and_averaged(tmp_path: Path) -> None:
+    result = correlation(QRELS, RUNS, ["AP", "RR"], against="bpref")
+    assert (result.measures, result.rows, result.columns) == (("AP", "RR", "bpref"), ("AP", "RR"), ("bpref",))
+    result.save(tmp_path / "study.json")
+    loaded = Correlation.load(tmp_path / "study.json")
+    assert (loaded.rows, loaded.columns) == (result.rows, result.columns)
+    (mean,) = mean_tables([result, loaded])
+    assert mean.sheet.columns == ("bpref",)
+    assert [float(row.cells[0].text) for row in mean.sheet.rows] == pytest.approx(result.matrix[:2, 2], abs=1e-4)
+
+
+def test_files_without_a_choice_of_columns_are_square(found: Correlation, tmp_path: Path) -> None:
+    data = found.to_dict()
+    del data["settings"]["against"]
+    assert Correlation.from_dict(data).columns == Correlation.from_dict(data).rows == found.measures
+
+
+def test_the_reference_of_a_coefficient_is_named_where_rows_may_become_columns() -> None:
+    result = correlation(QRELS, RUNS, ["AP", "RR"], against=["bpref"], coefficient="tau_ap")
+    assert "τ_AP: AP, RR are the references, the others the estimates" in result.notes
+
+
+def test_measures_against_themselves() -> None:
+    with pytest.raises(cf.CranfieldError, match="all measures are also in `against`"):
+        correlation(QRELS, RUNS, ["AP", "RR"], against=["RR", "AP"])
+    result = call("study", "correlation", QRELS, *RUNS, "-m", "AP", "--against", "")
+    assert result.exit_code == 2

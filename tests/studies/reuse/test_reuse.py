@@ -16,6 +16,7 @@ from cranfield.data import TextView
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.measures.content import ranked_rows
 from cranfield.simulation import Simulation
+from cranfield.studies.registry import Study
 from cranfield.studies.reuse.collection_split import CollectionSplit
 from cranfield.studies.reuse.experiment import Reuse, reuse
 
@@ -221,6 +222,20 @@ def test_tables_and_figures(format: str, found: Reuse, tmp_path: Path) -> None:
         pytest.importorskip("matplotlib")
         assert call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures").exit_code == 0
         assert sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".pdf", ".png", ".svg"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_headings_name_what_is_below_and_beside_them_at_any_width(width: int, found: Reuse) -> None:
+    text = Study("reuse").write(found, "table", width=width)
+    table = text[text.index("with the order by ERR_IA@5") :]
+    title, heads = " ".join(table.split("─")[0].split()), table.split("\n─")[0].splitlines()[-1]
+    assert "source of the judgments → target of the search" in title
+    assert "columns" not in title and "rows" not in title
+    rows = table.split("─\n")[1].splitlines()
+    if rows[0].startswith("raw"):
+        assert heads.startswith("measure ") and "A→B" in heads
+    else:
+        assert rows[0].startswith("A→A") and heads.startswith("source → target ") and "condensed" in heads
 
 
 def test_command(tmp_path: Path) -> None:

@@ -13,8 +13,15 @@ from cranfield.studies.presets import SAKAI, SAKAI_BY, SAKAI_TOP
 
 @click.command(short_help="Agreement between measures on the order of systems.")
 @study_options.inputs
-@study_options.also
 @options.measuring(" ".join(DEFAULT))
+@click.option(
+    "--against",
+    multiple=True,
+    type=options.MeasureName(),
+    callback=options.given_measures,
+    metavar="MEASURE",
+    help="Compare the measures of -m, in rows, with these only, in columns; given like -m.",
+)
 @study_options.paper(SAKAI, SAKAI_TOP, SAKAI_BY)
 @study_options.coefficient
 @study_options.threshold
@@ -35,7 +42,7 @@ def command(swaps: bool, **arguments: Any) -> None:
 
     \b
     cranfield study correlation qrels.txt *.run -m "AP nDCG@10 RR bpref" --coefficient tau_ap
-    cranfield study correlation qrels.txt *.run -m "ERR_IA@20 ABSRB@20 DELTARB@20" --corpus corpus.parquet
+    cranfield study correlation qrels.txt *.run -m "ERR_IA@20 NRBP" --against "ABSRB@20 DELTARB@20" --corpus docs.jsonl
     """
     from cranfield.studies.correlation.tables import swap_tables
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
+from cranfield.evaluation.columns import make_columns
 from cranfield.measures import Measure
 from cranfield.statistics.correlation import swaps
 from cranfield.statistics.standardisation import Standardisation
@@ -39,7 +40,8 @@ class Correlation(saving.StudyResult):
     """The agreement of measures on the order of runs.
 
     ``means`` (measure, run); ``matrix`` (measure, measure): the row is the reference, if the coefficient has one.
-    ``threshold``: the agreement that counts as high.
+    ``threshold``: the agreement that counts as high. ``against``: the measures, the last ones, that the others are
+    compared with; empty if all are compared with all.
     """
 
     STUDY = "correlation"
@@ -54,6 +56,17 @@ class Correlation(saving.StudyResult):
     seed: int = 0
     threshold: float = HIGH
     notes: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The measures in the rows of tables."""
+        return tuple(measure for measure in self.measures if measure not in self.against)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The measures in the columns of tables."""
+        return self.against or self.measures
 
     @property
     def critical(self) -> float | None:
@@ -93,6 +106,7 @@ class Correlation(saving.StudyResult):
                 "alpha": self.alpha,
                 "seed": self.seed,
                 "threshold": self.threshold,
+                "against": list(self.against),
             },
             "queries": self.queries,
             "runs": list(self.runs),
@@ -123,6 +137,7 @@ class Correlation(saving.StudyResult):
             settings["seed"],
             settings.get("threshold", HIGH),
             tuple(data["notes"]),
+            tuple(settings.get("against", ())),
         )
 
 
@@ -131,6 +146,7 @@ def correlation(
     runs: Any,
     measures: str | Measure | Sequence[str | Measure] = DEFAULT,
     *,
+    against: str | Measure | Sequence[str | Measure] | None = None,
     coefficient: str = "tau-a",
     alpha: float = 0.01,
     threshold: float = HIGH,
@@ -139,7 +155,7 @@ def correlation(
     standardise: Standardisation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Correlation:
-    """The agreement of every pair of measures on the order of runs.
+    """The agreement of every pair of measures on the order of runs, or of ``measures`` with those of ``against``.
 
     ``coefficient`` is one of tau-a, tau-b, tau_ap, spearman, pearson, rbo; ``alpha`` the significance level. A run's
     score is its mean over the queries where the measure is defined for all runs. ``threshold``: the agreement that
@@ -148,14 +164,25 @@ def correlation(
     """
     comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
     alpha = check_fraction("alpha", alpha)
-    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
+    asked = [] if against is None else make_columns(against)
+    others = {column.measure for column in asked}
+    chosen = [column for column in make_columns(measures) if column.measure not in others]
+    if not chosen:
+        message = "all measures are also in `against`, so that there is nothing to compare"
+        raise UsageError(message)
+    chosen += asked
+    systems = score_systems(qrels, runs, chosen, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
     if len(systems.measures) < 2:
         message = "this study compares measures and needs at least two, got one"
         raise UsageError(message)
     means = systems.means
     matrix = comparison.compute(means[:, None], means)
     notes = list(tie_notes(systems.measures, means, coefficient))
-    if not comparison.symmetric:
+    first_column = len(systems.measures) - len(asked)
+    if not comparison.symmetric and asked:
+        references = ", ".join(systems.measures[:first_column])
+        notes.append(f"{comparison.symbol}: {references} are the references, the others the estimates")
+    elif not comparison.symmetric:
         notes.append(f"{comparison.symbol}: the measure in the row is the reference, that in the column the estimate")
     return Correlation(
         systems.runs,
@@ -168,4 +195,5 @@ def correlation(
         seed,
         threshold,
         (*systems.notes, *notes),
+        systems.measures[first_column:],
     )

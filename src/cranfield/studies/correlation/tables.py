@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, exchanged, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, Sheet
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.correlation.experiment import Correlation
 from cranfield.studies.several import check_alike, mean_of
@@ -17,33 +19,31 @@ def tables(result: Correlation, digits: int = 4) -> list[Page]:
         f"{symbol} between measures, {len(result.runs)} runs, {result.queries} queries"
         f" (bold: above {result.threshold:g}). {significance(result, digits)}"
     )
-    rows = [
-        ((measure,), [_cell(result, m, n, digits) for n in range(len(result.measures))])
-        for m, measure in enumerate(result.measures)
-    ]
-    return [Page(title, sheet(("measure",), result.measures, rows))]
+    return [Page(title, _sheet(result, lambda m, n: _cell(result, m, n, digits)))]
+
+
+def _sheet(result: Correlation, cell: Callable[[int, int], Cell]) -> Sheet:
+    """The cells of pairs of measures, given their places."""
+    place = {measure: m for m, measure in enumerate(result.measures)}
+    rows = [((row,), [cell(place[row], place[column]) for column in result.columns]) for row in result.rows]
+    return sheet(("measure",), result.columns, rows)
 
 
 def mean_tables(results: list[Correlation], digits: int = 4) -> list[Page]:
     """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
-    check_alike(results, "measures", "coefficient", "threshold")
+    check_alike(results, "measures", "against", "coefficient", "threshold")
     first = results[0]
     mean = mean_of([result.matrix for result in results])
-    rows = [
-        (
-            (measure,),
-            [
-                Cell(shown(float(value), digits), best=bool(value > first.threshold and m != n))
-                for n, value in enumerate(mean[m])
-            ],
-        )
-        for m, measure in enumerate(first.measures)
-    ]
+
+    def cell(m: int, n: int) -> Cell:
+        value = float(mean[m, n])
+        return Cell(shown(value, digits), best=value > first.threshold and m != n)
+
     title = (
         f"{get_coefficient(first.coefficient).symbol} between measures, mean over {len(results)} collections"
         f" (bold: above {first.threshold:g})"
     )
-    return [Page(title, sheet(("measure",), first.measures, rows))]
+    return [Page(title, _sheet(first, cell))]
 
 
 def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cranfield.data import Floats
@@ -10,32 +12,63 @@ from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import Cell
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reduction.experiment import Reduction
+from cranfield.studies.several import check_alike, mean_of
 
 KEPT = {
-    "rates": "Columns: percentage of judgments kept at random",
-    "depths": "Columns: depth of the pools that judgments come from",
-    "queries": "Columns: number of queries kept at random",
+    "rates": "By percentage of judgments kept at random",
+    "depths": "By depth of the pools that judgments come from",
+    "queries": "By number of queries kept at random",
 }
 COMPLETE = {"rates": "under all judgments", "depths": "under all judgments", "queries": "over all queries"}
 
 
 def tables(result: Reduction, digits: int = 4) -> list[Page]:
     """Mean scores, agreement with the order under the complete data, and discriminative power."""
-    settings, runs = result.settings, len(result.runs)
+    runs = len(result.runs)
+    return _pages(
+        result,
+        f"{runs} runs, {result.queries} queries",
+        significance(result, digits),
+        f"share of the {runs * (runs - 1) // 2} pairs of runs",
+        digits,
+    )
+
+
+def mean_tables(results: list[Reduction], digits: int = 4) -> list[Page]:
+    """The same, averaged over collections, with the judged documents of all of them; there is no test of a mean."""
+    check_alike(results, "measures", "settings")
+    scope = f"mean over {len(results)} collections"
+    mean = replace(
+        results[0],
+        mean=mean_of([result.mean for result in results]),
+        agreement=mean_of([result.agreement for result in results]),
+        power=mean_of([result.power for result in results]),
+        judged=np.sum([result.judged for result in results], axis=0),
+    )
+    return _pages(mean, scope, f", {scope}", f"share of the pairs of runs, {scope},", digits, several=True)
+
+
+def _pages(result: Reduction, scope: str, test: str, pairs: str, digits: int, *, several: bool = False) -> list[Page]:
+    settings = result.settings
     symbol = get_coefficient(settings.coefficient).symbol
     kept = f"{KEPT[settings.by]}, with the number of judged documents"
     if settings.by != "depths":
         deviation = f"±: standard deviation over {settings.repeats} repetitions"
         kept += f"; {deviation if settings.repeats > 1 else 'one repetition'}, seed {settings.seed}"
     power = (
-        f"Discriminative power: share of the {runs * (runs - 1) // 2} pairs of runs that differ significantly at "
+        f"Discriminative power: {pairs} that differ significantly at "
         f"{settings.alpha:g} (paired bootstrap test, {settings.samples} resamples)"
     )
-    agreement = f"{symbol} with the order of runs {COMPLETE[settings.by]}{significance(result, digits)}"
+    # Collections differ in their number of queries.
+    full = "all" if several and settings.by == "queries" else result.labels[0]
+    judged = result.judged.mean(axis=1)
+    labels = [full, *result.labels[1:]]
+    heads = [f"{label}\n{count:.0f}" for label, count in zip(labels, judged, strict=True)]
+    agreement = f"{symbol} with the order of runs {COMPLETE[settings.by]}{test}"
     return [
-        _page(f"Mean score, {runs} runs, {result.queries} queries. {kept}", result, result.mean, digits, best=False),
-        _page(agreement, result, result.agreement, digits),
-        _page(power, result, result.power, digits),
+        _page(f"Mean score, {scope}. {kept}", heads, result, result.mean, digits, best=False),
+        _page(agreement, heads, result, result.agreement, digits),
+        _page(power, heads, result, result.power, digits),
     ]
 
 
@@ -46,7 +79,7 @@ def significance(result: Reduction, digits: int = 4) -> str:
     return f" (significant at 0.01 beyond ±{shown(critical, digits)})" if critical < 1 else ""
 
 
-def _page(title: str, result: Reduction, values: Floats, digits: int, *, best: bool = True) -> Page:
+def _page(title: str, heads: list[str], result: Reduction, values: Floats, digits: int, *, best: bool = True) -> Page:
     mean, deviation = result.summary(values)[:2]
     columns = [column(list(mean[:, level]), digits, best=best) for level in range(mean.shape[1])]
     repeated = values.shape[2] > 1
@@ -57,6 +90,4 @@ def _page(title: str, result: Reduction, values: Floats, digits: int, *, best: b
             has_deviation = repeated and level and not np.isnan(mean[m, level])
             cells.append(Cell(cell.text, cell.best, f"±{shown(deviation[m, level], digits)}" if has_deviation else ""))
         rows.append(((measure,), cells))
-    judged = result.judged.mean(axis=1)
-    heads = [f"{label}\n{count:.0f}" for label, count in zip(result.labels, judged, strict=True)]
-    return Page(title, sheet(("measure",), heads, rows))
+    return Page(title, sheet(("measure",), heads, rows, "kept"))

@@ -21,7 +21,6 @@ def _run_parts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
 
 @click.command(short_help="Judgments of one collection for systems on another.")
 @study_options.inputs
-@study_options.also
 @options.measuring(" ".join(DEFAULT))
 @options.corpus
 @click.option("--split", type=options.FILE, metavar="FILE", help="Parts of the collection: lines `document part`.")

@@ -37,7 +37,7 @@ def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = ""
     title = (
         f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
         f" {scope or f'{len(result.runs)} runs, {result.queries} queries'};"
-        " columns: source of the judgments → target of the search"
+        " source of the judgments → target of the search"
         f" (bold: above {result.settings.threshold:g}; –: no order)"
     )
     heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
@@ -51,7 +51,7 @@ def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = ""
         )
         for c, candidate in enumerate(result.candidates)
     ]
-    return Page(title, sheet(("source → target",), heads, rows))
+    return Page(title, sheet(("measure",), heads, rows, "source → target"))
 
 
 def _cell(value: float, threshold: float, digits: int) -> Cell:

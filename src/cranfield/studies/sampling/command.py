@@ -13,7 +13,6 @@ from cranfield.studies.sampling.experiment import RATES
 
 @click.command(short_help="How many judgments a reliable order of systems needs.")
 @study_options.inputs
-@study_options.also
 @options.measuring(" ".join(DEFAULT))
 @options.corpus
 @click.option(

@@ -9,6 +9,7 @@ import numpy as np
 from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, column, exchanged, sheet
 from cranfield.report.sheet import Cell
+from cranfield.studies.several import check_alike, mean_of
 from cranfield.studies.truncation.experiment import Truncation
 
 PAIRS = 20  # swapped pairs listed for each measure; json has all
@@ -19,7 +20,7 @@ def tables(result: Truncation, digits: int = 4) -> list[Page]:
     """Scores of systems, agreement, nil detection, list lengths, and swapped pairs."""
     return [
         _score_table(result, digits),
-        *([_agreement_table(result, digits)] if result.paired else []),
+        *_agreement_tables([result], f"of {len(result.runs)} systems", digits),
         *_detection_tables(result, digits),
         _length_table(result),
         *_swap_tables(result, digits),
@@ -47,18 +48,29 @@ def _stages(result: Truncation) -> tuple[str, ...]:
     return (", before", ", after") if result.nil else ("",)
 
 
-def _agreement_table(result: Truncation, digits: int) -> Page:
+def mean_tables(results: list[Truncation], digits: int = 4) -> list[Page]:
+    """The agreement of plain and terminal measures, averaged over collections; pairs are counted in all of them."""
+    check_alike(results, "measures", "nil", "full_length", "ties")
+    return list(
+        _agreement_tables(
+            results, f"of systems, mean over {len(results)} collections; pairs of all collections", digits
+        )
+    )
+
+
+def _agreement_tables(results: list[Truncation], scope: str, digits: int) -> Iterator[Page]:
+    first = results[0]
     rows = []
-    for m in result.paired:
-        names = result.measures[m], result.terminal_measures[m]
-        agreement = result.agreement(m)
-        counts = (agreement.discordant, agreement.tied_x, agreement.tied_y, agreement.pairs)
-        cells = [Cell(shown(tau, digits)) for tau in (agreement.tau_b, agreement.tau_a)]
-        cells += [Cell(f"{count}") for count in counts]
-        rows.append((names, cells))
+    for m in first.paired:
+        agreements = [result.agreement(m) for result in results]
+        means = mean_of([np.array([agreement.tau_b, agreement.tau_a]) for agreement in agreements])
+        counts = np.sum([(a.discordant, a.tied_x, a.tied_y, a.pairs) for a in agreements], axis=0)
+        cells = [*(Cell(shown(tau, digits)) for tau in means.tolist()), *(Cell(f"{count}") for count in counts)]
+        rows.append(((first.measures[m], first.terminal_measures[m]), cells))
     heads = ("τ-b", "τ-a", "swapped", "tied\nplain", "tied\nterminal", "pairs")
-    title = f"Agreement of plain and terminal measures on the order of {len(result.runs)} systems (Kendall's τ)"
-    return Page(title, sheet(("plain", "terminal"), heads, rows))
+    title = f"Agreement of plain and terminal measures on the order {scope} (Kendall's τ)"
+    if rows:
+        yield Page(title, sheet(("plain", "terminal"), heads, rows))
 
 
 def _detection_tables(result: Truncation, digits: int) -> Iterator[Page]:
