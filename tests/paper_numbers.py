@@ -1000,6 +1000,14 @@ def content_taus(folder: Path) -> str:
     return line("ABSRB@20", kendall(absrb, known), 1.0, kendall(absrb, deltarb))
 
 
+def table4_of_hui(folder: Path) -> str:
+    """The established measures, in rows, against the new ones."""
+    new = list(zip(*(mean_content(folder, run) for run in LAB), strict=True))
+    rows = (("alpha_nDCG@20", alpha_ndcg), ("ERR_IA@20", err_ia), ("NRBP", nrbp))
+    orders = [(name, [diverse(folder, run, score) for run in LAB]) for name, score in rows]
+    return " ".join(line(name, *(kendall(order, column) for column in new)) for name, order in orders)
+
+
 def table1_of_liu() -> str:
     rows = []
     for ranking, R in [
@@ -1134,6 +1142,7 @@ NUMBERS: dict[str, Callable[[Path], str]] = {
     "Table 3: agreement of the established measures": lambda f: line(
         "alpha_nDCG@20", 1.0, *diverse_taus(f, alpha_ndcg, err_ia, nrbp)
     ),
+    "Table 4: agreement of the new measures with the established ones": table4_of_hui,
     "Figure 2: ranks of systems under ERR-IA and under the new measures": content_taus,
     "Section 5: four years of the Web Track": lambda f: line("ERR_IA@20", mean_tau(f), 1.0),
     "Section 2: Prec, Recall, RR, AP, HIT and RBP": moffat_row,

@@ -274,6 +274,8 @@ NOTES = (
     *(Note("undefined", None, "AP", {"queries": FEW, "policy": policy}) for policy in ("skip", "zero", "one", "error")),
     Note("undefined_groups", "bm25", "AP[groups]", {"groups": 3, "queries": FEW}),
     *(Note("subtopic_grades", None, measure, {"judgments": "qrels"}) for measure in ("AP", "nDCG@10")),
+    Note("above_one", measure="RBP(max=1)", values={"reason": "max", "gain": 3.0}),
+    Note("above_one", measure="nDCG[terminal]", values={"reason": "terminal", "gain": 0.5}),
     Note("corpus_unused"),
     Note("costs_unused"),
     *(Note("standardised", values={"method": method, "runs": 4}) for method in ("z", "normal", "empirical")),

@@ -94,3 +94,19 @@ def test_the_preset(study: str) -> None:
     result = call("study", study, QRELS, *RUNS, "--paper", "--top", 3, "-m", "AP P@5", *few, "--format", "json")
     data = json.loads(result.stdout)
     assert list(data["measures"]) == ["AP", "P@5"] and len(data["runs"]) == 3
+
+
+def test_names_of_the_papers() -> None:
+    """A prime is a condensed list in Sakai's experiments, and a terminal document in that of Liu et al."""
+    preset = call("study", "correlation", QRELS, *RUNS, "--paper", "-m", "AveP' Q' nDCG' nDCG'@5", "--format", "json")
+    ours = ["AP[condensed]", "Q[condensed]", f"{SAKAI[-1]}[condensed]", "nDCG@5[condensed]"]
+    assert list(json.loads(preset.stdout)["measures"]) == [str(parse(name)) for name in ours]
+    truncated = call("study", "truncation", QRELS, *RUNS, "-m", "RR' NDCG' RBP'(p=0.5) AP'", "--format", "json")
+    assert [measure["terminal"] for measure in json.loads(truncated.stdout)["measures"].values()] == [
+        "RR[terminal]",
+        "nDCG[terminal]",
+        "RBP(p=0.5)[terminal]",
+        "AP[terminal]",
+    ]
+    other = call("study", "correlation", QRELS, *RUNS, "-m", "AveP' Q'")
+    assert other.exit_code == 2 and "[condensed]" in other.stderr
