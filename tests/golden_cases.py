@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "golden"
 _FILES = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
 CASES: list[dict[str, Any]] = [case for file in _FILES for case in file["cases"]]
 STRUCTURED: list[dict[str, Any]] = [case for file in _FILES for case in file.get("structured", [])]
-# Fields of a case that are arguments of `evaluate`, by query.
+# Fields of a case that are parts of a `Collection`, by query.
 INPUTS = ("intents", "types", "prefs", "groups", "costs", "strata", "inclusion", "method")
 
 
@@ -33,7 +33,7 @@ def check(case: dict[str, Any]) -> None:
     """Evaluate a case and compare."""
     given = {name: {"q": case[name]} for name in INPUTS if name in case}
     qrels = {"q": case["qrels"]} if "qrels" in case else None
-    scores = cf.evaluate(qrels, {"q": case["run"]}, case["name"], **given).to_dict()
+    scores = cf.evaluate(cf.Collection(qrels, **given), {"q": case["run"]}, case["name"]).to_dict()
     value = scores["runs"]["run"][case["name"]]["queries"]["q"]
     if case["expected"] is None:
         assert value is None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cranfield.data import Judgments, Run
     from cranfield.engines.tensors.candidates import evaluate_tensors
     from cranfield.errors import CranfieldError, InputError, MeasureError
+    from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.evaluator import Evaluator, evaluate
@@ -46,6 +47,7 @@ __all__ = [
     "MEASURES",
     "Agreement",
     "Audit",
+    "Collection",
     "Column",
     "Comparison",
     "Confidence",
@@ -122,6 +124,7 @@ MODULES = {
     "data": ("Judgments", "Run"),
     "engines.tensors.candidates": ("evaluate_tensors",),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
+    "evaluation.collection": ("Collection",),
     "evaluation.columns": ("Column",),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.evaluator": ("Evaluator", "evaluate"),

@@ -39,6 +39,15 @@ def few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(map(printable, names[:most])) + (", ..." if len(names) > most else "")
 
 
+def one_of(names: Sequence[str]) -> str:
+    """Alternatives.
+
+    >>> one_of(["a"]), one_of(["a", "b", "c"])
+    ('a', 'a, b or c')
+    """
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def printable(text: str, *, lines: bool = False) -> str:
     r"""Text for people and for formats with one row per line: control characters are written as escapes.
 

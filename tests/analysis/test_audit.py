@@ -63,12 +63,12 @@ def test_terminal_values_and_their_absence(museum: Audit) -> None:
 
 
 def test_full_lists_were_not_ended(museum: Audit) -> None:
-    found = cf.audit(QRELS, RUNS, "RBP", full_length=15)
-    expected = cf.evaluate(QRELS, RUNS, "RBP[terminal]", full_length=15).means
+    found = cf.audit(cf.Collection(QRELS, full_length=15), RUNS, "RBP")
+    expected = cf.evaluate(cf.Collection(QRELS, full_length=15), RUNS, "RBP[terminal]").means
     assert found.terminal == pytest.approx(expected)
     assert not np.allclose(found.terminal[:, 0], museum.terminal[:, MEASURES.index("RBP")])
     with pytest.raises(InputError, match="has 12 documents; the full length is 5"):
-        cf.audit(QRELS, RUNS, "RBP", full_length=5)
+        cf.audit(cf.Collection(QRELS, full_length=5), RUNS, "RBP")
 
 
 def test_intervals_are_those_of_scores(museum: Audit) -> None:
@@ -83,7 +83,7 @@ def test_intervals_are_those_of_scores(museum: Audit) -> None:
 @pytest.mark.parametrize("undefined", ["skip", "zero", "one"])
 def test_bounds_are_those_of_evaluate_and_hold_the_score(undefined: str) -> None:
     found = cf.audit(QRELS, RUNS, undefined=undefined)
-    scores = cf.evaluate(QRELS, RUNS, list(DEFAULT_MEASURES), bounds=True, undefined=undefined)
+    scores = cf.evaluate(QRELS, RUNS, list(DEFAULT_MEASURES), show="bounds", undefined=undefined)
     columns = {label: scores.means[:, c] for c, label in enumerate(scores.measures)}
     for m, name in enumerate(DEFAULT_MEASURES):
         assert found.lowest[:, m] == pytest.approx(columns[f"{name} lowest"])
@@ -122,9 +122,11 @@ def test_shares_and_lists() -> None:
 
 def test_an_id_that_means_no_answer_is_silence() -> None:
     run = {"q1": {"NIL": 1.0}, "q2": {"a": 1.0, "NIL": 0.5}}
-    found = cf.audit({"q1": {"a": 0}, "q2": {"a": 0}}, run, "RR", nil="NIL")
+    found = cf.audit(cf.Collection({"q1": {"a": 0}, "q2": {"a": 0}}, nil="NIL"), run, "RR")
     assert (found.nil.tolist(), found.silent.tolist()) == ([[2]], [[1]])
-    assert found.score == pytest.approx(cf.evaluate({"q1": {"a": 0}, "q2": {"a": 0}}, run, "RR", nil="NIL").means)
+    assert found.score == pytest.approx(
+        cf.evaluate(cf.Collection({"q1": {"a": 0}, "q2": {"a": 0}}, nil="NIL"), run, "RR").means
+    )
 
 
 def test_queries_that_nobody_judged_count_where_a_run_decides() -> None:
@@ -398,7 +400,7 @@ def test_measures_of_subtopics_are_audited_as_far_as_they_can_be() -> None:
 def test_nil_detection_counts_empty_lists_and_lists_that_begin_with_nil() -> None:
     qrels = {"q1": {"a": 0}, "q2": {"a": 0}, "q3": {"a": 1}, "q4": {"a": 1}}
     run = {"q1": {"NIL": 2.0, "a": 1.0}, "q2": {"a": 2.0, "NIL": 1.0}, "q3": {"NIL": 1.0}, "q4": {"a": 1.0}}
-    found = cf.audit(qrels, run, "RR", nil="NIL")
+    found = cf.audit(cf.Collection(qrels, nil="NIL"), run, "RR")
     detection = found.nil_detection(0, 0)
     assert (detection.queries, detection.nil, detection.silent, detection.detected) == (4, 2, 2, 1)
     assert (detection.precision, detection.recall, detection.false_silences) == (0.5, 0.5, 1)
@@ -410,7 +412,8 @@ def test_nil_detection_counts_empty_lists_and_lists_that_begin_with_nil() -> Non
 def test_nil_in_a_tie_is_silent_only_if_the_rule_puts_it_first() -> None:
     qrels, run = {"q": {"a": 0}}, {"q": {"a": 1.0, "NIL": 1.0}}
     silences = {
-        rule: cf.audit(qrels, run, "RR", nil="NIL", ties=rule).silences[0, 0] for rule in ("trec", "input", "expected")
+        rule: cf.audit(cf.Collection(qrels, nil="NIL"), run, "RR", ties=rule).silences[0, 0]
+        for rule in ("trec", "input", "expected")
     }
     assert silences == {"trec": 0, "input": 0, "expected": 0}
-    assert cf.audit(qrels, {"q": {"A": 1.0, "NIL": 1.0}}, "RR", nil="NIL").silences[0, 0] == 1
+    assert cf.audit(cf.Collection(qrels, nil="NIL"), {"q": {"A": 1.0, "NIL": 1.0}}, "RR").silences[0, 0] == 1

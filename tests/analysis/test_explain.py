@@ -21,7 +21,7 @@ RUN = {"q": {d: -float(i) for i, d in enumerate(["D2", "D9", "D1", "D3", "D6"])}
 
 
 def explained(name: str = "DELTARB(mu=10)@5", **how: Any) -> cf.Explanation:
-    return cf.explain(QRELS, RUN, name, corpus=TEXTS, **how)
+    return cf.explain(cf.Collection(QRELS, documents=TEXTS), RUN, name, **how)
 
 
 def test_models_that_are_no_probabilities_cannot_be_explained_by_words() -> None:
@@ -34,10 +34,10 @@ def test_models_that_are_no_probabilities_cannot_be_explained_by_words() -> None
 def test_everything_adds_up(texts: dict, judged: dict, ranking: list, name: str) -> None:
     run, measure = {"q": {d: -float(i) for i, d in enumerate(ranking)}}, f"{name}(mu=10)@5"
     try:
-        found = cf.explain({"q": judged}, run, measure, corpus=texts)
+        found = cf.explain(cf.Collection({"q": judged}, documents=texts), run, measure)
     except cf.InputError:
         return
-    assert found.score == cf.evaluate({"q": judged}, run, measure, corpus=texts).values[0, 0, 0]
+    assert found.score == cf.evaluate(cf.Collection({"q": judged}, documents=texts), run, measure).values[0, 0, 0]
     assert sum(step.earned for step in found.steps) == pytest.approx(found.score, abs=1e-12)
     assert [step.document for step in found.steps] == ranking[:5]
     for rank, step in enumerate(found.steps):
@@ -67,13 +67,13 @@ def test_views_and_plain_judgments() -> None:
     assert [step.document for step in explained(condensed=True).steps] == ["D1", "D3"]
     assert [step.document for step in explained(depth=2).steps] == ["D2", "D9"]
     assert [step.document for step in explained("ABSNB(mu=10)@1").steps] == ["D2"]
-    plain = cf.explain({"q": {"D1": 1, "D3": 0}}, RUN, "ABSRB(whole=True)", corpus=TEXTS)
+    plain = cf.explain(cf.Collection({"q": {"D1": 1, "D3": 0}}, documents=TEXTS), RUN, "ABSRB(whole=True)")
     assert plain.subtopics == ("",)
     assert [step.judged for step in plain.steps] == [None, None, {"": 1.0}, {"": 0.0}, None]
 
 
 def test_an_empty_list_has_nothing_to_explain() -> None:
-    found = cf.explain(QRELS, {"q": {}}, "DELTARB", corpus=TEXTS)
+    found = cf.explain(cf.Collection(QRELS, documents=TEXTS), {"q": {}}, "DELTARB")
     assert (found.score, found.steps) == (0, ())
 
 
@@ -129,9 +129,9 @@ def test_figure(tmp_path: Path) -> None:
     assert "phone, chip" in drawn
     assert "unjudged" in drawn
     assert "not relevant" not in drawn  # there is none to be told apart
-    figures.draw(cf.explain(QRELS, {"q": {}}, "DELTARB", corpus=TEXTS))
+    figures.draw(cf.explain(cf.Collection(QRELS, documents=TEXTS), {"q": {}}, "DELTARB"))
     many = {"q": {name: {f"{name}-{i}": 1 for i in range(4)} for name in TEXTS if name != "D5"}}
-    axis = figures.draw(cf.explain(many, {"q": {"D1": 1.0}}, "DELTARB", corpus=TEXTS)).axes[0]
+    axis = figures.draw(cf.explain(cf.Collection(many, documents=TEXTS), {"q": {"D1": 1.0}}, "DELTARB")).axes[0]
     lines = [line for line in axis.lines if line.get_label().startswith("subtopic")]
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(lines) == 20
 
@@ -160,5 +160,7 @@ def test_queries_that_cannot_be_explained() -> None:
         "r": "undefined for query `r`",
     }.items():
         with pytest.raises(cf.CranfieldError) as caught:
-            cf.explain(qrels, {"q": {"D1": 1.0}, "r": {"D1": 1.0}}, "DELTARB", corpus=TEXTS, query=query)
+            cf.explain(
+                cf.Collection(qrels, documents=TEXTS), {"q": {"D1": 1.0}, "r": {"D1": 1.0}}, "DELTARB", query=query
+            )
         assert message in str(caught.value)

@@ -71,7 +71,7 @@ def test_predicted_judgments_survive(tmp_path: Path) -> None:
     runs = {"x": {q: ["a", "b"] for q in queries}, "y": {q: ["b", "a"] if int(q[1:]) % 3 else ["a"] for q in queries}}
     human = {q: {"a": 1, "b": 0} for q in queries[:20]}
     predicted = {q: {"a": 1, "b": int(int(q[1:]) % 5 == 0)} for q in queries}
-    comparison = cf.compare(human, runs, "nDCG@10", predicted=predicted)
+    comparison = cf.compare(cf.Collection(human, predicted=predicted), runs, "nDCG@10")
     assert comparison.predicted
     comparison.save(tmp_path / "comparison.json")
     assert same(cf.load_comparison(tmp_path / "comparison.json"), comparison)

@@ -64,7 +64,7 @@ def test_a_corpus_and_its_collection_are_the_same(call: Call, corpus: str) -> No
     kept, read = (json.loads(call(*args, source).stdout) for source in (corpus, DOCUMENTS))
     assert kept == read
     texts = {d["id"]: f"{d['title']} {d['text']}" for d in map(json.loads, Path(DOCUMENTS).read_text().splitlines())}
-    ours = cf.evaluate(DIVERSITY, BM25, "DELTARB@20", corpus=texts).to_dict()
+    ours = cf.evaluate(cf.Collection(DIVERSITY, documents=texts), BM25, "DELTARB@20").to_dict()
     assert kept["runs"]["bm25"]["DELTARB@20"]["mean"] == pytest.approx(
         ours["runs"]["bm25"]["DELTARB@20"]["mean"], abs=1e-12
     )
@@ -87,7 +87,7 @@ def test_explain(call: Call, corpus: str, tmp_path: Path) -> None:
     assert "relevant documents are in the corpus" in result.stderr
     assert len(list((tmp_path / "drawn").iterdir())) == 3
     data = json.loads(call(*args, "--format", "json").stdout)
-    assert data == cf.explain(DIVERSITY, BM25, "DELTARB@20", corpus=corpus, query="q3").to_dict()
+    assert data == cf.explain(cf.Collection(DIVERSITY, documents=corpus), BM25, "DELTARB@20", query="q3").to_dict()
     assert call(*args, "--format", "latex", "--words", 0).stdout.count("\\toprule") == 2
 
 
@@ -100,7 +100,7 @@ def test_compare_with_a_corpus(call: Call, tmp_path: Path, source: str) -> None:
     args = ["compare", DIVERSITY, BM25, DENSE, "-m", "DELTARB@5 AP", "--corpus", source, "--format", "json"]
     result = call(*args, input=Path(DOCUMENTS).read_bytes())
     assert result.exit_code == 0, result.stderr
-    scores = cf.evaluate(DIVERSITY, [BM25, DENSE], ["DELTARB@5", "AP"], corpus=DOCUMENTS)
+    scores = cf.evaluate(cf.Collection(DIVERSITY, documents=DOCUMENTS), [BM25, DENSE], ["DELTARB@5", "AP"])
     for found, expected in zip(json.loads(result.stdout)["pairs"], cf.compare(scores).contests, strict=True):
         assert (found["measure"], found["difference"]) == (expected.measure, expected.difference)
 
@@ -108,7 +108,7 @@ def test_compare_with_a_corpus(call: Call, tmp_path: Path, source: str) -> None:
 def test_queries_with_a_corpus(call: Call) -> None:
     args = ["queries", DIVERSITY, BM25, DENSE, "-m", "DELTARB@5", "--corpus", DOCUMENTS, "--format", "json"]
     found = json.loads(call(*args).stdout)["queries"]["q3"]["runs"]
-    scores = cf.evaluate(DIVERSITY, [BM25, DENSE], "DELTARB@5", corpus=DOCUMENTS)
+    scores = cf.evaluate(cf.Collection(DIVERSITY, documents=DOCUMENTS), [BM25, DENSE], "DELTARB@5")
     assert list(found.values()) == scores.values[:, 0, scores.queries.index("q3")].tolist()
 
 

@@ -296,7 +296,7 @@ def compare_with_cwl_eval(metric: Any, name: str, *, with_costs: bool) -> None:
         expected[q], residual[q] = metric.expected_utility, metric.residual_expected_utility
     asked, run = {q: QRELS[q] for q in queries}, {q: RUN[q] for q in queries}
     given = {"costs": {q: COSTS[q] for q in queries}} if with_costs else {}
-    scores = cf.evaluate(asked, run, name, residuals=True, **given)
+    scores = cf.evaluate(cf.Collection(asked, **given), run, name, show="residuals")
     found = {q: value or 0.0 for q, value in scores.query_values(0, 0).items()}
     assert found == pytest.approx({q: np.nan_to_num(value) for q, value in expected.items()}, abs=1e-9)
     if len(scores.measures) == 1:

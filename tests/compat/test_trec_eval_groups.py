@@ -60,7 +60,9 @@ def test_preferences_to_the_byte(part: int, compat: str, trec: Trec) -> None:
     names = [name for name in nickname("all_prefs", 9) if name in OURS]
     assert names == list(OURS)
     views = "[ties=trec9]" if compat == "9" else ""
-    scores = cf.evaluate(None, run, [OURS[name] + views for name in names], prefs=prefs).to_dict()["runs"]["run"]
+    scores = cf.evaluate(cf.Collection(prefs=prefs), run, [OURS[name] + views for name in names]).to_dict()["runs"][
+        "run"
+    ]
     queries = sorted(levels)
     out, sums = [], dict.fromkeys(names, 0.0)
     for query in queries:

@@ -21,6 +21,7 @@ from spark_samples import collected, framed
 import cranfield as cf
 from cranfield.analysis.compare import Comparison
 from cranfield.engines import spark as engine
+from cranfield.evaluation.collection import split_options
 from cranfield.evaluation.notes import sentences
 from cranfield.testing import engine_contract
 from cranfield.testing.engine_contract import MEASURES, Columns, EngineContract, Evaluated, collection
@@ -92,7 +93,9 @@ class OnSpark(EngineContract):
         if self.marker is not None:
             frame = frame.repartition(len(runs)).mapInArrow(Fatal(self.marker), frame.schema)
         judged = framed(self.spark, qrels)
-        scores = engine.evaluate(judged, frame, measures, broadcast=self.broadcast, **policies)
+        parts, options = split_options(policies)
+        collection = cf.Collection(judged, **parts)
+        scores = engine.evaluate(collection, frame, measures, broadcast=self.broadcast, **options)
         try:
             yield scores
         finally:
@@ -236,8 +239,9 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
         (some, few, viewed, {}),
         (some, few, names, {"ties": "rank", "negative": "nonrel"}),
     ):
-        scores = engine.evaluate(qrels, given, measures, **policies)
-        local = cf.evaluate(judged, chosen, measures, **policies)
+        parts, options = split_options(policies)
+        scores = engine.evaluate(cf.Collection(qrels, **parts), given, measures, **options)
+        local = cf.evaluate(cf.Collection(judged, **parts), chosen, measures, **options)
         found = local.to_dict()["runs"]
         expected = Evaluated(
             {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},

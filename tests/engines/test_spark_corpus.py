@@ -129,16 +129,16 @@ def test_a_corpus_that_does_not_fit(spark: SparkSession, tmp_path: Path, broadca
     Corpus.of({"D1": "a lamp", "D2": "a horn", "D3": "oil"}, ["D1"]).save(path)
     runs, qrels = framed(spark, RANKED), framed(spark, JUDGED)
     with pytest.raises(cf.InputError) as caught:
-        engine.evaluate(qrels, runs, "DELTARB@2", corpus=path, broadcast=broadcast)
+        engine.evaluate(cf.Collection(qrels, documents=path), runs, "DELTARB@2", broadcast=broadcast)
     assert str(caught.value) == (
         f"run: query `q`, document `D2`: {path} was built without it\n\n"
         f"hint: build it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
     )
-    assert engine.evaluate(qrels, runs, "DELTARB@1", corpus=path, broadcast=broadcast).count() == 1
+    assert engine.evaluate(cf.Collection(qrels, documents=path), runs, "DELTARB@1", broadcast=broadcast).count() == 1
     with pytest.raises(
         cf.InputError, match=r"qrels: none of its 1 relevant documents is in the corpus .for example `D1`."
     ):
-        engine.evaluate(qrels, runs, "DELTARB@2", corpus={"D2": "a horn"}, broadcast=broadcast)
+        engine.evaluate(cf.Collection(qrels, documents={"D2": "a horn"}), runs, "DELTARB@2", broadcast=broadcast)
 
 
 def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ def test_no_corpus_to_read(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(cf.MeasureError, match="DELTARB@2 needs a corpus, because it uses document text"):
         engine.evaluate(qrels, runs, "DELTARB@2")
     with pytest.raises(UsageError, match="on Spark a corpus must be a file of `cranfield corpus`"):
-        engine.evaluate(qrels, runs, "DELTARB@2", corpus=str(tmp_path))
+        engine.evaluate(cf.Collection(qrels, documents=str(tmp_path)), runs, "DELTARB@2")
     with pytest.raises(cf.InputError, match="DELTARB@2 needs judgments by subtopic"):
-        engine.evaluate(qrels.drop("subtopic"), runs, "DELTARB@2", corpus={"D1": "x"})
+        engine.evaluate(cf.Collection(qrels.drop("subtopic"), documents={"D1": "x"}), runs, "DELTARB@2")
 
 
 def test_where_nothing_can_be_broadcast() -> None:

@@ -13,6 +13,7 @@ from tensor_samples import LIBRARIES, as_dicts, library, same, tables
 import cranfield as cf
 from cranfield.engines.tensors import tensor_evaluation
 from cranfield.errors import CranfieldError
+from cranfield.evaluation.evaluator import evaluator_of
 
 MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2", "RBP", "infAP", "Q"]
 TIES = ["expected", "trec", "trec9", "best", "worst", "input", "rank"]
@@ -39,7 +40,7 @@ def test_table(name: str, table: Any, ties: Any, options: dict[str, Any]) -> Non
     scores, grades, mask = table
     qrels, run = as_dicts(scores, grades, mask)
     measures = measures_for(options)
-    expected = cf.evaluate(qrels, run, measures, ties=ties, **options)
+    expected = evaluator_of(qrels, measures, {"ties": ties, **options})(run)
     with library(name) as array:
         ours = cf.evaluate_tensors(
             array(scores),
@@ -175,10 +176,10 @@ def test_nil_and_costs_need_ids() -> None:
     ids = ["a", "b", "c", "d", "e", "NIL"]
     qrels, run = as_dicts(scores, grades, names=ids.__getitem__)
     ours = cf.evaluate_tensors(scores, grades, ["AP", "P@3"], ids=ids, nil="NIL", terminal=False)
-    same(ours, cf.evaluate(qrels, run, ["AP", "P@3"], ties="expected", nil="NIL"))
+    same(ours, cf.evaluate(cf.Collection(qrels, nil="NIL"), run, ["AP", "P@3"], ties="expected"))
     costs = {"0": {"a": 3.0, "e": 9.0}, "2": {"b": 0.5}}
     ours = cf.evaluate_tensors(scores, grades, ["TBG", "AP"], ids=ids, costs=costs)
-    same(ours, cf.evaluate(qrels, run, ["TBG", "AP"], ties="expected", costs=costs))
+    same(ours, cf.evaluate(cf.Collection(qrels, costs=costs), run, ["TBG", "AP"], ties="expected"))
     with pytest.raises(CranfieldError, match="needs document ids"):
         cf.evaluate_tensors(scores, grades, "TBG", costs=costs)
     with pytest.raises(CranfieldError, match="nil needs document ids"):

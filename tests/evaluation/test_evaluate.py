@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,16 +146,60 @@ def test_a_silent_system_scores_as_empty_rankings() -> None:
     assert table(cf.evaluate({"q": {"a": 1}}, {"q": {}}, "P@5"), "P@5")["queries"] == {"q": 0.0}
 
 
-@pytest.mark.parametrize("name", ["ties", "queries", "undefined", "negative"])
+@pytest.mark.parametrize("name", ["ties", "queries", "undefined"])
 def test_unknown_policies_are_named(name: str) -> None:
     with pytest.raises(UsageError, match=f"{name} must be one of .*; not 'nonsense'"):
         cf.evaluate(QRELS, RUN, "AP", **{name: "nonsense"})
 
 
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ({"tie": "best"}, "did you mean `ties`?"),
+        ({"nil": "NIL"}, "Collection(qrels, nil=...)"),
+        ({"intents": {}}, "Collection(qrels, intents=...)"),
+        ({"residuals": True}, "show='residuals'"),
+        ({"standard_errors": True}, "show='standard errors'"),
+    ],
+)
+def test_unknown_keywords_get_a_hint_everywhere(option: dict[str, Any], hint: str) -> None:
+    calls = [
+        lambda: cf.evaluate(QRELS, RUN, "AP", **option),
+        lambda: cf.Evaluator(QRELS, "AP", **option),
+        lambda: cf.audit(QRELS, RUN, "AP", **option),
+        lambda: cf.compare(QRELS, [RUN, RUN], "AP", **option),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError, match="unknown option") as caught:
+            call()
+        assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"qrels": QRELS, "prefs": {}}, "exclude each other"),
+        ({"prefs": {}, "groups": {}}, "exclude each other"),
+        ({"qrels": QRELS, "nil": "NIL", "costs": {}}, "costs cannot be combined with nil, prefs or groups"),
+        ({"groups": {}, "intents": {}}, "groups cannot be combined with nil, intents or documents"),
+        ({"qrels": QRELS, "nil": "NIL", "predicted": QRELS}, "predicted cannot be combined with groups, nil or costs"),
+        ({"strata": {}}, "need qrels"),
+        ({"qrels": QRELS, "negative": "nonsense"}, "negative must be one of"),
+        ({"qrels": QRELS, "full_length": 0}, "full_length must be a whole number"),
+    ],
+)
+def test_a_collection_checks_itself(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        cf.Collection(**parts)
+
+
 def test_negative_grades() -> None:
     run, qrels = {"q": {"spam": 2.0, "good": 1.0}}, {"q": {"spam": -2, "good": 1}}
     assert cf.evaluate(qrels, run, ["AP", "AP[condensed]"]).means[0].tolist() == [0.5, 1.0]
-    assert cf.evaluate(qrels, run, ["AP", "AP[condensed]"], negative="nonrel").means[0].tolist() == [0.5, 0.5]
+    assert cf.evaluate(cf.Collection(qrels, negative="nonrel"), run, ["AP", "AP[condensed]"]).means[0].tolist() == [
+        0.5,
+        0.5,
+    ]
 
 
 def test_float_grades_and_numpy_scalars() -> None:
@@ -304,7 +349,7 @@ def test_arguments_that_make_no_sense() -> None:
     with pytest.raises(UsageError, match="no runs given"):
         cf.evaluate(QRELS, [], "AP")
     with pytest.raises(UsageError, match=r"nil must be a document id \(a string\), not 5"):
-        cf.evaluate(QRELS, RUN, "AP", nil=5)
+        cf.evaluate(cf.Collection(QRELS, nil=5), RUN, "AP")
     with pytest.raises(cf.MeasureError, match="the cutoff must be a whole number"):
         cf.evaluate(QRELS, RUN, "P@99999999999999999999")
     with pytest.raises(cf.MeasureError, match="gain='exp' overflows for a grade of"):

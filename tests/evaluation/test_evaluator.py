@@ -66,7 +66,7 @@ def test_notes_are_records() -> None:
 
 
 def test_columns_know_their_measure_and_part() -> None:
-    scores = cf.evaluate(QRELS, RUN, ["RBP", "AP"], residuals=True, bounds=True)
+    scores = cf.evaluate(QRELS, RUN, ["RBP", "AP"], show=("residuals", "bounds"))
     assert [(str(column.measure), column.part) for column in scores.columns] == [
         *[("RBP", part) for part in ("value", "residual", "lowest", "highest")],
         *[("AP", part) for part in ("value", "lowest", "highest")],
@@ -118,12 +118,12 @@ TIED_RUNS = {
 
 def test_an_evaluation_of_groups_is_that_of_the_evaluator() -> None:
     asked = ["AP[groups]", "P@2[groups]"]
-    evaluator = cf.Evaluator(None, asked, groups=GROUPS)
+    evaluator = cf.Evaluator(cf.Collection(groups=GROUPS), asked)
     scores, evaluation = evaluator(TIED_RUNS), evaluator.evaluation(TIED_RUNS, page=2)
     assert evaluation.scores.values.tolist() == scores.values.tolist()
     assert sorted(map(str, evaluation.scores.notes)) == sorted(map(str, scores.notes))
     other = evaluation.scores_of("RR[groups]", ties="expected")
-    expected = cf.evaluate(None, TIED_RUNS, "RR[groups]", groups=GROUPS, ties="expected")
+    expected = cf.evaluate(cf.Collection(groups=GROUPS), TIED_RUNS, "RR[groups]", ties="expected")
     assert other.values.tolist() == expected.values.tolist()
     assert evaluation.first_pages(2)[0]["1"].documents == ("b", "a")
     with pytest.raises(cf.InputError, match="groups"):
@@ -133,7 +133,7 @@ def test_an_evaluation_of_groups_is_that_of_the_evaluator() -> None:
 
 
 def test_groups_are_compared_with_what_could_reverse_them() -> None:
-    evaluation = cf.Evaluator(None, "AP[groups]", groups=GROUPS).evaluation(TIED_RUNS)
+    evaluation = cf.Evaluator(cf.Collection(groups=GROUPS), "AP[groups]").evaluation(TIED_RUNS)
     compared = cf.compare(evaluation, test="t")
     plain = cf.compare(evaluation.scores, test="t")
     assert compared.p["t"].tolist() == plain.p["t"].tolist()
@@ -141,7 +141,7 @@ def test_groups_are_compared_with_what_could_reverse_them() -> None:
     (one, _), column = evaluation.run_scores, evaluation.columns[0]
     worst, best = one.tie_limits(column)
     by_rule = {
-        rule: cf.evaluate(None, TIED_RUNS["one"], f"AP[groups, ties={rule}]", groups=GROUPS).values[0, 0]
+        rule: cf.evaluate(cf.Collection(groups=GROUPS), TIED_RUNS["one"], f"AP[groups, ties={rule}]").values[0, 0]
         for rule in ("worst", "best")
     }
     assert (worst.tolist(), best.tolist()) == (by_rule["worst"].tolist(), by_rule["best"].tolist())

@@ -22,7 +22,7 @@ RUNS = {name: {q: {d: float(RNG.random()) for d in DOCUMENTS} for q in TRUTH} fo
 
 
 def test_means_are_those_of_the_estimator() -> None:
-    scores = cf.evaluate(HUMAN, RUNS, ["nDCG@5", "P(rel=2)@5"], predicted=LLM)
+    scores = cf.evaluate(cf.Collection(HUMAN, predicted=LLM), RUNS, ["nDCG@5", "P(rel=2)@5"])
     for mean in scores.predicted:
         human, judge = (cf.Evaluator(side, mean.measure) for side in (HUMAN, LLM))
         y, f = human.values(RUNS[mean.run])[0], judge.values(RUNS[mean.run])[0]
@@ -38,7 +38,7 @@ def test_means_are_those_of_the_estimator() -> None:
 
 
 def test_differences() -> None:
-    found = cf.compare(HUMAN, RUNS, "nDCG@5", predicted=LLM, inference="fixed").predicted[0]
+    found = cf.compare(cf.Collection(HUMAN, predicted=LLM, inference="fixed"), RUNS, "nDCG@5").predicted[0]
     sides = [[cf.Evaluator(side, "nDCG@5").values(RUNS[run])[0] for run in "AB"] for side in (HUMAN, LLM)]
     human, judge = sides
     expected = ppi_difference(
@@ -51,26 +51,26 @@ def test_no_interval_for_few_differences() -> None:
     near = {q: dict(run) for q, run in RUNS["A"].items()}
     for q in list(near)[:3]:
         near[q] = dict(RUNS["B"][q])
-    found = cf.compare(HUMAN, {"A": RUNS["A"], "near": near}, "nDCG@5", predicted=LLM).predicted[0]
+    found = cf.compare(cf.Collection(HUMAN, predicted=LLM), {"A": RUNS["A"], "near": near}, "nDCG@5").predicted[0]
     assert "fewer than 5" in found.reason
     assert np.isnan(found.both.estimate) and np.isnan(found.human.low)
 
 
 def test_measures_that_are_no_means() -> None:
-    mean = cf.evaluate(HUMAN, RUNS["A"], "NumRelRet", predicted=LLM).predicted[0]
+    mean = cf.evaluate(cf.Collection(HUMAN, predicted=LLM), RUNS["A"], "NumRelRet").predicted[0]
     assert "not a mean over queries" in mean.reason
 
 
 def test_other_queries() -> None:
     with pytest.raises(cf.InputError, match="none of the human queries has predictions"):
-        cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted={"x": {"d0": 1}})
+        cf.evaluate(cf.Collection(HUMAN, predicted={"x": {"d0": 1}}), RUNS, "nDCG@5")
     some = {q: LLM[q] for q in list(LLM)[5:]}
     with pytest.raises(cf.InputError, match="5 human queries without predictions"):
-        cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted=some)
+        cf.evaluate(cf.Collection(HUMAN, predicted=some), RUNS, "nDCG@5")
     nothing = LLM | {"0": dict.fromkeys(DOCUMENTS, 0)}
     with pytest.raises(cf.InputError, match="by predicted judgments only"):
-        cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted=nothing)
-    assert cf.evaluate(HUMAN, RUNS, "nDCG@5", predicted=nothing, undefined="zero").predicted
+        cf.evaluate(cf.Collection(HUMAN, predicted=nothing), RUNS, "nDCG@5")
+    assert cf.evaluate(cf.Collection(HUMAN, predicted=nothing), RUNS, "nDCG@5", undefined="zero").predicted
 
 
 def test_samples_within_queries_are_unbiased() -> None:
@@ -81,7 +81,7 @@ def test_samples_within_queries_are_unbiased() -> None:
     values = []
     for _ in range(40):
         drawn = {q: {d: g if rng.random() < 0.4 else -1 for d, g in judged.items()} for q, judged in TRUTH.items()}
-        scores = cf.evaluate(drawn, RUNS["A"], ["P(rel=2)@5", "AP"], inclusion=chances, predicted=LLM)
+        scores = cf.evaluate(cf.Collection(drawn, inclusion=chances, predicted=LLM), RUNS["A"], ["P(rel=2)@5", "AP"])
         assert "not linear" in scores.predicted[1].reason
         values.append(scores.predicted[0].both.estimate)
     assert abs(np.mean(values) - truth) < 3 * np.std(values, ddof=1) / np.sqrt(len(values))

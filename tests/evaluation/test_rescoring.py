@@ -55,7 +55,9 @@ def test_the_same_bits_as_evaluating_dicts(seed: int) -> None:
 
 def test_the_same_bits_with_nil_and_subtopics() -> None:
     run = {"q": {"a": 1.0, "NIL": 1.0, "b": 0.5}, "r": {"NIL": 1.0, "a": 1.0}}
-    evaluator = cf.Evaluator({"q": {"a": 1}, "r": {"a": 0}}, ["RR[terminal]", "AP"], nil="NIL", ties="expected")
+    evaluator = cf.Evaluator(
+        cf.Collection({"q": {"a": 1}, "r": {"a": 0}}, nil="NIL"), ["RR[terminal]", "AP"], ties="expected"
+    )
     rescorer = evaluator.rescorer(run)
     for scores in ([1, 1, 1, 1, 1], [3, 2, 1, 2, 1], [1, 2, 3, 1, 2]):
         assert equal(rescorer.means(scores), evaluator.means(with_scores(run, np.array(scores, float))))
@@ -98,6 +100,6 @@ def test_errors() -> None:
     with pytest.raises(cf.InputError, match="none of its queries is judged"):
         evaluator.rescorer({"x": {"a": 1.0}})
     with pytest.raises(UsageError, match="document text"):
-        cf.Evaluator({"q": {"a": 1}}, "ABSNB@5", corpus={"a": "x"}).rescorer({"q": {"a": 1.0}})
+        cf.Evaluator(cf.Collection({"q": {"a": 1}}, documents={"a": "x"}), "ABSNB@5").rescorer({"q": {"a": 1.0}})
     with pytest.raises(UsageError, match="judgments by group"):
-        cf.Evaluator(None, "AP[groups]", groups={"q": {"g": {"a": 1}}}).rescorer({"q": {"a": 1.0}})
+        cf.Evaluator(cf.Collection(groups={"q": {"g": {"a": 1}}}), "AP[groups]").rescorer({"q": {"a": 1.0}})

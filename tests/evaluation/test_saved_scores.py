@@ -31,7 +31,8 @@ def same(a: cf.Scores, b: cf.Scores) -> bool:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"queries": "both"}, {"queries": "run", "undefined": "zero"}, {"ties": "expected", "bounds": True}]
+    "options",
+    [{}, {"queries": "both"}, {"queries": "run", "undefined": "zero"}, {"ties": "expected", "show": "bounds"}],
 )
 def test_scores_survive_a_file(options: dict[str, Any], tmp_path: Path) -> None:
     scores = cf.evaluate(QRELS, RUNS, ["AP", "nDCG(gain='exp')@5", "GMAP", "NumRet", "c_at_1"], **options)

@@ -51,7 +51,9 @@ def test_pairs_are_ids(folder: Path) -> None:
 
 
 def test_scores_with_a_repeated_nil(folder: Path) -> None:
-    scores = cf.evaluate("qa:judged.txt", "qa:sys.txt", ["RR", "P@5", "RR[terminal]"], nil="NIL", undefined="zero")
+    scores = cf.evaluate(
+        cf.Collection("qa:judged.txt", nil="NIL"), "qa:sys.txt", ["RR", "P@5", "RR[terminal]"], undefined="zero"
+    )
     # Question 1: the second answer is right. Question 2 has no answer: the first NIL is right, the second gains nothing.
     assert scores.values[0, 0].tolist() == [0.5, 0.5]
     assert scores.values[0, 1].tolist() == pytest.approx([0.2, 0.2])
@@ -62,12 +64,12 @@ def test_scores_with_a_repeated_nil(folder: Path) -> None:
 def test_a_repeated_nil_of_trec_text_and_tables(folder: Path) -> None:
     Path("plain.run").write_text("q Q0 NIL 2 1 t\nq Q0 a 1 2 t\nq Q0 NIL 3 0 t\nr Q0 NIL 1 3 t\nr Q0 NIL 2 3 t\n")
     qrels, measures = {"q": {"a": 0}, "r": {"a": 1}}, ["RR", "NumRet", "RR[terminal]"]
-    scores = cf.evaluate(qrels, "plain.run", measures, nil="NIL", undefined="zero")
+    scores = cf.evaluate(cf.Collection(qrels, nil="NIL"), "plain.run", measures, undefined="zero")
     once = {"q": {"a": 2.0, "NIL": 1.0, "x": 0.0}, "r": {"NIL": 3.5, "x": 3.0}}
-    expected = cf.evaluate(qrels, once, measures, nil="NIL", undefined="zero")
+    expected = cf.evaluate(cf.Collection(qrels, nil="NIL"), once, measures, undefined="zero")
     assert scores.values.tolist() == expected.values.tolist()
     assert sum(note.kind == "repeated_nil" for note in scores.notes) == 1
-    evaluation = cf.Evaluator(qrels, measures, nil="NIL").evaluation("plain.run")
+    evaluation = cf.Evaluator(cf.Collection(qrels, nil="NIL"), measures).evaluation("plain.run")
     assert any(note.kind == "repeated_nil" for note in evaluation.scores.notes)
     with pytest.raises(InputError, match="appears twice"):
         cf.evaluate(qrels, "plain.run", measures)
@@ -75,13 +77,13 @@ def test_a_repeated_nil_of_trec_text_and_tables(folder: Path) -> None:
 
 def test_the_best_nil_counts(folder: Path) -> None:
     Path("plain.run").write_text("q Q0 NIL 2 1 t\nq Q0 NIL 1 3 t\nq Q0 a 3 2 t\n")
-    assert cf.evaluate({"q": {"a": 0}}, "plain.run", "RR", nil="NIL").means.tolist() == [[1.0]]
+    assert cf.evaluate(cf.Collection({"q": {"a": 0}}, nil="NIL"), "plain.run", "RR").means.tolist() == [[1.0]]
 
 
 def test_other_faults_are_still_reported(folder: Path) -> None:
     Path("plain.run").write_text("q Q0 NIL 2 1 t\nq Q0 NIL 1 3 t\nq Q0 a 3 2 t\nq Q0 a 4 1 t\n")
     with pytest.raises(InputError, match=r"plain\.run:4"):
-        cf.evaluate({"q": {"a": 0}}, "plain.run", "RR", nil="NIL")
+        cf.evaluate(cf.Collection({"q": {"a": 0}}, nil="NIL"), "plain.run", "RR")
 
 
 def test_faults_have_lines(folder: Path) -> None:

@@ -108,7 +108,7 @@ def test_json_that_python_cannot_hold(text: str) -> None:
         Path(name).write_text(text)
     assert "thousands of digits" in message_of("run.json") or "nested too deeply" in message_of("run.json")
     assert message_of("qrels.json", "qrels").startswith("qrels.json:")
-    for reader in (cf.evaluate, lambda q, r, m: cf.evaluate(None, r, m, prefs="qrels.json")):
+    for reader in (cf.evaluate, lambda q, r, m: cf.evaluate(cf.Collection(prefs="qrels.json"), r, m)):
         with pytest.raises(CranfieldError):
             reader("qrels.json", {"q": {"d": 1}}, ["AP"])
 
@@ -394,7 +394,7 @@ def test_grades_near_the_largest_number() -> None:
     run = {"q": {"d1": 3, "d2": 3, "d3": 1, "d4": 0}}
     # pytest makes every warning an error
     for measure in ("AP", "RR", "P@10", "RBP", "bpref"):
-        assert np.isfinite(cf.evaluate("qrels.txt", run, [measure], bounds=True).means[:, 0]).all()
+        assert np.isfinite(cf.evaluate("qrels.txt", run, [measure], show="bounds").means[:, 0]).all()
     for measure in ("nDCG@10", "DCG@5", "Q", "CG@5", "ERR@5", "nDCG(gain='exp')@10", "INST"):
         try:
             scores = cf.evaluate("qrels.txt", run, [measure])

@@ -45,9 +45,11 @@ def test_intents_are_subtopics(tmp_path: Path) -> None:
     (tmp_path / "Iqrels").write_text("q 1 a L2\nq 2 a L0\nq 2 b L1\n")
     (tmp_path / "Iprob").write_text("q 1 0.75\nq 2 0.25\nq 3 0.5\n")
     run = {"q": {"a": 2.0, "b": 1.0}}
-    scores = cf.evaluate(tmp_path / "Iqrels", run, "D_nDCG@2", intents=tmp_path / "Iprob")
+    scores = cf.evaluate(cf.Collection(tmp_path / "Iqrels", intents=tmp_path / "Iprob"), run, "D_nDCG@2")
     plain = cf.evaluate(
-        {"q": {"a": {"1": 2, "2": 0}, "b": {"2": 1}}}, run, "D_nDCG@2", intents={"q": {"1": 0.75, "2": 0.25}}
+        cf.Collection({"q": {"a": {"1": 2, "2": 0}, "b": {"2": 1}}}, intents={"q": {"1": 0.75, "2": 0.25}}),
+        run,
+        "D_nDCG@2",
     )
     assert scores.values.tolist() == plain.values.tolist()
     assert [note.kind for note in scores.notes].count("unjudged_subtopics") == 1

@@ -47,7 +47,7 @@ def test_unanswered_queries_are_named() -> None:
 def test_a_list_that_begins_with_nil_is_unanswered() -> None:
     qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 0}}
     run = {"1": {"a": 1.0}, "2": {"NIL": 2.0, "a": 1.0}, "3": {"NIL": 1.0}}
-    assert cf.evaluate(qrels, run, "c@1", nil="NIL").means[0, 0] == pytest.approx(c_at_1(3, 1, 2))
+    assert cf.evaluate(cf.Collection(qrels, nil="NIL"), run, "c@1").means[0, 0] == pytest.approx(c_at_1(3, 1, 2))
 
 
 def test_compare_and_audit() -> None:

@@ -27,7 +27,7 @@ def descending(ranking: list[str]) -> dict[str, dict[str, float]]:
 
 
 def value(run: Any, qrels: Any, name: str, corpus: Any = TEXTS, **how: Any) -> float:
-    return float(cf.evaluate(qrels, run, name, corpus=corpus, **how).values[0, 0, 0])
+    return float(cf.evaluate(cf.Collection(qrels, documents=corpus, **how), run, name).values[0, 0, 0])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -38,7 +38,9 @@ def test_worked_case(case: dict) -> None:
             labels.setdefault(document, {})[subtopic] = 1
     names = [f"{name}(mu={case['params']['mu']:g}, theta=0.8)@5" for name in NAMES if name.endswith("RB")]
     names += [f"{name}(mu={case['params']['mu']:g})@5" for name in NAMES if name.endswith("NB")]
-    found = cf.evaluate({"q": labels}, descending(case["ranking"]), names, corpus=case["corpus"]).means[0]
+    found = cf.evaluate(
+        cf.Collection({"q": labels}, documents=case["corpus"]), descending(case["ranking"]), names
+    ).means[0]
     expected = [case["expected"][name.partition("(")[0]] for name in names]
     assert found.tolist() == pytest.approx(expected, abs=case["tol"])
 
@@ -63,7 +65,9 @@ def test_only_the_terms_read_are_looked_at_and_all_count(
     k = data.draw(st.sampled_from([None, 2]))
     at = "" if k is None else f"@{k}"
     names = [f"{name}(mu={mu:g}){at}" for name in NAMES]
-    found = cf.evaluate({"q": judged}, descending(ranking), names, corpus=corpus, queries="judged").values[0, :, 0]
+    found = cf.evaluate(
+        cf.Collection({"q": judged}, documents=corpus), descending(ranking), names, queries="judged"
+    ).values[0, :, 0]
     expected = by_formula(corpus, judged, ranking, mu, k)
     assert found.tolist() == pytest.approx([expected.get(name, np.nan) for name in NAMES], abs=1e-10, nan_ok=True)
 
@@ -77,7 +81,9 @@ def test_printed_smoothing_is_the_sum_over_all_terms_that_the_paper_prints(
     if not any(grade >= 1 and d in texts for d, labels in judged.items() for grade in labels.values()):
         return
     names = [f"{name}(mu={mu:g}, smoothing='printed')" for name in NAMES]
-    found = cf.evaluate({"q": judged}, descending(ranking), names, corpus=corpus, queries="judged").values[0, :, 0]
+    found = cf.evaluate(
+        cf.Collection({"q": judged}, documents=corpus), descending(ranking), names, queries="judged"
+    ).values[0, :, 0]
     expected = by_formula(corpus, judged, ranking, mu, kind=Printed)
     assert found.tolist() == pytest.approx([expected.get(name, np.nan) for name in NAMES], rel=1e-9, nan_ok=True)
 
@@ -96,9 +102,9 @@ def test_printed_smoothing_by_hand() -> None:
 def test_shares_of_the_work_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     run = {f"q{i}": {d: float(hash((d, i)) % 97) for d in TEXTS} for i in range(9)}
     qrels = dict.fromkeys(run, QRELS["q"])
-    together = cf.evaluate(qrels, run, "ABSNB(mu=10)", corpus=TEXTS).values
+    together = cf.evaluate(cf.Collection(qrels, documents=TEXTS), run, "ABSNB(mu=10)").values
     monkeypatch.setattr(gains, "TERMS_PER_CHUNK", 5)
-    assert cf.evaluate(qrels, run, "ABSNB(mu=10)", corpus=TEXTS).values.tolist() == together.tolist()
+    assert cf.evaluate(cf.Collection(qrels, documents=TEXTS), run, "ABSNB(mu=10)").values.tolist() == together.tolist()
 
 
 VARIANTS = ["ABSNB(mu=10)@2", "DELTARB(mu=10)", "ABSRB(mu=3, theta=0.5)@3", "DELTANB(mu=10)@1"]
@@ -124,12 +130,15 @@ def test_a_sample_of_orders_is_near_the_mean_and_says_how_near() -> None:
     texts = {f"d{i:02}": " ".join(f"w{(i * j) % 13}" for j in range(1, 6)) for i in range(12)}
     qrels = {"q": {"d01": {"1": 1}, "d02": {"2": 1}, "d03": {"1": 1}}}
     run = {"q": dict.fromkeys(texts, 1.0)}
-    scores = cf.evaluate(qrels, run, "DELTARB(mu=10)@4[ties=expected]", corpus=texts)
+    scores = cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTARB(mu=10)@4[ties=expected]")
     assert any("standard error" in note for note in sentences(scores.notes))
     orders = list(itertools.permutations(sorted(texts), 4))[::17]
     brute = np.mean([by_formula(Corpus.of(texts), qrels["q"], list(order), 10.0)["DELTARB"] for order in orders])
     assert scores.values[0, 0, 0] == pytest.approx(brute, abs=0.01)
-    assert cf.evaluate(qrels, run, "DELTARB(mu=10)@4[ties=expected]", corpus=texts).values == scores.values
+    assert (
+        cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTARB(mu=10)@4[ties=expected]").values
+        == scores.values
+    )
 
 
 TIED = {"q": {"D2": 1.0, "D6": 1.00000001, "D3": 1.0, "D1": 1.0}}
@@ -164,28 +173,37 @@ def test_negative_grades_are_unjudged_unless_told_otherwise() -> None:
 
 def test_beside_other_measures_nothing_changes() -> None:
     names = ["bpref", "infAP", "alpha_nDCG@3", "Judged@3", "AP[condensed]"]
-    alone = cf.evaluate(QRELS, RUN, names, negative="nonrel").means.tolist()
-    together = cf.evaluate(QRELS, RUN, ["DELTARB@3", *names], corpus=TEXTS, negative="nonrel").means[:, 1:].tolist()
+    alone = cf.evaluate(cf.Collection(QRELS, negative="nonrel"), RUN, names).means.tolist()
+    together = (
+        cf.evaluate(cf.Collection(QRELS, documents=TEXTS, negative="nonrel"), RUN, ["DELTARB@3", *names])
+        .means[:, 1:]
+        .tolist()
+    )
     assert together == alone
 
 
 def test_an_empty_list_earns_nothing_and_no_model_is_undefined() -> None:
     qrels = {"q": QRELS["q"], "none": {"D1": {"1": 0}}, "gone": {"D9": {"1": 1}}}
     run = {"q": {}, "none": {"D1": 1.0}, "gone": {"D1": 1.0}, "new": {"D1": 1.0}}
-    scores = cf.evaluate(qrels, run, ["ABSRB@5", "DELTANB"], corpus=TEXTS, queries="run")
+    scores = cf.evaluate(cf.Collection(qrels, documents=TEXTS), run, ["ABSRB@5", "DELTANB"], queries="run")
     assert scores.queries == ("q", "none", "gone", "new")
     assert scores.values[0, 0].tolist() == pytest.approx([0, np.nan, np.nan, np.nan], nan_ok=True)
     assert scores.values[0, 1].tolist() == pytest.approx([0, np.nan, np.nan, np.nan], nan_ok=True)
-    assert cf.evaluate(qrels, {"q": {"D1": 1.0}}, "ABSRB@5", corpus=TEXTS).to_dict()["runs"]["run"]["ABSRB@5"]["n"] == 1
+    assert (
+        cf.evaluate(cf.Collection(qrels, documents=TEXTS), {"q": {"D1": 1.0}}, "ABSRB@5").to_dict()["runs"]["run"][
+            "ABSRB@5"
+        ]["n"]
+        == 1
+    )
 
 
 def test_what_the_corpus_lacks_is_always_told() -> None:
     qrels = {"q": {**QRELS["q"], "D8": {"2": 1, "4": 1}}}
-    notes = sentences(cf.evaluate(qrels, RUN, ["DELTARB@4", "ABSNB@4"], corpus=TEXTS).notes)
+    notes = sentences(cf.evaluate(cf.Collection(qrels, documents=TEXTS), RUN, ["DELTARB@4", "ABSNB@4"]).notes)
     assert any(note.startswith("qrels: 1 of 4 relevant documents are not in the corpus") for note in notes)
     assert any(note.startswith("qrels: 1 of 3 subtopics have no language model") for note in notes)
     assert any(note.startswith("run: 1 of 4 documents ") for note in notes)
-    notes = sentences(cf.evaluate(QRELS, descending(["D1"]), "DELTARB@4", corpus=TEXTS).notes)
+    notes = sentences(cf.evaluate(cf.Collection(QRELS, documents=TEXTS), descending(["D1"]), "DELTARB@4").notes)
     assert "qrels: all 3 relevant documents are in the corpus" in notes
     assert any(note.startswith("run: the only document ") for note in notes)
 
@@ -193,9 +211,14 @@ def test_what_the_corpus_lacks_is_always_told() -> None:
 def test_ties_that_could_matter_are_told() -> None:
     tied = {"q": {"D1": 1.0, "D2": 1.0, "D3": 0.5}}
     told = "run: the order of ties could change DELTARB@2; ties=expected gives the mean over all orders"
-    assert told in sentences(cf.evaluate(QRELS, tied, ["DELTARB@2", "DELTARB@2[ties=expected]"], corpus=TEXTS).notes)
+    assert told in sentences(
+        cf.evaluate(cf.Collection(QRELS, documents=TEXTS), tied, ["DELTARB@2", "DELTARB@2[ties=expected]"]).notes
+    )
     below = {"q": {"D1": 3.0, "D2": 1.0, "D3": 1.0}}
-    assert not any("tied" in note for note in sentences(cf.evaluate(QRELS, below, "DELTARB@1", corpus=TEXTS).notes))
+    assert not any(
+        "tied" in note
+        for note in sentences(cf.evaluate(cf.Collection(QRELS, documents=TEXTS), below, "DELTARB@1").notes)
+    )
 
 
 def test_plain_judgments_are_one_subtopic_where_somebody_says_so() -> None:
@@ -211,7 +234,7 @@ def test_scores_do_not_depend_on_company() -> None:
     run = {"a": {"D1": 1.0, "D9": 2.0}, "b": {"D3": 1.0, "D2": 1.0, "D6": 0.3}, "c": {}}
     qrels = {"a": QRELS["q"], "b": {"D2": {"7": 1}, "D3": {"1": 1}}, "c": QRELS["q"]}
     name = "ABSRB(mu=10)@2[ties=expected]"
-    together = cf.evaluate(qrels, [run, {"b": {"D6": 1.0}}], name, corpus=TEXTS).values[0, 0]
+    together = cf.evaluate(cf.Collection(qrels, documents=TEXTS), [run, {"b": {"D6": 1.0}}], name).values[0, 0]
     alone = [value({q: run[q]}, {q: qrels[q]}, name) for q in run]
     assert together.tolist() == pytest.approx(alone, abs=1e-12)
 
@@ -234,25 +257,24 @@ def test_not_a_bit_depends_on_company() -> None:
     ]
     names = [f"{name}{cut}{view}" for name in NAMES for cut in ("@7", "@20", "") for view in ("", "[depth=9]")]
     names += ["DELTARB@7[ties=expected]", "ABSNB@3[ties=expected]", "DELTANB[condensed, ties=expected]"]
-    together = cf.evaluate(qrels, runs, names, corpus=texts).values
+    together = cf.evaluate(cf.Collection(qrels, documents=texts), runs, names).values
     for r, run in enumerate(runs):
         for q, query in enumerate(qrels):
             backwards = {query: dict(reversed(run[query].items()))}
             judged = {query: dict(reversed(qrels[query].items()))}
             # Beside others of its kind a measure may be told more of a run than it asks for.
             for some in (slice(24), *(slice(m, m + 1) for m in range(24, len(names)))):
-                alone = cf.evaluate(judged, backwards, names[some], corpus=texts).values[0, :, 0]
+                alone = cf.evaluate(cf.Collection(judged, documents=texts), backwards, names[some]).values[0, :, 0]
                 assert alone.tolist() == together[r, some, q].tolist(), names[some]
 
 
 WRONG = {
-    "no corpus": ({"corpus": None}, "DELTARB@20", QRELS, "DELTARB@20 needs a corpus, because it uses document text\n\nhint: corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}"),
-    "not a corpus": ({"corpus": 7}, "DELTARB@20", QRELS, "cannot read a corpus from int\n\nhint: give a Corpus, a path, an open binary file or {document: text}"),
+    "no corpus": ({"documents": None}, "DELTARB@20", QRELS, "DELTARB@20 needs a corpus, because it uses document text\n\nhint: documents= of a Collection, or --corpus, takes a corpus file, a collection, or {document: text}"),
+    "not a corpus": ({"documents": 7}, "DELTARB@20", QRELS, "cannot read a corpus from int\n\nhint: give a Corpus, a path, an open binary file or {document: text}"),
     "plain judgments": ({}, "DELTARB(mu=10)@20", {"q": {"D1": 1}}, "qrels: DELTARB(mu=10)@20 needs judgments by subtopic\n\nhint: `DELTARB(mu=10, whole=True)@20` treats each query as one subtopic"),
-    "another corpus": ({"corpus": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus (for example `D1`)\n\nhint: check that both belong to the same collection; a corpus must be built with the judged documents"),
+    "another corpus": ({"documents": {"E1": "x y"}}, "ABSNB", QRELS, "qrels: none of its 3 relevant documents is in the corpus (for example `D1`)\n\nhint: check that both belong to the same collection; a corpus must be built with the judged documents"),
     "nil": ({"nil": "NIL"}, "ABSNB", QRELS, "nil cannot be combined with ABSNB, which needs document text\n\nhint: omit one of the two"),
-    "best": ({"ties": "best"}, "ABSNB", QRELS, "ABSNB does not support ties=best: gains depend on the documents above, and the best order is unknown\n\nhint: ties=expected gives the mean over all orders"),
-    "bounds": ({"bounds": True}, "ABSNB", QRELS, "ABSNB has no bounds: it uses the text of unjudged documents"),
+    "best": ({}, "ABSNB[ties=best]", QRELS, "ABSNB does not support ties=best: gains depend on the documents above, and the best order is unknown\n\nhint: ties=expected gives the mean over all orders"),
 }  # fmt: skip
 
 
@@ -260,7 +282,7 @@ WRONG = {
 def test_what_is_wrong(case: str) -> None:
     how, name, qrels, message = WRONG[case]
     with pytest.raises(cf.CranfieldError) as caught:
-        cf.evaluate(qrels, RUN, name, **({"corpus": TEXTS} | how))
+        cf.evaluate(cf.Collection(qrels, **({"documents": TEXTS} | how)), RUN, name)
     assert str(caught.value) == message
 
 
@@ -272,7 +294,7 @@ def test_what_content_measures_cannot_do() -> None:
     with pytest.raises(cf.MeasureError, match="DELTARB has no residual"):
         cf.parse("DELTARB").residual(None)
     with pytest.raises(cf.MeasureError, match="ABSRB@2 has no bounds: it uses the text of unjudged documents"):
-        cf.evaluate(QRELS, RUN, "ABSRB@2", corpus=TEXTS, bounds=True)
+        cf.evaluate(cf.Collection(QRELS, documents=TEXTS), RUN, "ABSRB@2", show="bounds")
 
 
 def test_an_audit_as_far_as_there_can_be_one() -> None:
@@ -280,10 +302,10 @@ def test_an_audit_as_far_as_there_can_be_one() -> None:
     qrels = dict.fromkeys(("q", "r"), QRELS["q"])
     runs = [{q: {"D2": 3.0, "D9": 2.0, "D1": 2.0, "D3": 1.0} for q in qrels}, dict.fromkeys(qrels, RUN["q"])]
     names = ["DELTARB(mu=10)@2", "AP", "ABSNB(mu=10)"]
-    found = cf.audit(qrels, runs, names, corpus=TEXTS)
-    assert found.score.tolist() == cf.evaluate(qrels, runs, names, corpus=TEXTS).means.tolist()
+    found = cf.audit(cf.Collection(qrels, documents=TEXTS), runs, names)
+    assert found.score.tolist() == cf.evaluate(cf.Collection(qrels, documents=TEXTS), runs, names).means.tolist()
     for field, how in (("expected", {"ties": "expected"}), ("condensed", {"condensed": True})):
-        one = cf.evaluate(qrels, runs, names, corpus=TEXTS, **how)
+        one = cf.evaluate(cf.Collection(qrels, documents=TEXTS), runs, names, **how)
         assert getattr(found, field) == pytest.approx(one.means)
     for field in ("worst", "best", "lowest", "highest", "terminal"):
         assert np.isnan(getattr(found, field)).tolist() == [[True, False, True]] * 2
@@ -297,5 +319,5 @@ def test_an_audit_without_a_corpus() -> None:
 
 
 def test_a_corpus_that_nobody_reads_is_told_of() -> None:
-    found = cf.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "AP", corpus="nowhere.jsonl")
+    found = cf.evaluate(cf.Collection({"q": {"d": 1}}, documents="nowhere.jsonl"), {"q": {"d": 1.0}}, "AP")
     assert any("corpus was not read" in note for note in sentences(found.notes))

@@ -111,8 +111,8 @@ def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
         # Every order is a query of its own, so that one evaluation scores all of them.
         by_order = {str(i): {d: -rank for rank, d in enumerate(order)} for i, order in enumerate(orders)}
         copied = {role: of and dict.fromkeys(by_order, of["q"]) for role, of in given.items()}
-        each = cf.evaluate(dict.fromkeys(by_order, qrels), by_order, name, **copied).values[0, 0]
-        tied = cf.evaluate({"q": qrels}, {"q": scores}, f"{name}[ties=expected]", **given)
+        each = cf.evaluate(cf.Collection(dict.fromkeys(by_order, qrels), **copied), by_order, name).values[0, 0]
+        tied = cf.evaluate(cf.Collection({"q": qrels}, **given), {"q": scores}, f"{name}[ties=expected]")
         found = tied.summary(0, 0)
         assert found == pytest.approx(np.mean(each), abs=1e-9, nan_ok=True)
 
@@ -133,7 +133,7 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
 
     def values(run: dict, qrels: dict, intents: dict) -> dict[str, list[float]]:
         types = {q: dict.fromkeys(["a", "c"] if "c" in of else ["a"], "nav") for q, of in intents.items()}
-        scores = cf.evaluate(qrels, run, asked, intents=intents, types=types)
+        scores = cf.evaluate(cf.Collection(qrels, intents=intents, types=types), run, asked)
         return {query: scores.values[0, :, q].tolist() for q, query in enumerate(scores.queries)}
 
     together = values(run, qrels, intents)
@@ -167,7 +167,7 @@ def test_the_exact_ideal_is_the_best_of_all_orders(name: str) -> None:
         qrels = {"q": {f"d{i}": {s: int(rng.random() < 0.5) for s in "wxyz"} for i in range(4)} | {"sure": {"w": 1}}}
         intents = {"q": {"w": 1, "x": 2, "y": 0.3, "z": 1}}
         orders = [{"q": {d: -i for i, d in enumerate(order)}} for order in itertools.permutations(qrels["q"])]
-        assert cf.evaluate(qrels, orders, exact, intents=intents).means.max() == pytest.approx(1)
+        assert cf.evaluate(cf.Collection(qrels, intents=intents), orders, exact).means.max() == pytest.approx(1)
 
 
 def test_nothing_relevant_is_undefined_where_ndeval_says_nan() -> None:
@@ -221,7 +221,7 @@ def test_ties_that_could_matter_are_told() -> None:
 def test_unjudged_documents_are_about_anything() -> None:
     qrels = {"q": {"a": {"1": 1, "2": 0}}}
     with pytest.raises(cf.MeasureError, match="alpha_nDCG@5 has no bounds"):
-        cf.evaluate(qrels, {"q": {"a": 1.0}}, "alpha_nDCG@5", bounds=True)
+        cf.evaluate(qrels, {"q": {"a": 1.0}}, "alpha_nDCG@5", show="bounds")
 
 
 def test_queries_that_nobody_judged_are_no_trouble() -> None:
@@ -309,7 +309,9 @@ def test_definitions(judged: dict, order: list[str], weights: dict | None, k: in
     weights = weights and weights | {"x": 1.0}
     names = [f"{name}@{k}" for name in NAIVE]
     scores = cf.evaluate(
-        {"q": judged}, {"q": {d: -i for i, d in enumerate(order)}}, names, intents=weights and {"q": weights}
+        cf.Collection({"q": judged}, intents=weights and {"q": weights}),
+        {"q": {d: -i for i, d in enumerate(order)}},
+        names,
     )
     expected = [naive(name, order, judged, weights, k) for name in NAIVE]
     assert scores.values[0, :, 0] == pytest.approx(expected, abs=1e-12)
@@ -331,7 +333,7 @@ def test_graded_by_hand() -> None:
     qrels = {"q": {"a": {"1": 2, "2": 0}, "b": {"1": 0, "2": 3}, "c": {"1": 1, "2": 1}}}
     run, intents = {"q": {"b": 3.0, "c": 2.0}}, {"q": {"1": 3, "2": 1}}
     names = ["D_nDCG@2", "I-rec@1", "D#-nDCG@1", "nDCG_IA@1", "P_IA@2", "ERR_IA(norm='paper')@2"]
-    scores = cf.evaluate(qrels, run, names, intents=intents)
+    scores = cf.evaluate(cf.Collection(qrels, intents=intents), run, names)
     step = 1 / np.log2(3)
     assert scores.values[0, :, 0] == pytest.approx(
         [
@@ -363,7 +365,7 @@ def test_weights_from_a_file_and_notes(tmp_path: Path) -> None:
     (tmp_path / "weights.json").write_text('{"q": {"1": 0.75, "3": 1}, "s": {"1": 1}}')
     run = {"q": {"b": 1.0}, "r": {"a": 1.0}}
     for name in ("weights.txt", "weights.json"):
-        scores = cf.evaluate(SUBTOPICS, run, "P_IA@1", intents=tmp_path / name)
+        scores = cf.evaluate(cf.Collection(SUBTOPICS, intents=tmp_path / name), run, "P_IA@1")
         assert scores.values[0, 0].tolist() == [0, 1]
         notes = [note for note in sentences(scores.notes) if note.startswith(str(tmp_path / name))]
         for note, part in zip(
@@ -377,7 +379,9 @@ def test_equal_weights_change_nothing() -> None:
     run, qrels = topic(rng)
     names = [name for name in VARIANTS if "{" not in name]
     intents = {"q": dict.fromkeys("1234", 0.1)}
-    a, b = (cf.evaluate({"q": qrels}, {"q": run}, names, intents=given).values for given in (None, intents))
+    a, b = (
+        cf.evaluate(cf.Collection({"q": qrels}, intents=given), {"q": run}, names).values for given in (None, intents)
+    )
     assert np.array_equal(a, b, equal_nan=True)
 
 
@@ -414,15 +418,17 @@ def test_wrong_weights(text: str, faults: list[str], tmp_path: Path) -> None:
     place = tmp_path / "weights"
     place.write_text(text)
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "P_IA@1", intents=place)
+        cf.evaluate(cf.Collection(SUBTOPICS, intents=place), {"q": {"a": 1.0}}, "P_IA@1")
     assert list(caught.value.faults) == [fault.replace("W:", f"{place}:") for fault in faults]
 
 
 def test_a_weight_for_a_subtopic_without_judgments_is_a_note() -> None:
     run = {"q": {"a": 1.0}}
-    judged = cf.evaluate(SUBTOPICS, run, "P_IA@1", intents={"q": {"1": 1, "2": 2}})
+    judged = cf.evaluate(cf.Collection(SUBTOPICS, intents={"q": {"1": 1, "2": 2}}), run, "P_IA@1")
     found = cf.evaluate(
-        SUBTOPICS, run, "P_IA@1", intents={"q": {"1": 1, "2": 2, "7": 5}}, types={"q": {"1": "inf", "7": "nav"}}
+        cf.Collection(SUBTOPICS, intents={"q": {"1": 1, "2": 2, "7": 5}}, types={"q": {"1": "inf", "7": "nav"}}),
+        run,
+        "P_IA@1",
     )
     assert found.values.tolist() == judged.values.tolist()
     (note,) = [note for note in found.notes if note.kind == "unjudged_subtopics"]
@@ -436,7 +442,7 @@ def test_types_from_a_file_and_by_name(tmp_path: Path) -> None:
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 1.0}}
 
     def scores(**given: object) -> list[float]:
-        return cf.evaluate(qrels, run, ["DIN_nDCG@3", "D_nDCG@3"], **given).values[0, :, 0].tolist()
+        return cf.evaluate(cf.Collection(qrels, **given), run, ["DIN_nDCG@3", "D_nDCG@3"]).values[0, :, 0].tolist()
 
     din, plain = scores(intents=tmp_path / "intents")
     assert din < plain
@@ -456,15 +462,15 @@ def test_types_from_a_file_and_by_name(tmp_path: Path) -> None:
 )
 def test_wrong_types(types: dict, message: str) -> None:
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "DIN_Q@1", types=types)
+        cf.evaluate(cf.Collection(SUBTOPICS, types=types), {"q": {"a": 1.0}}, "DIN_Q@1")
     assert list(caught.value.faults) == [message]
 
 
 def test_types_need_subtopics_and_a_mapping() -> None:
     with pytest.raises(cf.InputError, match="types of intents need judgments by subtopic"):
-        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", types={"q": {"1": "nav"}})
+        cf.evaluate(cf.Collection({"q": {"a": 1}}, types={"q": {"1": "nav"}}), {"q": {"a": 1.0}}, "AP")
     with pytest.raises(cf.CranfieldError, match="cannot read types of intents from int"):
-        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "AP", types=3)
+        cf.evaluate(cf.Collection(SUBTOPICS, types=3), {"q": {"a": 1.0}}, "AP")
 
 
 def test_without_navigational_intents_types_change_nothing() -> None:
@@ -482,9 +488,9 @@ def test_without_navigational_intents_types_change_nothing() -> None:
 
 def test_weights_without_subtopics() -> None:
     with pytest.raises(cf.InputError, match="qrels: weights of intents need judgments by subtopic"):
-        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", intents={"q": {"1": 1}})
+        cf.evaluate(cf.Collection({"q": {"a": 1}}, intents={"q": {"1": 1}}), {"q": {"a": 1.0}}, "AP")
     with pytest.raises(cf.CranfieldError, match="cannot read intents from int"):
-        cf.evaluate(SUBTOPICS, {"q": {"a": 1.0}}, "AP", intents=3)
+        cf.evaluate(cf.Collection(SUBTOPICS, intents=3), {"q": {"a": 1.0}}, "AP")
 
 
 # What is done where judgments are by subtopic.

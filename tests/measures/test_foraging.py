@@ -37,7 +37,7 @@ def test_gain_of_the_whole_list(case: dict[str, Any]) -> None:
     if case["measure"].startswith("TBG"):
         expected[case["measure"].replace("TBG(", "TBG(per='list', ")] = case["expected"]["ETU"]
     costs = {"q": case["costs"]} if "costs" in case else None
-    evaluator = cf.Evaluator({"q": case["qrels"]}, list(expected), costs=costs)
+    evaluator = cf.Evaluator(cf.Collection({"q": case["qrels"]}, costs=costs), list(expected))
     assert evaluator.per_query({"q": case["run"]})["q"] == pytest.approx(expected, abs=case["tol"])
 
 
@@ -51,10 +51,12 @@ def test_expectation_over_orders(name: str) -> None:
     """Documents of one grade differ in what they cost; x is unjudged and has a cost, d and y have none."""
     tied = list("abcdx")
     orders = [
-        cf.Evaluator(QRELS, name, costs=COSTS).values({"q": {d: -i for i, d in enumerate([*order, *"yz"])}})
+        cf.Evaluator(cf.Collection(QRELS, costs=COSTS), name).values(
+            {"q": {d: -i for i, d in enumerate([*order, *"yz"])}}
+        )
         for order in itertools.permutations(tied)
     ]
-    expected = cf.Evaluator(QRELS, f"{name}[ties=expected]", costs=COSTS).values(RUN)
+    expected = cf.Evaluator(cf.Collection(QRELS, costs=COSTS), f"{name}[ties=expected]").values(RUN)
     assert expected == pytest.approx(np.mean(orders, axis=0), abs=1e-12)
     assert np.ptp(orders) > 0
 
@@ -67,21 +69,23 @@ def test_equal_costs(name: str, cost: float) -> None:
     bare = name.replace(", cost=2", "")
     with_cost = bare.replace("max=3", f"max=3, cost={cost}")
     for views in ("", "[ties=expected]", "[depth=3]", "[ties=expected, depth=3]"):
-        given = cf.Evaluator(QRELS, with_cost + views, costs=equal).values(RUN)
+        given = cf.Evaluator(cf.Collection(QRELS, costs=equal), with_cost + views).values(RUN)
         assert given == pytest.approx(cf.Evaluator(QRELS, with_cost + views).values(RUN), abs=1e-12)
 
 
 def test_condensed_lists_drop_unjudged_documents_whatever_they_cost() -> None:
     run = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}}
-    given = cf.Evaluator(QRELS, "TBG(half=3)[condensed]", costs=COSTS).values(run)
+    given = cf.Evaluator(cf.Collection(QRELS, costs=COSTS), "TBG(half=3)[condensed]").values(run)
     without = {"q": {"a": 8.0, "b": 6.0}}
-    assert given == pytest.approx(cf.Evaluator(QRELS, "TBG(half=3)", costs=COSTS).values(without), abs=1e-15)
+    assert given == pytest.approx(
+        cf.Evaluator(cf.Collection(QRELS, costs=COSTS), "TBG(half=3)").values(without), abs=1e-15
+    )
 
 
 def test_other_measures_do_not_see_costs() -> None:
     """An unjudged document with a cost is not pooled, which infAP would count."""
     names = ["infAP", "nDCG", "Judged@5", "IFT_C1", "NPV"]
-    given = cf.Evaluator(QRELS, [*names, "TBG"], costs=COSTS).per_query(RUN)["q"]
+    given = cf.Evaluator(cf.Collection(QRELS, costs=COSTS), [*names, "TBG"]).per_query(RUN)["q"]
     assert {name: given[name] for name in names} == cf.Evaluator(QRELS, names).per_query(RUN)["q"]
     assert given["TBG"] != cf.Evaluator(QRELS, "TBG").per_query(RUN)["q"]["TBG"]
 
@@ -94,10 +98,12 @@ def test_kept_evaluation_and_files(tmp_path: Path, negative: Any) -> None:
     as_json = tmp_path / "costs.json"
     as_json.write_text('{"q": {"a": 9, "b": 0.5, "c": 4, "x": 6}}')
     names = ["TBG(half=3)", "TBG(half=3)[ties=expected]", "nDCG"]
-    wanted = cf.evaluate(qrels, RUN, names, costs=COSTS, negative=negative).to_dict()["runs"]
+    wanted = cf.evaluate(cf.Collection(qrels, costs=COSTS, negative=negative), RUN, names).to_dict()["runs"]
     for source in (path, as_json):
-        assert cf.evaluate(qrels, RUN, names, costs=source, negative=negative).to_dict()["runs"] == wanted
-    kept = cf.Evaluator(qrels, names, costs=path, negative=negative).evaluation(RUN)
+        assert (
+            cf.evaluate(cf.Collection(qrels, costs=source, negative=negative), RUN, names).to_dict()["runs"] == wanted
+        )
+    kept = cf.Evaluator(cf.Collection(qrels, costs=path, negative=negative), names).evaluation(RUN)
     assert kept.scores.to_dict()["runs"] == wanted
     again = kept.scores_of("TBG(half=3)").to_dict()["runs"]["run"]["TBG(half=3)"]
     assert again == wanted["run"]["TBG(half=3)"]
@@ -109,29 +115,29 @@ def test_kept_evaluation_and_files(tmp_path: Path, negative: Any) -> None:
 )
 def test_costs_are_positive_numbers(costs: Any) -> None:
     with pytest.raises(cf.InputError, match="query `q`"):
-        cf.evaluate(QRELS, RUN, "TBG", costs=costs)
+        cf.evaluate(cf.Collection(QRELS, costs=costs), RUN, "TBG")
 
 
 def test_faults_of_files(tmp_path: Path) -> None:
     path = tmp_path / "costs.txt"
     path.write_text("q a\n")
     with pytest.raises(cf.InputError, match="3 columns"):
-        cf.evaluate(QRELS, RUN, "TBG", costs=path)
+        cf.evaluate(cf.Collection(QRELS, costs=path), RUN, "TBG")
     path.write_text("q a 1\nq a 2\n")
     with pytest.raises(cf.InputError, match="already has the cost 1"):
-        cf.evaluate(QRELS, RUN, "TBG", costs=path)
+        cf.evaluate(cf.Collection(QRELS, costs=path), RUN, "TBG")
     with pytest.raises(UsageError, match="cannot read costs"):
-        cf.evaluate(QRELS, RUN, "TBG", costs=1)
+        cf.evaluate(cf.Collection(QRELS, costs=1), RUN, "TBG")
     with pytest.raises(UsageError, match="combined"):
-        cf.evaluate(QRELS, RUN, "TBG", costs=COSTS, nil="none")
+        cf.evaluate(cf.Collection(QRELS, costs=COSTS, nil="none"), RUN, "TBG")
 
 
 def test_what_costs_leave_unknown() -> None:
     for ties in ("best", "worst"):
         with pytest.raises(cf.MeasureError, match="order of tied documents"):
-            cf.evaluate(QRELS, RUN, f"TBG[ties={ties}]", costs=COSTS)
+            cf.evaluate(cf.Collection(QRELS, costs=COSTS), RUN, f"TBG[ties={ties}]")
     with pytest.raises(cf.MeasureError, match="no bounds"):
-        cf.evaluate(QRELS, RUN, "TBG", costs=COSTS, bounds=True)
+        cf.evaluate(cf.Collection(QRELS, costs=COSTS), RUN, "TBG", show="bounds")
 
 
 def test_budget_is_a_cost() -> None:
@@ -142,7 +148,7 @@ def test_budget_is_a_cost() -> None:
     assert best == worst == 1 / 8
     stops = [name.replace("T=2", "T=1") for name in names]
     assert cf.Evaluator(qrels, stops).values(run)[:, 0].tolist() == [1 / 6, 1 / 7]
-    low, high = cf.evaluate(qrels, run, stops[0].partition("[")[0], bounds=True).values[0, 1:, 0]
+    low, high = cf.evaluate(qrels, run, stops[0].partition("[")[0], show="bounds").values[0, 1:, 0]
     assert low < 1 / 6 < high
 
 
@@ -164,24 +170,29 @@ def test_budget_is_a_cost() -> None:
 def test_extreme_parameters(name: str, expected: float) -> None:
     run = {"q": {"a": 2.0, "b": 1.0}}
     for costs in (None, {"q": {"z": 1.0}}):
-        value = cf.Evaluator({"q": {"a": 1, "b": 1}}, name, costs=costs).values(run)[0, 0]
+        value = cf.Evaluator(cf.Collection({"q": {"a": 1, "b": 1}}, costs=costs), name).values(run)[0, 0]
         assert value == pytest.approx(expected, abs=1e-6)
 
 
 def test_costs_of_another_collection() -> None:
     with pytest.raises(cf.InputError, match="costs: none of the queries is judged"):
-        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "TBG", costs={"other": {"a": 2}})
+        cf.evaluate(cf.Collection({"q": {"a": 1}}, costs={"other": {"a": 2}}), {"q": {"a": 1.0}}, "TBG")
 
 
 def test_costs_of_audits_and_comparisons() -> None:
     runs = {"one": {q: {"a": 2.0, "b": 1.0} for q in "12"}, "other": {q: {"b": 2.0, "a": 1.0} for q in "12"}}
     qrels, costs = {"1": {"a": 1}, "2": {"b": 1}}, {"1": {"b": 7.0}, "2": {"a": 3.0}}
     name = "TBG(half=2)"
-    expected = cf.evaluate(qrels, runs, name, costs=costs)
+    expected = cf.evaluate(cf.Collection(qrels, costs=costs), runs, name)
     assert expected.means.tolist() != cf.evaluate(qrels, runs, name).means.tolist()
-    assert cf.audit(qrels, runs, name, costs=costs).score.tolist() == expected.means.tolist()
-    assert cf.compare(qrels, runs, name, costs=costs, test="t").means[0].tolist() == expected.means[:, 0].tolist()
-    assert [note.kind for note in cf.evaluate(qrels, runs, "RR", costs=costs).notes].count("costs_unused") == 1
+    assert cf.audit(cf.Collection(qrels, costs=costs), runs, name).score.tolist() == expected.means.tolist()
+    assert (
+        cf.compare(cf.Collection(qrels, costs=costs), runs, name, test="t").means[0].tolist()
+        == expected.means[:, 0].tolist()
+    )
+    assert [note.kind for note in cf.evaluate(cf.Collection(qrels, costs=costs), runs, "RR").notes].count(
+        "costs_unused"
+    ) == 1
 
 
 @pytest.mark.parametrize(
@@ -190,7 +201,7 @@ def test_costs_of_audits_and_comparisons() -> None:
 @pytest.mark.parametrize("costs", [None, COSTS])
 def test_expected_residual_is_the_mean_over_orders(name: str, costs: Any) -> None:
     def residual(name: str, run: dict[str, dict[str, float]]) -> float:
-        scores = cf.evaluate(QRELS, run, name, costs=costs, residuals=True)
+        scores = cf.evaluate(cf.Collection(QRELS, costs=costs), run, name, show="residuals")
         return float(scores.means[0, 1])
 
     orders = [

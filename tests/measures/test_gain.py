@@ -122,5 +122,5 @@ def test_a_map_with_a_missing_grade_is_refused_where_gains_are_probabilities() -
 
 def test_the_residual_knows_gains_above_one() -> None:
     """An unjudged document at rank 2 and all below it may have the top grade, which gains 3."""
-    scores = cf.evaluate({"q": {"a": 3}}, {"q": ["a", "x"]}, "RBP(p=0.5, max=1)", residuals=True)
+    scores = cf.evaluate({"q": {"a": 3}}, {"q": ["a", "x"]}, "RBP(p=0.5, max=1)", show="residuals")
     assert scores.means[0].tolist() == pytest.approx([1.5, 1.5])

@@ -46,7 +46,9 @@ def test_against_the_definition(seed: int, negative: str) -> None:
         f"q{q}": {str(d): int(rng.integers(-1, 3)) for d in rng.choice(documents, rng.integers(1, 4), replace=False)}
         for q in range(1, 6)
     }
-    found = cf.evaluate(qrels, run, "Hole@3", queries="run", negative=negative).to_dict()["runs"]["run"]["Hole@3"]
+    found = cf.evaluate(cf.Collection(qrels, negative=negative), run, "Hole@3", queries="run").to_dict()["runs"]["run"][
+        "Hole@3"
+    ]
     assert found["queries"] == pytest.approx(plain(qrels, run, 3, negative))
 
 

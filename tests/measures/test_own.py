@@ -54,7 +54,7 @@ def test_same_as_the_catalogue(ties: Any, views: dict[str, Any]) -> None:
 
 
 def test_bounds_over_judgments() -> None:
-    scores = cf.evaluate(QRELS, RUN, [reciprocal, "RR"], bounds=True)
+    scores = cf.evaluate(QRELS, RUN, [reciprocal, "RR"], show="bounds")
     assert np.array_equal(scores.values[:, :3], scores.values[:, 3:])
 
 

@@ -129,7 +129,7 @@ def test_a_plain_program_agrees(part: int) -> None:
         prefs = random_preferences(rng)
         ranking = rng.sample([f"d{i}" for i in range(10)], rng.randint(1, 9))
         run = {d: -float(i) for i, d in enumerate(ranking)}
-        scores = cf.evaluate(None, {"q": run}, NAMES, prefs={"q": prefs}).to_dict()["runs"]["run"]
+        scores = cf.evaluate(cf.Collection(prefs={"q": prefs}), {"q": run}, NAMES).to_dict()["runs"]["run"]
         for name in NAMES:
             assert scores[name]["queries"]["q"] == pytest.approx(by_hand(name, ranking, prefs), abs=1e-12), name
 
@@ -141,7 +141,7 @@ def test_ties_are_the_mean_over_all_orders(part: int) -> None:
         prefs = random_preferences(rng)
         run = {f"d{i}": float(rng.randint(1, 3)) for i in rng.sample(range(9), rng.randint(1, 6))}
         asked = [f"{name}[{view}]" for name in NAMES for view in ("ties=expected", "ties=expected, depth=3")]
-        scores = cf.evaluate(None, {"q": run}, asked, prefs={"q": prefs}).to_dict()["runs"]["run"]
+        scores = cf.evaluate(cf.Collection(prefs={"q": prefs}), {"q": run}, asked).to_dict()["runs"]["run"]
         for name, view in itertools.product(NAMES, ("ties=expected", "ties=expected, depth=3")):
             rankings = [order[:3] if "depth" in view else order for order in orders(run)]
             values = [by_hand(name, ranking, prefs) for ranking in rankings]
@@ -154,11 +154,11 @@ def test_ties_are_the_mean_over_all_orders(part: int) -> None:
 def test_many_ties_are_sampled() -> None:
     prefs = [["g", "s", f"d{i}", int(i < 3)] for i in range(12)]
     run = {f"d{i}": 1.0 for i in range(12)}
-    scores = cf.evaluate(None, {"q": run}, ["PrefsR[ties=expected]"], prefs={"q": prefs})
+    scores = cf.evaluate(cf.Collection(prefs={"q": prefs}), {"q": run}, ["PrefsR[ties=expected]"])
     assert "sample" in "".join(sentences(scores.notes))
     assert 0 < value(scores) < 1
     more = [["g", "s", f"d{i}", int(i < 9)] for i in range(12)]
-    scores = cf.evaluate(None, {"q": run}, ["PrefsR[ties=expected]"], prefs={"q": more})
+    scores = cf.evaluate(cf.Collection(prefs={"q": more}), {"q": run}, ["PrefsR[ties=expected]"])
     assert "sample" not in "".join(sentences(scores.notes))
     assert value(scores) == pytest.approx((27 / 2 + 9 * 6) / (27 + 9 * 6))
 
@@ -168,9 +168,11 @@ def test_queries_do_not_depend_on_each_other() -> None:
     prefs = {f"q{i}": random_preferences(rng) for i in range(12)}
     run = {q: {f"d{i}": float(rng.randint(1, 4)) for i in rng.sample(range(9), 6)} for q in [*list(prefs)[1:], "other"]}
     asked = [*NAMES, *(f"{name}[ties=expected]" for name in NAMES), "Prefs[depth=2]", "Prefs[condensed]"]
-    together = cf.evaluate(None, run, asked, prefs=prefs).to_dict()["runs"]["run"]
+    together = cf.evaluate(cf.Collection(prefs=prefs), run, asked).to_dict()["runs"]["run"]
     for q in prefs:
-        alone = cf.evaluate(None, {q: run.get(q, {"x": 1.0})}, asked, prefs={q: prefs[q]}).to_dict()["runs"]["run"]
+        alone = cf.evaluate(cf.Collection(prefs={q: prefs[q]}), {q: run.get(q, {"x": 1.0})}, asked).to_dict()["runs"][
+            "run"
+        ]
         assert {name: alone[name]["queries"][q] for name in asked} == {
             name: together[name]["queries"][q] for name in asked
         }
@@ -181,8 +183,8 @@ def test_unjudged_documents_do_not_count() -> None:
     prefs = {"q": [["g", "s", "a", 1], ["g", "s", "b", 0]]}
     plain, long = {"a": 2.0, "b": 1.0}, {"x": 9.0, "a": 2.0, "y": 1.5, "b": 1.0}
     for name in NAMES:
-        assert value(cf.evaluate(None, {"q": plain}, [name], prefs=prefs)) == value(
-            cf.evaluate(None, {"q": long}, [name], prefs=prefs)
+        assert value(cf.evaluate(cf.Collection(prefs=prefs), {"q": plain}, [name])) == value(
+            cf.evaluate(cf.Collection(prefs=prefs), {"q": long}, [name])
         )
 
 
@@ -190,7 +192,7 @@ def test_binary_levels_are_accuracy_of_the_condensed_list() -> None:
     grades = {"a": 1, "b": 0, "c": 1, "d": 0}
     run = {"q": {"b": 4.0, "a": 3.0, "x": 2.5, "c": 2.0, "d": 1.0}}
     prefs = {"q": [["g", "s", d, grade] for d, grade in grades.items()]}
-    assert value(cf.evaluate(None, run, ["Prefs(count='retrieved')"], prefs=prefs)) == value(
+    assert value(cf.evaluate(cf.Collection(prefs=prefs), run, ["Prefs(count='retrieved')"])) == value(
         cf.evaluate({"q": grades}, run, ["Accuracy[condensed]"])
     )
 
@@ -211,7 +213,7 @@ WRONG: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("prefs", "message"), WRONG)
 def test_preferences_that_are_wrong(prefs: Any, message: str) -> None:
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate(None, {"q": {"a": 1.0}}, ["Prefs"], prefs=prefs)
+        cf.evaluate(cf.Collection(prefs=prefs), {"q": {"a": 1.0}}, ["Prefs"])
     assert message in str(caught.value)
 
 
@@ -229,10 +231,10 @@ def test_judgments_and_measures_that_do_not_match() -> None:
         ("AP[groups]", {"qrels": None, "groups": {"q": {"a": 1}}}, "expected {group: {document: grade}}"),
     ):
         with pytest.raises(cf.CranfieldError) as caught:
-            cf.evaluate(run=run, measures=[measure], **given)  # type: ignore[arg-type]
+            cf.evaluate(cf.Collection(**given), run, [measure])
         assert message in str(caught.value), measure
     with pytest.raises(cf.MeasureError, match="no bounds"):
-        cf.evaluate(None, run, "Prefs", prefs=prefs, bounds=True)
+        cf.evaluate(cf.Collection(prefs=prefs), run, "Prefs", show="bounds")
     with pytest.raises(cf.MeasureError, match="needs preferences"):
         cf.parse("Prefs")([1, 0])
 
@@ -243,19 +245,19 @@ def test_files(tmp_path: Path) -> None:
     text.write_text("# preferences\nq g s a 2\nq g s b 1\n\nq g t c 0.5\nq g t a 2\n")
     rows = [["g", "s", "a", 2], ["g", "s", "b", 1], ["g", "t", "c", 0.5], ["g", "t", "a", 2]]
     (tmp_path / "prefs.json").write_text(json.dumps({"q": rows}))
-    expected = value(cf.evaluate(None, run, ["Prefs"], prefs={"q": rows}))
+    expected = value(cf.evaluate(cf.Collection(prefs={"q": rows}), run, ["Prefs"]))
     assert expected == 0.5
     for file in (text, tmp_path / "prefs.json"):
-        assert value(cf.evaluate(None, run, ["Prefs"], prefs=file)) == expected
+        assert value(cf.evaluate(cf.Collection(prefs=file), run, ["Prefs"])) == expected
     text.write_text("q g s a 2\nq g a 1\n")
     with pytest.raises(cf.InputError, match=r"prefs.txt:2: expected 5 columns"):
-        cf.evaluate(None, run, ["Prefs"], prefs=text)
+        cf.evaluate(cf.Collection(prefs=text), run, ["Prefs"])
     grouped = tmp_path / "groups.txt"
     grouped.write_text("q one a 1\nq two b 2\nq two a 0\nq two a 0\n")
-    assert value(cf.evaluate(None, run, ["RR[groups]"], groups=grouped)) == 0.75
+    assert value(cf.evaluate(cf.Collection(groups=grouped), run, ["RR[groups]"])) == 0.75
     grouped.write_text("q one a 1\nq one a 2\n")
     with pytest.raises(cf.InputError, match="already has grade 1"):
-        cf.evaluate(None, run, ["RR[groups]"], groups=grouped)
+        cf.evaluate(cf.Collection(groups=grouped), run, ["RR[groups]"])
 
 
 # Groups.
@@ -276,7 +278,7 @@ def test_groups_are_the_mean_of_the_plain_measure(name: str) -> None:
     groups["q0"]["g0"]["top"] = 3
     run = {q: {d: float(rng.randint(1, 5)) for d in rng.sample(documents, 9)} for q in groups}
     grouped = f"{name[:-1]}, groups]" if name.endswith("]") else f"{name}[groups]"
-    found = cf.evaluate(None, run, [grouped], groups=groups).to_dict()["runs"]["run"][grouped]["queries"]
+    found = cf.evaluate(cf.Collection(groups=groups), run, [grouped]).to_dict()["runs"]["run"][grouped]["queries"]
     for query, judged in groups.items():
         values = []
         for grades in judged.values():
@@ -289,7 +291,7 @@ def test_groups_are_the_mean_of_the_plain_measure(name: str) -> None:
 
 def test_groups_of_an_evaluator() -> None:
     groups = {"q": {"x": {"a": 1}, "y": {"b": 1}}, "r": {"x": {"a": 0}}}
-    evaluator = cf.Evaluator(None, ["AP[groups]", "RR[groups]"], groups=groups)
+    evaluator = cf.Evaluator(cf.Collection(groups=groups), ["AP[groups]", "RR[groups]"])
     run = {"q": {"a": 2.0, "b": 1.0}, "r": {"a": 1.0}}
     assert evaluator.per_query(run) == {
         "q": {"AP[groups]": 0.75, "RR[groups]": 0.75},

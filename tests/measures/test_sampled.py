@@ -39,8 +39,8 @@ def orders() -> list[dict[str, float]]:
     [*((name, {"strata": STRATA}) for name in ESTIMATES), *((name, {"inclusion": INCLUSION}) for name in BY_CHANCE)],
 )
 def test_expectation_over_orders(name: str, design: dict[str, Any]) -> None:
-    expected = cf.Evaluator(QRELS, f"{name}[ties=expected]", **design).values(TIED)
-    evaluator = cf.Evaluator(QRELS, name, **design)
+    expected = cf.Evaluator(cf.Collection(QRELS, **design), f"{name}[ties=expected]").values(TIED)
+    evaluator = cf.Evaluator(cf.Collection(QRELS, **design), name)
     every = [float(evaluator.values({"q": run})[0, 0]) for run in orders()]
     assert float(expected[0, 0]) == pytest.approx(np.mean(every), abs=1e-12)
 
@@ -49,12 +49,14 @@ def test_worked_examples() -> None:
     qrels = {"q": {"a": 1, "b": 0, "c": -1, "e": 2}}
     strata = {"q": {"a": "1", "b": "1", "c": "1", "e": "2"}}
     run = {"q": {"a": 3.0, "c": 2.0, "b": 1.0}}
-    found = cf.Evaluator(qrels, ["xinfAP", "infnDCG"], strata=strata).per_query(run)["q"]
+    found = cf.Evaluator(cf.Collection(qrels, strata=strata), ["xinfAP", "infnDCG"]).per_query(run)["q"]
     assert found == pytest.approx({"xinfAP": 0.6, "infnDCG": 0.479091}, abs=1e-6)
     qrels = {"q": {"a": 2, "b": 0, "d": 1, "e": 1}}
     inclusion, method = {"q": {"a": 0.5, "b": 0.25, "d": 0.3, "e": 0.1}}, {"q": {"a": 1, "b": 1, "d": 2, "e": 4}}
     run = {"q": {d: -float(i) for i, d in enumerate("bazdc")}}
-    assert cf.evaluate(qrels, run, "statAP", inclusion=inclusion, method=method).means == pytest.approx(1.75 / 13)
+    assert cf.evaluate(cf.Collection(qrels, inclusion=inclusion, method=method), run, "statAP").means == pytest.approx(
+        1.75 / 13
+    )
 
 
 def test_complete_judgments_are_no_estimate() -> None:
@@ -62,11 +64,14 @@ def test_complete_judgments_are_no_estimate() -> None:
     qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}}
     run = {"q": {"b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0}}
     names = ["statAP", "AP", "P@3[sampled]", "P@3"]
-    values = cf.Evaluator(qrels, names, strata={"q": dict.fromkeys("abcd", "1")}).per_query(run)["q"]
+    values = cf.Evaluator(cf.Collection(qrels, strata={"q": dict.fromkeys("abcd", "1")}), names).per_query(run)["q"]
     assert values["statAP"] == pytest.approx(values["AP"], abs=1e-12)
     assert values["P@3[sampled]"] == pytest.approx(values["P@3"], abs=1e-12)
     scores = cf.evaluate(
-        qrels, run, ["xinfAP", "P@3[sampled]"], strata={"q": dict.fromkeys("abcd", "1")}, standard_errors=True
+        cf.Collection(qrels, strata={"q": dict.fromkeys("abcd", "1")}),
+        run,
+        ["xinfAP", "P@3[sampled]"],
+        show="standard errors",
     )
     assert scores.means[0, [1, 3]].tolist() == [0.0, 0.0]
 
@@ -86,11 +91,10 @@ def test_expanded_gains_are_unbiased(name: str) -> None:
             # The highest grade is part of the measure.
             top = {"z": {"top": 2}}
             scores = cf.evaluate(
-                qrels | top,
+                cf.Collection(qrels | top, strata={"q": strata, "z": {"top": "1"}}),
                 run,
                 f"{name}[sampled]",
-                strata={"q": strata, "z": {"top": "1"}},
-                standard_errors=True,
+                show="standard errors",
             )
             values.append(float(scores.values[0, 0, 0]))
             variances.append(float(scores.values[0, 1, 0]) ** 2)
@@ -111,14 +115,14 @@ def test_expanded_gains_are_unbiased(name: str) -> None:
 )
 def test_bad_samples(design: dict[str, Any], sentence: str) -> None:
     with pytest.raises(cf.InputError, match=sentence):
-        cf.evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0}}, "statAP", **design)
+        cf.evaluate(cf.Collection({"q": {"a": 1, "b": 0}}, **design), {"q": {"a": 1.0}}, "statAP")
 
 
 def test_strata_without_a_sample() -> None:
     qrels, strata = {"q": {"a": 1, "b": -1}}, {"q": {"a": "1", "b": "2"}}
     with pytest.raises(cf.InputError, match="no document of stratum `2` of query `q` is judged"):
-        cf.evaluate(qrels, {"q": {"a": 1.0}}, "P@1[sampled]", strata=strata)
-    assert cf.evaluate(qrels, {"q": {"a": 1.0}}, "xinfAP", strata=strata).means == 1
+        cf.evaluate(cf.Collection(qrels, strata=strata), {"q": {"a": 1.0}}, "P@1[sampled]")
+    assert cf.evaluate(cf.Collection(qrels, strata=strata), {"q": {"a": 1.0}}, "xinfAP").means == 1
 
 
 @pytest.mark.parametrize("name", ["AP[sampled]", "nDCG@10[sampled]", "P@5[sampled, condensed]", "xinfAP[ties=best]"])

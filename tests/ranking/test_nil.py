@@ -29,7 +29,9 @@ def as_run(answers: str, relevant: int, query: str) -> tuple[dict, dict]:
 @pytest.mark.parametrize("case", [c for name, c in CASES.items() if name.startswith("A7-")], ids=lambda c: c["id"])
 def test_one_query(case: dict) -> None:
     run, qrels = as_run(case["ranking"], case["params"]["R"], "q")
-    scores = cf.evaluate(qrels, run, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
+    scores = cf.evaluate(
+        cf.Collection(qrels, nil="NIL"), run, [*PLAIN.values(), *ENDED.values()], undefined="zero"
+    ).means[0]
     for i, name in enumerate(PLAIN):
         assert scores[i] == pytest.approx(case["expected"]["original"][name], abs=1e-9), name
         assert scores[i + 4] == pytest.approx(case["expected"]["modified"][name], abs=1e-9), name
@@ -43,7 +45,9 @@ def test_system_means() -> None:
             one, judged = as_run(answer, case["judgments"][query], query)
             run |= one
             qrels |= judged
-        scores = cf.evaluate(qrels, run, [*PLAIN.values(), *ENDED.values()], nil="NIL", undefined="zero").means[0]
+        scores = cf.evaluate(
+            cf.Collection(qrels, nil="NIL"), run, [*PLAIN.values(), *ENDED.values()], undefined="zero"
+        ).means[0]
         for i, name in enumerate(PLAIN):
             assert scores[i] == pytest.approx(case["expected"][name]["original"][system], abs=1e-9), (system, name)
             assert scores[i + 4] == pytest.approx(case["expected"][name]["modified"][system], abs=1e-9), (system, name)
@@ -51,21 +55,23 @@ def test_system_means() -> None:
 
 def test_full_length_as_a_keyword_is_the_same() -> None:
     run, qrels = as_run("0000", 0, "q")
-    a = cf.evaluate(qrels, run, "AP", terminal=True, full_length=4)
+    a = cf.evaluate(cf.Collection(qrels, full_length=4), run, "AP", terminal=True)
     assert a.measures == ("AP[full=4, terminal]",)
     assert a.means.tolist() == cf.evaluate(qrels, run, "AP[full=4, terminal]").means.tolist() == [[0.0]]
     # Without a terminal form there is nothing that the full length could change, and the name stays.
-    assert cf.evaluate(qrels, run, "P@5", full_length=4).measures == ("P@5",)
+    assert cf.evaluate(cf.Collection(qrels, full_length=4), run, "P@5").measures == ("P@5",)
 
 
 def test_nil_among_ties_is_the_mean_over_orders() -> None:
     qrels = {"q": {"a": 1, "b": 0}}
-    tied = cf.evaluate(qrels, {"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, "AP[ties=expected, terminal]", nil="NIL").means[
-        0, 0
-    ]
+    tied = cf.evaluate(
+        cf.Collection(qrels, nil="NIL"), {"q": {"a": 1.0, "NIL": 1.0, "b": 1.0}}, "AP[ties=expected, terminal]"
+    ).means[0, 0]
     orders = ["a NIL b", "a b NIL", "NIL a b", "NIL b a", "b a NIL", "b NIL a"]
     each = [
-        cf.evaluate(qrels, {"q": {d: -i for i, d in enumerate(order.split())}}, "AP[terminal]", nil="NIL").means[0, 0]
+        cf.evaluate(
+            cf.Collection(qrels, nil="NIL"), {"q": {d: -i for i, d in enumerate(order.split())}}, "AP[terminal]"
+        ).means[0, 0]
         for order in orders
     ]
     assert tied == pytest.approx(sum(each) / 6)
@@ -79,16 +85,15 @@ def test_nil_among_ties_of_others_moves_no_bit() -> None:
         f"{name}[terminal]" for name in ("RR", "AP", "AP(graded=True)@4", "nDCG", "nDCG@3", "RBP", "INSQ", "InvSq")
     ]
     names += [f"{name}[depth=2, terminal]" for name in ("AP", "nDCG", "RBP")]
-    how = {"ties": "expected", "nil": "NIL"}
-    alone = cf.evaluate({"q": judged}, {"q": tied}, names, **how).values[0]
+    alone = cf.evaluate(cf.Collection({"q": judged}, nil="NIL"), {"q": tied}, names, ties="expected").values[0]
     run, qrels = {"q": tied, "nil": {"NIL": 1.0, "a": 1.0, "b": 1.0}}, {"q": judged, "nil": {"a": 3, "b": 0}}
-    together = cf.evaluate(qrels, run, names, **how).values[0]
+    together = cf.evaluate(cf.Collection(qrels, nil="NIL"), run, names, ties="expected").values[0]
     np.testing.assert_array_equal(together[:, :1], alone)
 
 
 def test_a_judged_nil_is_refused() -> None:
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate({"q": {"a": 1, "NIL": 0}}, {"q": {"a": 1.0}}, "AP", nil="NIL")
+        cf.evaluate(cf.Collection({"q": {"a": 1, "NIL": 0}}, nil="NIL"), {"q": {"a": 1.0}}, "AP")
     assert str(caught.value) == (
         "qrels: `NIL` is judged for query `q`\n\n"
         'hint: the id for "no answer" must not be the id of a document; choose another one'
@@ -98,9 +103,11 @@ def test_a_judged_nil_is_refused() -> None:
 def test_a_list_longer_than_full_is_refused() -> None:
     run, qrels = as_run("0101", 2, "q")
     with pytest.raises(cf.InputError) as caught:
-        cf.evaluate(qrels, run, "AP", terminal=True, full_length=3)
+        cf.evaluate(cf.Collection(qrels, full_length=3), run, "AP", terminal=True)
     assert str(caught.value) == (
         "run: query `q` has 4 documents; the full length is 3\n\n"
         "hint: set the full length to the length limit of the system, or cut rankings with a depth"
     )
-    assert cf.evaluate(qrels, run, "AP", terminal=True, full_length=3, depth=3).means[0, 0] == pytest.approx(0.25)
+    assert cf.evaluate(cf.Collection(qrels, full_length=3), run, "AP", terminal=True, depth=3).means[
+        0, 0
+    ] == pytest.approx(0.25)

@@ -20,6 +20,7 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
+from cranfield.evaluation.evaluator import evaluator_of
 from cranfield.report.html import report
 from cranfield.report.html.contents import LONGEST_LABEL, contents, cut_names, short_labels
 from cranfield.report.html.page import _kept
@@ -40,7 +41,7 @@ def museum() -> tuple[list[str], str]:
 
 
 def evaluated(qrels: Any, runs: Any, measures: Any, *, page: int = 20, names: Any = None, **how: Any) -> cf.Evaluation:
-    return cf.Evaluator(qrels, measures, **how).evaluation(runs, page=page, names=names)
+    return evaluator_of(qrels, measures, how).evaluation(runs, page=page, names=names)
 
 
 def test_data_are_the_scores() -> None:
@@ -59,7 +60,7 @@ def test_measures_that_read(tmp_path: Path) -> None:
     runs, _ = museum()
     qrels, corpus = (str(example.path(name)) for name in (example.DIVERSITY, "documents.jsonl"))
     found = contents(evaluated(qrels, runs, ["DELTARB@5", "AP"], corpus=corpus))
-    scores = cf.evaluate(qrels, runs, ["DELTARB@5", "AP"], corpus=corpus)
+    scores = cf.evaluate(cf.Collection(qrels, documents=corpus), runs, ["DELTARB@5", "AP"])
     assert found["means"] == scores.means.tolist()
     assert [found["audit"][name][0][0] for name in ("worst", "lowest")] == [None, None]
     args = ["report", qrels, *runs[:2], "-m", "DELTARB@5", "--corpus", corpus, "-o", str(tmp_path / "report.html")]
@@ -149,7 +150,10 @@ def test_subtopics_and_intents_have_a_report(tmp_path: Path) -> None:
     assert result.exit_code == 0
     data = json.loads(re.search(r'id="data">(.*?)</script>', path.read_text())[1])
     assert data["measures"][0] == "ERR_IA@20"
-    assert data["means"][0][0] == cf.evaluate(diverse, runs[0], "ERR_IA@20", intents=str(weights)).means[0, 0]
+    assert (
+        data["means"][0][0]
+        == cf.evaluate(cf.Collection(diverse, intents=str(weights)), runs[0], "ERR_IA@20").means[0, 0]
+    )
     assert all(f"--intents {weights}" in line for line in data["commands"])
 
 

@@ -47,7 +47,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Comparison baseline": lambda: cf.compare(SCORES, baseline="bm25"),
     "Audit": lambda: cf.audit(EVALUATION),
     "PerQueryScores": lambda: cf.by_query(SCORES, "map"),
-    "Explanation": lambda: cf.explain({"q": {"d1": 1}}, {"q": ["d2", "d1"]}, "DELTARB(whole=True)", corpus=TEXTS),
+    "Explanation": lambda: cf.explain(
+        cf.Collection({"q": {"d1": 1}}, documents=TEXTS), {"q": ["d2", "d1"]}, "DELTARB(whole=True)"
+    ),
     "JudgeReport": lambda: judges(QRELS, {"judge": QRELS}, RUNS, "nDCG@10")[0],
     "NextDocuments": lambda: next_documents(QRELS, RUNS, "DCG@10"),
     "CollectionStatistics": lambda: collection_statistics(QRELS, RUNS),

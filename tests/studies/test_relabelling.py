@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import io
 from cranfield.errors import CranfieldError, InputError
+from cranfield.evaluation.evaluator import evaluator_of
 from cranfield.measures import CATALOGUE
 from cranfield.studies import relabelling
 from cranfield.studies.relabelling import Relabeller
@@ -98,7 +99,7 @@ JUDGED = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"x": 0, "y": 1}}
 
 
 def relabelled(runs: Any, judgments: Any, measures: Any, **how: Any) -> Relabeller:
-    return Relabeller(cf.Evaluator(judgments, list(measures), **how).evaluation(list(runs)))
+    return Relabeller(evaluator_of(judgments, list(measures), how).evaluation(list(runs)))
 
 
 def relabeller(*measures: str) -> Relabeller:
@@ -149,7 +150,7 @@ def test_a_negative_grade_is_what_it_is_said_to_be() -> None:
     run, judged = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": -1, "b": 1}}
     for negative in ("unjudged", "nonrel"):
         runs = relabelled([run], judged, ["bpref"], negative=negative)
-        expected = cf.evaluate(judged, run, "bpref", negative=negative)  # type: ignore[arg-type]
+        expected = cf.evaluate(cf.Collection(judged, negative=negative), run, "bpref")  # type: ignore[arg-type]
         assert runs.scores().tolist() == expected.values.tolist()
 
 
@@ -172,8 +173,8 @@ def test_what_is_read_is_compared_with_the_judgments_left(
     judgments = io.read_qrels(judged)
     keep = np.array([d in left.get(q, ()) for q, d in rows_of(judgments)])
     try:
-        every = cf.evaluate(judged, runs, names, corpus=texts).values
-        expected = cf.evaluate(left, runs, names, corpus=texts).values
+        every = cf.evaluate(cf.Collection(judged, documents=texts), runs, names).values
+        expected = cf.evaluate(cf.Collection(left, documents=texts), runs, names).values
     except InputError as error:
         assert "is in the corpus" in str(error)  # where no relevant document is, there is nothing to compare with
         return

@@ -15,12 +15,11 @@ from cranfield.analysis.nil_detection import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.display import Displayed
 from cranfield.errors import UsageError, check_choice
-from cranfield.evaluation.columns import Aggregate, Column, make_plan
+from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import Kind, Note, sentences
 from cranfield.evaluation.pair_limits import lowest_differences
-from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, Scores, number
@@ -222,16 +221,13 @@ def audit(
     measures: Measures = DEFAULT_MEASURES,
     *,
     interval: Interval = "t",
-    intents: Any = None,
-    costs: Any = None,
-    corpus: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
-    **policy: Any,
+    **options: Any,
 ) -> Audit:
     """How ties, unjudged documents, short lists and the choice of queries affect each score.
 
-    Takes the arguments of `evaluate`; ``policy`` are the fields of `Policy`. Or takes an `Evaluation` alone.
+    Takes judgments or a `Collection`, runs and measures as `evaluate` does, with its ``options``; or an `Evaluation`.
     ``interval`` is the method of confidence intervals: Student's t, or the BCa bootstrap.
 
     >>> import cranfield as cf
@@ -242,15 +238,14 @@ def audit(
     """
     check_choice("interval", interval, get_args(Interval))
     if isinstance(qrels, Evaluation):
-        if run is not None or policy:
+        if run is not None or options:
             message = "audit takes no runs, measures or options together with an Evaluation"
             raise UsageError(message)
         return audit_evaluation(qrels, interval=interval, progress=progress)
     if run is None:
         message = "audit needs judgments and runs"
         raise UsageError(message, hint="call audit(qrels, runs, measures), or audit(evaluation)")
-    plan = make_plan(measures, Policy.of(**policy))
-    evaluation = Evaluator.of(qrels, plan, intents=intents, corpus=corpus, costs=costs).evaluation(run, names=names)
+    evaluation = Evaluator(qrels, measures, **options).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)
 
 

@@ -25,14 +25,12 @@ from cranfield.analysis.significance import (
 from cranfield.data import Floats, Integers, Run
 from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.columns import Column, make_plan
+from cranfield.evaluation.columns import Column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import QueryNames
-from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable, number
-from cranfield.io import read_qrels
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
 from cranfield.wording import decodable, few, listed, plural, printable
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
     from cranfield.evaluation.predicted import PredictedMean
     from cranfield.io.saved_results import PathLike
-    from cranfield.statistics.prediction import Inference
 
 # What a saved comparison begins with.
 KIND, VERSION = "comparison", 1
@@ -249,22 +246,20 @@ def compare(
     level: float = 0.95,
     samples: int | None = None,
     seed: int = 0,
-    predicted: Any = None,
-    inference: Inference = "loo",
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
     """Which differences between runs are significant, how large they are, and what could reverse them.
 
-    Takes judgments, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an `Evaluation`.
-    Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs have a value.
-    The baseline ``"best"`` is the run with the highest mean of the first measure, unless a run has this name. To
-    compare only the best ten runs: ``compare(scores.of_runs(scores.best(10)))``.
+    Takes judgments or a `Collection`, runs and measures as `evaluate` does, with its ``options``; or `Scores`; or an
+    `Evaluation`. Compares every pair of runs, or each run with the ``baseline``, over the queries for which all runs
+    have a value. The baseline ``"best"`` is the run with the highest mean of the first measure, unless a run has this
+    name. To compare only the best ten runs: ``compare(scores.of_runs(scores.best(10)))``.
     The p-values of ``test`` are corrected over all pairs of a measure or, with ``family="all"``, over all pairs of
     all measures; ``tests`` are computed as well, uncorrected. ``samples`` is the number of resamples of tests that
     cannot try every possibility: by default 100,000, or more if that is too few for the number of pairs. Each pair says
     whether ties or unjudged documents could reverse the difference, unless only scores are given; then pass an
-    ``audit`` of the same runs and measures. ``predicted``, ``inference``: as in `evaluate`; the comparison then has the
+    ``audit`` of the same runs and measures. If the collection has predicted judgments, the comparison has the
     differences from human and predicted judgments together. Queries are resampled in the order of their ids, so the
     order of lines in files does not matter.
 
@@ -297,29 +292,22 @@ def compare(
         message = "compare needs judgments, runs and measures"
         raise UsageError(message, hint="call compare(qrels, runs, measures), or compare(scores)")
     else:
-        inputs = {name: options.pop(name, None) for name in ("intents", "corpus", "costs")}
-        names = options.pop("names", None)
-        plan = make_plan(measures, Policy.of(**options, seed=seed))
-        runs = read_runs(run, names)
-        evaluation = Evaluator.of(qrels, plan, **inputs).evaluation(runs)
-        if predicted is not None:
+        runs = read_runs(run, options.pop("names", None))
+        evaluation = Evaluator(qrels, measures, **options, seed=seed).evaluation(runs)
+        if evaluation.collection.predicted is not None:
             comparison = compare_evaluation(evaluation, settings, baseline, progress=progress)
-            return with_predictions(comparison, evaluation, predicted, runs, inference)
-    if predicted is not None:
-        message = "predicted judgments need runs, not scores"
-        raise UsageError(message, hint="call compare(qrels, runs, measures, predicted=...)")
+            return with_predictions(comparison, evaluation, runs)
     return compare_evaluation(evaluation, settings, baseline, progress=progress)
 
 
-def with_predictions(
-    comparison: Comparison, evaluation: Evaluation, predicted: Any, runs: Sequence[Run], inference: Inference = "loo"
-) -> Comparison:
+def with_predictions(comparison: Comparison, evaluation: Evaluation, runs: Sequence[Run]) -> Comparison:
     """The comparison, with the difference of each pair from human and predicted judgments together."""
     from cranfield.evaluation.predicted import check_queries, judged_per_query, predicted_differences
 
-    judgments = read_qrels(predicted)
-    check_queries(evaluation.queries, list(judgments.queries))
-    scores = Evaluator.of(judgments, evaluation.plan)(list(runs), names=evaluation.runs)
+    predicted, inference = evaluation.collection.predicted, evaluation.collection.inference
+    assert predicted is not None
+    check_queries(evaluation.queries, list(predicted.queries))
+    scores = Evaluator.of(predicted, evaluation.plan)(list(runs), names=evaluation.runs)
     rows = [evaluation.runs.index(name) for name in comparison.runs]
     differences = predicted_differences(
         evaluation.scores.of_runs(rows),

@@ -14,9 +14,9 @@ from cranfield.corpus.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run, TextView
 from cranfield.display import Displayed
 from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.evaluation.scores import number
@@ -123,24 +123,26 @@ def explain(
     run: Any,
     measure: str | Measure,
     *,
-    corpus: Any,
     query: str | None = None,
-    **policy: Any,
+    **options: Any,
 ) -> Explanation:
     """What each document of a query contributes to a measure of document text, and why.
 
-    ``query`` may be left out if there is only one. ``policy`` are the fields of `Policy`.
+    ``qrels`` is a `Collection` with documents. ``query`` may be left out if there is only one. ``options`` are those of
+    `evaluate`.
 
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull"}
     >>> qrels = {"q": {"a": {"light": 1}}}
-    >>> first, second = cf.explain(qrels, {"q": {"b": 2.0, "c": 1.0}}, "DELTANB(mu=10)", corpus=texts).steps
+    >>> collection = cf.Collection(qrels, documents=texts)
+    >>> first, second = cf.explain(collection, {"q": {"b": 2.0, "c": 1.0}}, "DELTANB(mu=10)").steps
     >>> first.document, first.judged, first.subtopic, round(first.earned, 4)
     ('b', None, 'light', 0.6849)
     >>> [(word.word, round(word.change, 4)) for word in first.words]
     [('lamp', 0.8636), ('oil', -0.1786)]
     """
-    plan = make_plan(measure, Policy.of(**policy))
+    collection = Collection.of(qrels)
+    plan = make_plan(measure, collection.policy(**options))
     column = plan.columns[0]
     chosen = column.measure
     if not chosen.definition.content:
@@ -152,9 +154,9 @@ def explain(
     if chosen.views.rule.leaves_ties:
         message = "ties=expected averages over many orders; explain needs a rule that fixes one order"
         raise UsageError(message)
-    read, judgments = io.read_run(run), io.read_qrels(qrels)
+    read, judgments = io.read_run(run), collection.judgments
     q = _query_index(judgments, query)
-    scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=corpus).scores([read]))
+    scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=collection.documents).scores([read]))
     alignment = scores.alignments[column.alignment]
     name = judgments.queries[q]
     if alignment.length[q] < 0:

@@ -11,7 +11,7 @@ import click
 from cranfield.analysis.significance import FAMILIES, TESTS
 from cranfield.cli import gate, options, results, spark
 from cranfield.cli.commands import Verb
-from cranfield.cli.evaluating import read_evaluation
+from cranfield.cli.evaluating import collection_of, read_evaluation
 from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from cranfield.analysis.significance import ComparisonSettings
     from cranfield.evaluation.columns import Column
     from cranfield.evaluation.scores import Scores, ScoreTable
-    from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
 # The parameters that `testing` adds to a command.
@@ -139,8 +138,6 @@ def command(
     engine: str,
     master: str | None,
     scores: str | None,
-    predicted: str | None,
-    inference: Inference,
     **given: Any,
 ) -> None:
     """Test which differences between RUNs are significant, for every pair or against a baseline.
@@ -162,7 +159,7 @@ def command(
     from cranfield.report import guard
     from cranfield.report.pages import write
 
-    spark.check_options(engine, master=master, scores=scores, costs=given["costs"])
+    spark.check_options(engine, master=master, scores=scores)
     _check_options(
         engine,
         baseline,
@@ -172,7 +169,7 @@ def command(
         by,
         limits,
         junit,
-        predicted,
+        given["predicted"],
         ignore_significance=ignore_significance,
     )
     results.drawable(figures)
@@ -183,16 +180,12 @@ def command(
     chosen = baseline or ("" if guarded else None)
     announce = note if format != "json" else None
     if engine == "spark":
-        given.pop("costs")
         warning = None if audit is False else NOT_AUDITED
         outcome = _compare_on_spark(
             qrels, runs, measures, checked, chosen, settings, master, scores, warning, announce, given
         )
     else:
-        predictions = predicted, inference
-        outcome = _compare(
-            qrels, runs, measures, checked, chosen, top, settings, audit, predictions, standardise, announce, given
-        )
+        outcome = _compare(qrels, runs, measures, checked, chosen, top, settings, audit, standardise, announce, given)
     comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
     checks = guard.check_regressions(
         comparison, [label_of[name] for name in guarded], by, significance=not ignore_significance
@@ -313,7 +306,6 @@ def _compare(
     top: int | None,
     settings: ComparisonSettings,
     audit: bool | None,
-    predictions: tuple[str | None, Inference],
     standardise: Standardisation | None,
     announce: Say | None,
     given: dict[str, Any],
@@ -350,12 +342,11 @@ def _compare(
     if standardise is None and audit is not False:
         with progress("Auditing runs") as step:
             comparison = with_reversals(comparison, evaluation, only_significant=not audit, progress=step)
-    predicted, inference = predictions
-    if predicted is not None and standardise is None:
+    if evaluation.collection.predicted is not None and standardise is None:
         from cranfield.analysis.compare import with_predictions
         from cranfield.evaluation.evaluator import read_runs
 
-        comparison = with_predictions(comparison, evaluation, predicted, read_runs(list(runs)), inference)
+        comparison = with_predictions(comparison, evaluation, read_runs(list(runs)))
     return Outcome(comparison, label_of, notes, evaluation.scores)
 
 
@@ -375,10 +366,9 @@ def _compare_on_spark(
     """The same, computed by Spark."""
     from cranfield.evaluation.columns import make_columns
     from cranfield.evaluation.notes import sentences
-    from cranfield.evaluation.policy import Policy
 
-    inputs = {name: given.pop(name) for name in ("intents", "corpus")}
-    policy = Policy(**given)
+    collection, chosen = collection_of(qrels, given)
+    policy = collection.policy(**chosen)
     asked = options.guarded_columns(checked, policy)
     columns: list[Column] = []
     notes: list[str] = []
@@ -387,7 +377,7 @@ def _compare_on_spark(
         columns = make_columns(names, policy.views)
     columns += options.absent(asked, columns)
     label_of = gate.labels_of(columns, checked, asked)
-    with spark.evaluate(qrels, runs, columns, master, scores, given | inputs) as (frame, name_of):
+    with spark.evaluate(collection, runs, columns, master, scores, chosen) as (frame, name_of):
         name = _baseline_name(baseline, frame.runs, name_of, frame.mean)
         comparison = frame.compare(name, **asdict(settings))
         if announce is not None:

@@ -14,7 +14,6 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
-    from cranfield.statistics.prediction import Inference
     from cranfield.statistics.standardisation import Standardisation
 
 INTERVALS = {
@@ -77,8 +76,6 @@ def command(
     residual: bool,
     bounds: bool,
     standard_errors: bool,
-    predicted: str | None,
-    inference: Inference,
     interval: Literal["bca", "t", "none"],
     sort: str | None,
     top: int | None,
@@ -105,32 +102,32 @@ def command(
     cranfield eval qrels.txt llm.run -m nDCG@10 --ties expected -q
     cranfield eval qrels.txt *.run -m "AP nDCG@10" --sort nDCG@10 --top 10
     """
-    from cranfield import evaluate, read_qrels, report
+    from cranfield import evaluate, report
     from cranfield.cli import spark
+    from cranfield.cli.evaluating import collection_of
 
     method: Interval | None = None if interval == "none" else interval
     report.accept(format, method)
     if (junit and not limits) or (limits and standardise is not None):
         message = "--junit needs --fail-below" if junit else "--standardise does not work with --fail-below"
         raise UsageError(message, hint="for example: --fail-below nDCG@10=0.70" if junit else "")
-    costs = settings.pop("costs")
-    spark.check_options(
-        engine, per_query=per_query, interval=method is not None, master=master, scores=scores, costs=costs
-    )
+    spark.check_options(engine, per_query=per_query, interval=method is not None, master=master, scores=scores)
     if engine == "spark" and standardise is not None:
         message = "--standardise does not work with --engine spark"
         raise UsageError(message)
-    judgments = read_qrels(qrels) if measures is None and engine == "local" else None
+    collection, chosen = collection_of(qrels, settings)
+    judgments = collection.judgments if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])
-    columns, label_of = gate.with_checked(names, list(limits), settings)
-    settings |= {"residuals": residual, "bounds": bounds, "seed": seed}
+    chosen["seed"] = seed
+    columns, label_of = gate.with_checked(names, list(limits), collection.policy(**chosen))
+    shown = {"residuals": residual, "bounds": bounds, "standard errors": standard_errors}
+    chosen["show"] = [name for name, wanted in shown.items() if wanted]
     if engine == "spark":
-        with spark.evaluate(qrels, runs, columns, master, scores, settings) as (frame, _):
+        with spark.evaluate(collection, runs, columns, master, scores, chosen) as (frame, _):
             table: ScoreTable = frame.mean()
     else:
         with progress("Scoring runs") as step:
-            settings |= {"standard_errors": standard_errors, "predicted": predicted, "inference": inference}
-            table = evaluate(judgments or qrels, list(runs), columns, costs=costs, progress=step, **settings)
+            table = evaluate(collection, list(runs), columns, progress=step, **chosen)
         if standardise is not None:
             table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}

@@ -13,6 +13,7 @@ from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
     from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.policy import Policy
     from cranfield.evaluation.scores import ScoreTable
     from cranfield.report.guard import Check
 
@@ -114,20 +115,16 @@ def labels_of(columns: Sequence[Column], names: Sequence[str], asked: Sequence[C
 
 
 def with_checked(
-    measures: Sequence[str], checked: Sequence[str], settings: Mapping[str, Any]
+    measures: Sequence[str], checked: Sequence[str], policy: Policy
 ) -> tuple[Sequence[Any], dict[str, str]]:
     """The measures, and columns of the checked ones that are not among them; the label of each checked measure.
 
-    ``settings``: among others, the views of every measure that does not name its own.
+    ``policy`` has the views of every measure that does not name its own.
     """
-    from dataclasses import fields
-
     from cranfield.evaluation.columns import make_columns
-    from cranfield.evaluation.policy import Policy
 
     if not checked:
         return measures, {}
-    policy = Policy(**{field.name: settings[field.name] for field in fields(Policy) if field.name in settings})
     columns, asked = make_columns(measures, policy.views), options.guarded_columns(checked, policy)
     extra = options.absent(asked, columns)
     return [*measures, *extra], labels_of([*columns, *extra], checked, asked)

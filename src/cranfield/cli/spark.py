@@ -12,6 +12,7 @@ from cranfield.io.duplicates import default_duplicates
 if TYPE_CHECKING:
     from cranfield.corpus import Corpus
     from cranfield.engines.spark import Scores
+    from cranfield.evaluation.collection import Collection
 
 
 def check_options(
@@ -19,7 +20,6 @@ def check_options(
     *,
     master: str | None,
     scores: str | None = None,
-    costs: str | None = None,
     per_query: bool = False,
     interval: bool = False,
 ) -> None:
@@ -33,9 +33,6 @@ def check_options(
     if engine == "spark" and default_duplicates() != "error":
         message = "--duplicates does not work with --engine spark"
         raise UsageError(message)
-    if engine == "spark" and costs is not None:
-        message = "--costs does not work with --engine spark"
-        raise UsageError(message)
     if engine == "local" and (master or scores):
         message = f"{'--master' if master else '--scores'} needs --engine spark"
         raise UsageError(message)
@@ -43,7 +40,7 @@ def check_options(
 
 @contextmanager
 def evaluate(
-    qrels: str,
+    collection: Collection,
     runs: Sequence[str],
     measures: Sequence[Any],
     master: str | None,
@@ -59,12 +56,12 @@ def evaluate(
 
     with _session(master) as session:
         frame, names = files.read_runs(session, runs)
-        judgments = files.read_qrels(session, qrels)
+        on_spark = collection.changed(qrels=files.read_qrels(session, collection.qrels))
         settings = {"columns": {"row": files.ROW}, "names": list(names.values()), **settings}
         try:
-            scores = spark.evaluate(judgments, frame, list(measures), **settings)
+            scores = spark.evaluate(on_spark, frame, list(measures), **settings)
         except InputError as error:
-            raise files.explained(session, qrels, runs) or error from None
+            raise files.explained(session, collection.qrels, runs) or error from None
         if folder is not None:
             _write_scores(scores, folder)
         yield scores, names

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from cranfield.errors import MeasureError, UsageError
+from cranfield.errors import MeasureError, UsageError, check_choice
 from cranfield.evaluation.policy import Policy
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Aggregate as Aggregate
@@ -16,6 +16,7 @@ from cranfield.ranking.tie_rules import Ties
 from cranfield.ranking.views import Views
 
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]
+Shown = Literal["residuals", "bounds", "standard errors"]
 NO_VIEWS = Views()
 
 
@@ -114,27 +115,20 @@ class Plan:
         return [column for column in self.columns if column.measure.definition.content]
 
 
-def make_plan(
-    measures: Any, policy: Policy, *, residuals: bool = False, bounds: bool = False, standard_errors: bool = False
-) -> Plan:
-    """A plan for these measures and this policy."""
-    chosen = make_columns(measures, policy.views, residuals=residuals, bounds=bounds, standard_errors=standard_errors)
-    return Plan(tuple(chosen), policy)
+def make_plan(measures: Any, policy: Policy, show: Shown | Sequence[Shown] = ()) -> Plan:
+    """A plan for these measures and this policy; see `evaluate` for what to show."""
+    return Plan(tuple(make_columns(measures, policy.views, show)), policy)
 
 
-def make_columns(
-    measures: Any,
-    defaults: Views = NO_VIEWS,
-    *,
-    residuals: bool = False,
-    bounds: bool = False,
-    standard_errors: bool = False,
-) -> list[Column]:
+def make_columns(measures: Any, defaults: Views = NO_VIEWS, show: Shown | Sequence[Shown] = ()) -> list[Column]:
     """A column for each different measure, with default views added and the label that the user wrote.
 
     Elements that are columns already stay unchanged.
     """
     columns: dict[str, Column] = {}
+    shown = (show,) if isinstance(show, str) else tuple(show)
+    for name in shown:
+        check_choice("show", name, get_args(Shown))
 
     def add(measure: Measure, label: str, part: Part) -> None:
         columns[label] = Column(measure, part, label)
@@ -154,12 +148,12 @@ def make_columns(
         if label in columns:
             continue
         add(measure, label, "value")
-        if residuals and measure.definition.residual is not None and not views.terminal:
+        if "residuals" in shown and measure.definition.residual is not None and not views.terminal:
             add(measure, f"{label} residual", "residual")
-        if bounds:
+        if "bounds" in shown:
             add(measure, f"{label} lowest", "lowest")
             add(measure, f"{label} highest", "highest")
-        if standard_errors and (measure.definition.sampled or views.sampled):
+        if "standard errors" in shown and (measure.definition.sampled or views.sampled):
             add(measure, f"{label} standard error", "standard error")
     return list(columns.values())
 

@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.data import Booleans, Integers, Judgments, Strings
 from cranfield.display import Displayed
 from cranfield.errors import UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import Column, Plan, make_columns
 from cranfield.evaluation.group_scores import GroupScores, check_columns, group_notes
 from cranfield.evaluation.notes import Note
@@ -36,7 +37,7 @@ ScoredRun = tuple[str, Integers, Strings, Any]  # name, lengths, unjudged querie
 
 
 class Evaluation(Displayed):
-    """Judgments, a plan, and runs aligned with the judgments.
+    """A collection, its judgments (with NIL, if there is one), a plan, and runs aligned with the judgments.
 
     Scores, notes, audits, comparisons, rankings and curves are computed from it on demand and cached. Runs are never
     read again. `Evaluator.evaluation` creates it.
@@ -45,13 +46,15 @@ class Evaluation(Displayed):
     def __init__(
         self,
         plan: Plan,
+        collection: Collection,
         judgments: Judgments,
         run_scores: Sequence[RunScores],
         queries: tuple[str, ...],
         notes: Sequence[Note] = (),
         page: int = 0,
     ) -> None:
-        self.plan, self.judgments, self.run_scores, self.queries = plan, judgments, tuple(run_scores), queries
+        self.plan, self.collection, self.judgments = plan, collection, judgments
+        self.run_scores, self.queries = tuple(run_scores), queries
         self.page = page
         self._notes = tuple(notes)
         self._results: dict[Any, Any] = {}

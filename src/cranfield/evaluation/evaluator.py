@@ -13,7 +13,8 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.columns import Column, Plan, make_plan
+from cranfield.evaluation.collection import Collection, checked_keywords, split_options
+from cranfield.evaluation.columns import Column, Plan, Shown, make_plan
 from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
 from cranfield.evaluation.group_scores import (
     GroupScores,
@@ -23,7 +24,7 @@ from cranfield.evaluation.group_scores import (
     without_groups,
 )
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.policy import Negative, Policy, Queries, Undefined
+from cranfield.evaluation.policy import Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import gain_notes, remark_notes, run_notes, score_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
@@ -37,12 +38,12 @@ from cranfield.ranking.tie_rules import Ties, tie_rule
 if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.duplicates import Duplicates
-    from cranfield.statistics.prediction import Inference
 
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
 Measures = OneMeasure | Sequence[OneMeasure]
 
 
+@checked_keywords
 def evaluate(
     qrels: Any,
     run: Any,
@@ -54,31 +55,16 @@ def evaluate(
     terminal: bool = False,
     queries: Queries = "judged",
     undefined: Undefined = "skip",
-    negative: Negative = "unjudged",
-    nil: str | None = None,
-    full_length: int | None = None,
     seed: int = 0,
-    residuals: bool = False,
-    bounds: bool = False,
-    standard_errors: bool = False,
-    intents: Any = None,
-    types: Mapping[str, Mapping[str, str]] | None = None,
-    corpus: Any = None,
-    prefs: Any = None,
-    groups: Any = None,
-    costs: Any = None,
-    strata: Any = None,
-    inclusion: Any = None,
-    method: Any = None,
-    predicted: Any = None,
-    inference: Inference = "loo",
+    show: Shown | Sequence[Shown] = (),
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     progress: Progress | None = None,
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
-    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, or `Judgments`.
+    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, `Judgments`, or a
+    `Collection`, which can say more about the judgments, queries and documents.
     ``run``: a path, ``{query: {document: score}}``, ``{query: [document, ...]}``, a DataFrame, a `Run`, a list of
     these, or ``{name: any of these}``. Two lists of lists are matched by position.
     ``measures``: names such as ``"nDCG@10"``, or functions that take the grades of a ranking; see `measure`.
@@ -86,32 +72,11 @@ def evaluate(
     own.
     ``queries``: which queries count: all judged queries (a query that the run does not answer scores as an empty
     ranking), those in both, or all queries of the run. ``undefined``: how a query counts if a measure is undefined for
-    it. ``negative``: the meaning of negative grades.
-    ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
-    terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
-    gets no terminal document.
+    it.
     ``seed``: the random seed, which some measures need for queries with many tied documents.
-    ``residuals``: add the residual of measures that have one: how much higher the score could be if all unjudged
-    documents were relevant. ``bounds``: add the lowest and highest score over the possible grades of unjudged
-    documents. ``standard_errors``: add the sampling error of measures that are estimates from a sample of judgments.
-    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
-    by default, all subtopics with a relevant document have equal weights.
-    ``types``: types of intents, ``{query: {subtopic: "inf" or "nav"}}``; the default is informational. A file of
-    intents may have the types in a fourth column.
-    ``prefs``, with None for ``qrels``: preferences between documents, for measures such as `Prefs`:
-    ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns.
-    ``groups``, with None for ``qrels``: judgments of several assessors, ``{query: {group: {document: grade}}}``, or a
-    file with lines ``query group document grade``. A measure with ``[groups]`` is the mean over the groups of a query.
-    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
-    lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
-    ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
-    `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
-    method, each as ``{query: {document: value}}``. Five-column files have them already.
-    ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. The scores then have
-    ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
-    are for queries like these (``loo``) or for exactly these queries (``fixed``).
-    ``corpus``: the documents for measures of document text: a `Corpus`, a corpus file, a collection, or
-    ``{document: text}``.
+    ``show``: further columns. ``"residuals"``: how much higher scores could be if all unjudged documents were relevant,
+    for measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
+    documents. ``"standard errors"``: the sampling error of measures that are estimates from a sample of judgments.
     ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
     ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score. ``progress(done, total)``: called as work
     proceeds.
@@ -121,43 +86,25 @@ def evaluate(
     >>> scores.to_dict()["runs"]["run"]["RR"]
     {'mean': 0.5, 'n': 1, 'queries': {'q': 0.5}}
     """
-    evaluator = Evaluator(
-        qrels,
-        measures,
+    collection = Collection.of(qrels)
+    policy = collection.policy(
         ties=ties,
         depth=depth,
         condensed=condensed,
         terminal=terminal,
         queries=queries,
         undefined=undefined,
-        negative=negative,
-        nil=nil,
-        full_length=full_length,
         seed=seed,
-        residuals=residuals,
-        bounds=bounds,
-        standard_errors=standard_errors,
-        intents=intents,
-        types=types,
-        corpus=corpus,
-        prefs=prefs,
-        groups=groups,
-        costs=costs,
-        strata=strata,
-        inclusion=inclusion,
-        method=method,
     )
-    if predicted is None:
-        return evaluator(run, names=names, duplicates=duplicates, progress=progress)
-    return evaluator.with_predicted(
-        run, predicted, inference=inference, names=names, duplicates=duplicates, progress=progress
-    )
+    evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
+    return evaluator(run, names=names, duplicates=duplicates, progress=progress)
 
 
 class Evaluator:
     """Judgments and measures, prepared once; call it with any number of runs.
 
-    The arguments are those of `evaluate`, without the runs.
+    ``qrels``, ``measures`` and ``options`` are those of `evaluate`: ties, depth, condensed, terminal, queries,
+    undefined, seed and show.
 
     >>> import cranfield as cf
     >>> evaluator = cf.Evaluator({"q": {"b": 1}}, ["RR", "P@1"])
@@ -167,109 +114,38 @@ class Evaluator:
     {'q': {'RR': 1.0, 'P@1': 1.0}}
     """
 
-    def __init__(
-        self,
-        qrels: Any,
-        measures: Measures,
-        *,
-        ties: Ties | None = None,
-        depth: int | None = None,
-        condensed: bool = False,
-        terminal: bool = False,
-        queries: Queries = "judged",
-        undefined: Undefined = "skip",
-        negative: Negative = "unjudged",
-        nil: str | None = None,
-        full_length: int | None = None,
-        seed: int = 0,
-        residuals: bool = False,
-        bounds: bool = False,
-        standard_errors: bool = False,
-        intents: Any = None,
-        types: Mapping[str, Mapping[str, str]] | None = None,
-        corpus: Any = None,
-        prefs: Any = None,
-        groups: Any = None,
-        costs: Any = None,
-        strata: Any = None,
-        inclusion: Any = None,
-        method: Any = None,
-    ) -> None:
-        if any(given is not None for given in (strata, inclusion, method)):
-            from cranfield.io.samples import with_sample
-
-            if qrels is None:
-                message = "strata, inclusion and method need qrels"
-                raise UsageError(message)
-            qrels = with_sample(io.read_qrels(qrels), strata, inclusion, method)
-        policy = Policy(ties, depth, condensed, terminal, queries, undefined, negative, nil, full_length, seed)
-        plan = make_plan(measures, policy, residuals=residuals, bounds=bounds, standard_errors=standard_errors)
-        self._prepare(qrels, plan, intents, corpus, types, prefs, groups, costs)
+    def __init__(self, qrels: Any, measures: Measures, *, show: Shown | Sequence[Shown] = (), **options: Any) -> None:
+        collection = Collection.of(qrels)
+        self._prepare(collection, make_plan(measures, collection.policy(**options), show))
 
     @classmethod
-    def of(cls, qrels: Any, plan: Plan, *, intents: Any = None, corpus: Any = None, costs: Any = None) -> Evaluator:
-        """An evaluator for an existing plan."""
+    def of(cls, qrels: Any, plan: Plan) -> Evaluator:
+        """An evaluator for an existing plan, whose policy is that of the collection."""
         evaluator = cls.__new__(cls)
-        evaluator._prepare(qrels, plan, intents, corpus, costs=costs)
+        evaluator._prepare(Collection.of(qrels), plan)
         return evaluator
 
-    def _prepare(
-        self,
-        qrels: Any,
-        plan: Plan,
-        intents: Any,
-        corpus: Any,
-        types: Any = None,
-        prefs: Any = None,
-        groups: Any = None,
-        costs: Any = None,
-    ) -> None:
-        self._costs = None
+    def _prepare(self, collection: Collection, plan: Plan) -> None:
+        judgments, costs = collection.judgments, collection.costs
         if costs is not None:
-            from cranfield.io.costs import read_costs
-
-            if plan.policy.nil is not None or prefs is not None or groups is not None:
-                message = "costs cannot be combined with nil, prefs or groups"
-                raise UsageError(message)
-            self._costs = read_costs(costs)
             plan = replace(plan, columns=tuple(column.with_costs() for column in plan.columns))
-        self.plan, self.corpus = plan, corpus
-        layers = _read_judgments(qrels, prefs, groups)
-        judgments = layers[0]
+        self.collection, self.plan, self.corpus, self._costs = collection, plan, collection.documents, costs
         self._layers: list[Judgments] = []
-        if groups is not None:
+        if collection.groups is not None:
             check_columns(plan.columns, judgments.name)
-            if plan.policy.nil is not None or intents is not None or corpus is not None:
-                message = "groups cannot be combined with nil, intents or corpus"
-                raise UsageError(message)
-            self._layers = layers
-        if not len(judgments.queries):
-            raise InputError([f"{judgments.name}: no judgments"])
+            self._layers = collection.layers
         self._notes = [*remark_notes(judgments), *subtopic_notes(judgments, plan.columns)]
         self._notes += gain_notes(judgments.grade, plan.columns)
-        if corpus is not None and not plan.content_columns:
+        if self.corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
             self._notes.append(Note("costs_unused"))
-        if intents is not None:
-            from cranfield.evaluation.intents import with_intents
-
-            judgments, notes = with_intents(judgments, intents)
-            self._notes += notes
-        if types is not None:
-            from cranfield.evaluation.intents import with_types
-
-            judgments = with_types(judgments, types)
+        self._notes += collection.notes
         self._nil: Integers | None = None
         self.judgments = judgments
         if plan.policy.nil is not None:
             self.judgments, self._nil = with_nil(judgments, plan.policy.nil)
         self._queries = tuple(judgments.queries)
-        if self._costs and not self._costs.keys() & set(self._queries):
-            from cranfield.io.faults import quotable
-
-            message = f"costs: none of the queries is judged (first query: `{quotable(next(iter(self._costs)))}`)"
-            raise InputError([message], hint=f"the judgments cover queries such as `{self._queries[0]}`")
         self._looks_like_run = looks_like_scores(judgments)
 
     @property
@@ -300,9 +176,10 @@ class Evaluator:
         progress: Progress | None = None,
     ) -> Scores:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
+        runs = self._runs(run, names, duplicates)
         notes = list(self._notes)
         scored = []
-        for scores in self._scores(self._runs(run, names, duplicates), progress):
+        for scores in self._scores(runs, progress):
             self._check(scores)
             notes += remark_notes(scores.run)
             values = np.array([scores[column].value for column in self.columns])
@@ -313,37 +190,24 @@ class Evaluator:
                 notes += run_notes(scores, self.plan, counted)
             scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
         table = build_scores(scored, self._queries, self.plan)
-        return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
+        table = replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
+        return table if self.collection.predicted is None else self._with_predicted(table, runs)
 
-    def with_predicted(
-        self,
-        run: Any,
-        predicted: Any,
-        *,
-        inference: Inference = "loo",
-        names: Sequence[str] | None = None,
-        duplicates: Duplicates = "error",
-        progress: Progress | None = None,
-    ) -> Scores:
+    def _with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
         """The scores, with means from human and predicted judgments together."""
         from cranfield.evaluation import predicted as prediction
 
-        if self._layers or self._nil is not None or self._costs is not None:
-            message = "predicted cannot be combined with groups, nil or costs"
-            raise UsageError(message)
-        judgments = io.read_qrels(predicted)
-        runs = self._runs(run, names, duplicates)
-        scores = self(runs, progress=progress)
-        sampled = self.judgments.sample
+        predicted, sampled = self.collection.predicted, self.judgments.sample
+        assert predicted is not None
         if sampled is not None and (sampled.probability is not None or (self.judgments.grade < 0).any()):
-            means = prediction.predicted_in_sample(self.judgments, judgments, runs, self.plan)
+            means = prediction.predicted_in_sample(self.judgments, predicted, runs, self.plan)
         else:
-            prediction.check_queries(self._queries, list(judgments.queries))
-            other = Evaluator.of(judgments, self.plan, corpus=self.corpus)
+            prediction.check_queries(self._queries, list(predicted.queries))
+            other = Evaluator.of(Collection(predicted, documents=self.corpus), self.plan)
             means = prediction.predicted_means(
                 scores,
                 other(runs),
-                inference=inference,
+                inference=self.collection.inference,
                 judged_per_query=prediction.judged_per_query(self.judgments),
             )
         return replace(scores, predicted=means)
@@ -392,7 +256,7 @@ class Evaluator:
             kept = list(self._group_scores(self._runs(run, names), readers, progress))
             for of_run in kept:
                 self._check(of_run)
-            return Evaluation(self.plan, self.judgments, kept, self._queries, self._notes, page)
+            return Evaluation(self.plan, self.collection, self.judgments, kept, self._queries, self._notes, page)
         from cranfield.evaluation.pair_limits import pair_depth
 
         columns = [*self.columns]
@@ -407,7 +271,7 @@ class Evaluator:
             self._check(scores)
             notes += remark_notes(scores.run)
             runs.append(scores)
-        return Evaluation(self.plan, self.judgments, runs, self._queries, notes, page)
+        return Evaluation(self.plan, self.collection, self.judgments, runs, self._queries, notes, page)
 
     @property
     def reader(self) -> RunReader:
@@ -422,7 +286,7 @@ class Evaluator:
         scores = [self.reader.run_scores(run) for run in runs]
         for of_run in scores:
             self._check(of_run)
-        return Evaluation(self.plan, self.judgments, scores, self._queries, self._notes)
+        return Evaluation(self.plan, self.collection, self.judgments, scores, self._queries, self._notes)
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
@@ -507,22 +371,10 @@ class Evaluator:
             check_query_overlap(scores.run, scores.alignment)
 
 
-def _read_judgments(qrels: Any, prefs: Any, groups: Any) -> list[Judgments]:
-    """The judgments: by grade, or preferences; or a layer for the first group of each query, the second one, ..."""
-    if (qrels is not None) + (prefs is not None) + (groups is not None) > 1:
-        message = "qrels, prefs and groups exclude each other"
-        raise UsageError(message, hint="with prefs or groups, give None for qrels")
-    if prefs is None and groups is None:
-        return [io.read_qrels(qrels)]
-    from cranfield.io.preferences import read_groups, read_preferences
-    from cranfield.ranking.preferences import group_layers, preference_judgments
-
-    if prefs is not None:
-        return [preference_judgments(*read_preferences(prefs))]
-    name, lines = read_groups(groups)
-    if not lines:
-        raise InputError([f"{name}: no judgments"])
-    return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
+def evaluator_of(qrels: Any, measures: Measures, options: Mapping[str, Any]) -> Evaluator:
+    """An evaluator, with options of the collection among those of the evaluation."""
+    parts, rest = split_options(options)
+    return Evaluator(Collection(qrels, **parts) if parts else qrels, measures, **rest)
 
 
 def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:

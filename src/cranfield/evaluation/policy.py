@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from cranfield.errors import UsageError, check_choice, check_count
 from cranfield.ranking.tie_rules import TIES, Ties
 from cranfield.ranking.views import Views
-from cranfield.wording import nearest
 
 Queries = Literal["judged", "both", "run"]
 Undefined = Literal["skip", "zero", "one", "error"]
@@ -52,18 +51,6 @@ class Policy:
             message = f"nil must be a document id (a string), not {self.nil!r}"
             raise UsageError(message)
         check_count("seed", self.seed, 0)
-
-    @classmethod
-    def of(cls, **chosen: Any) -> Policy:
-        """The policy with these settings; an unknown setting raises an error that suggests the nearest one."""
-        names = [field.name for field in fields(cls)]
-        for name in chosen:
-            if name not in names:
-                close = nearest(name, names)
-                hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(names)}"
-                message = f"unknown option `{name}`"
-                raise UsageError(message, hint=hint)
-        return cls(**chosen)
 
     @property
     def views(self) -> Views:

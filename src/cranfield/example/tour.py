@@ -76,7 +76,7 @@ def tour() -> Iterator[Stop]:
         "relevant. `condensed` removes them from the ranking. The residual of RBP is how much higher RBP would be if "
         "all unjudged documents were relevant.",
         'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
-        board(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
+        board(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], show="residuals")),
     )
 
     silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]

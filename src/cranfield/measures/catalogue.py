@@ -460,7 +460,7 @@ class Measure:
             message = f"{self} needs preferences between documents, not grades"
             raise MeasureError(
                 message,
-                hint="use evaluate(None, run, ..., prefs=...)",
+                hint="use evaluate(Collection(prefs=...), run, ...)",
             )
         if self.definition.subtopics or self.definition.content:
             message = f"{self} cannot be computed from grades alone: it needs documents or subtopics"

@@ -124,7 +124,7 @@ def absolute_gain_without_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(qrels, run, "ABSNB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSNB(mu=10)@2").summary(0, 0), 4)
     1.4863
     """
     model = TextModel(k, mu, TextView(rel, whole, smoothing))
@@ -153,7 +153,7 @@ def absolute_gain_with_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(qrels, run, "ABSRB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSRB(mu=10)@2").summary(0, 0), 4)
     0.2661
     """
     model = TextModel(k, mu, TextView(rel, whole, smoothing))
@@ -181,7 +181,7 @@ def new_gain_without_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(qrels, run, "DELTANB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTANB(mu=10)@2").summary(0, 0), 4)
     0.7789
     """
     model = TextModel(k, mu, TextView(rel, whole, smoothing))
@@ -210,7 +210,7 @@ def new_gain_with_rank_bias(
     >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
-    >>> round(cf.evaluate(qrels, run, "DELTARB(mu=10)@2", corpus=texts).summary(0, 0), 4)
+    >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTARB(mu=10)@2").summary(0, 0), 4)
     0.1529
     """
     model = TextModel(k, mu, TextView(rel, whole, smoothing))

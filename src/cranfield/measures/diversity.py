@@ -448,7 +448,7 @@ def informational_and_navigational_gain(b: Batch, *, k: Rank, discount: Discount
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> round(cf.evaluate(qrels, run, "DIN_nDCG@2", types=types).summary(0, 0), 6)
+    >>> round(cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_nDCG@2").summary(0, 0), 6)
     0.613147
     """
     weights = log_discount(discount, base)
@@ -472,7 +472,7 @@ def informational_and_navigational_gain_and_intent_recall(
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> round(cf.evaluate(qrels, run, "DINsharp_nDCG@2", types=types).summary(0, 0), 6)
+    >>> round(cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_nDCG@2").summary(0, 0), 6)
     0.556574
     """
     gain = informational_and_navigational_gain(b, k=k, discount=discount, base=base)
@@ -504,7 +504,7 @@ def informational_and_navigational_q_measure(
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> cf.evaluate(qrels, run, "DIN_Q@2", types=types).summary(0, 0)
+    >>> cf.evaluate(cf.Collection(qrels, types=types), run, "DIN_Q@2").summary(0, 0)
     0.5
     """
     return q_measure(useful_gain(b), k=k, beta=beta, norm=norm)
@@ -527,7 +527,7 @@ def informational_and_navigational_q_and_intent_recall(
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run, types = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"1": "nav"}}
-    >>> cf.evaluate(qrels, run, "DINsharp_Q@2", types=types).summary(0, 0)
+    >>> cf.evaluate(cf.Collection(qrels, types=types), run, "DINsharp_Q@2").summary(0, 0)
     0.5
     """
     value = informational_and_navigational_q_measure(b, k=k, beta=beta, norm=norm)
@@ -550,7 +550,7 @@ def p_plus_and_q_measure(b: Batch, *, k: Rank, beta: NotNegative = 1.0) -> Float
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run = {"q": {"a": 2.0, "c": 1.0}}
-    >>> round(cf.evaluate(qrels, run, "PplusQ@2", types={"q": {"1": "nav"}}).summary(0, 0), 6)
+    >>> round(cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQ@2").summary(0, 0), 6)
     0.833333
     """
     from cranfield.measures.ties.over_cuts import over_cuts
@@ -581,7 +581,7 @@ def p_plus_and_q_measure_and_intent_recall(b: Batch, *, k: Rank, gamma: Share = 
     >>> import cranfield as cf
     >>> qrels = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     >>> run = {"q": {"a": 2.0, "b": 1.0}}
-    >>> cf.evaluate(qrels, run, "PplusQsharp@2", types={"q": {"1": "nav"}}).summary(0, 0)
+    >>> cf.evaluate(cf.Collection(qrels, types={"q": {"1": "nav"}}), run, "PplusQsharp@2").summary(0, 0)
     0.5
     """
     return gamma * subtopic_recall(b, k=k) + (1 - gamma) * p_plus_and_q_measure(b, k=k, beta=beta)

@@ -93,7 +93,7 @@ def preferences_met(b: Batch, *, by: Literal["all", "group", "pair"] = "all", co
 
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
-    >>> scores = cf.evaluate(None, {"q": {"b": 3.0, "a": 2.0}}, "Prefs", prefs=prefs)
+    >>> scores = cf.evaluate(cf.Collection(prefs=prefs), {"q": {"b": 3.0, "a": 2.0}}, "Prefs")
     >>> round(scores.to_dict()["runs"]["run"]["Prefs"]["mean"], 6)
     0.666667
     """
@@ -134,7 +134,7 @@ def number_of_preferences(b: Batch) -> Floats:
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
     >>> run = {"q": {"b": 3.0, "a": 2.0}}
-    >>> cf.evaluate(None, run, "NumPrefs", prefs=prefs).to_dict()["runs"]["run"]["NumPrefs"]["mean"]
+    >>> cf.evaluate(cf.Collection(prefs=prefs), run, "NumPrefs").to_dict()["runs"]["run"]["NumPrefs"]["mean"]
     3.0
     """
     row = pairs(b).row
@@ -157,7 +157,7 @@ def number_of_preferences_met(b: Batch, *, count: Count = "all") -> Floats:
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 2], ["judge", "1", "b", 1], ["judge", "1", "c", 0]]}
     >>> run = {"q": {"b": 3.0, "a": 2.0}}
-    >>> cf.evaluate(None, run, "NumPrefsMet", prefs=prefs).to_dict()["runs"]["run"]["NumPrefsMet"]["mean"]
+    >>> cf.evaluate(cf.Collection(prefs=prefs), run, "NumPrefsMet").to_dict()["runs"]["run"]["NumPrefsMet"]["mean"]
     2.0
     """
     seen = pairs(b)
@@ -254,8 +254,8 @@ def preferences_met_in_equal_numbers(
     >>> import cranfield as cf
     >>> prefs = {"q": [["judge", "1", "a", 1], ["judge", "1", "b", 0], ["judge", "1", "c", 0]]}
     >>> measures = ["PrefsR", "PrefsR(fixed=True)"]
-    >>> found = cf.evaluate(None, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, measures, prefs=prefs).to_dict()["runs"]["run"]
-    >>> [round(found[name]["mean"], 6) for name in measures]
+    >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    >>> cf.evaluate(cf.Collection(prefs=prefs), run, measures).means[0].round(6).tolist()
     [0.333333, 1.0]
     """
     preferences, seen = judged(b), pairs(b)

@@ -101,7 +101,7 @@ def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subto
         message = f"{measures[0]} needs a corpus, because it uses document text"
         raise MeasureError(
             message,
-            hint="corpus= (--corpus) takes a file of `cranfield corpus`, a collection, or {document: text}",
+            hint="documents= of a Collection, or --corpus, takes a corpus file, a collection, or {document: text}",
         )
 
 

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from cranfield.errors import CranfieldError, UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.aliases import names_elsewhere, symbol_of
@@ -306,9 +307,9 @@ def _scored(name: str, d: Definition) -> float | None:
     """The score of the example, or None if the measure does not apply to it."""
     try:
         if d.content:
-            value = evaluate(READ_QRELS, READ_RUN, name, corpus=READ_TEXTS).summary(0, 0)
+            value = evaluate(Collection(READ_QRELS, documents=READ_TEXTS), READ_RUN, name).summary(0, 0)
         elif d.preferences:
-            value = evaluate(None, PREFERENCE_RUN, name, prefs=PREFERENCES).summary(0, 0)
+            value = evaluate(Collection(prefs=PREFERENCES), PREFERENCE_RUN, name).summary(0, 0)
         elif d.subtopics:
             value = evaluate(DIVERSE_QRELS, DIVERSE_RUN, name).summary(0, 0)
         else:

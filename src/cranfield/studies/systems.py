@@ -11,6 +11,7 @@ import numpy as np
 from cranfield import io
 from cranfield.data import Booleans, Floats, Judgments, Run, TextView
 from cranfield.errors import InputError, MeasureError, UsageError, check_count
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
@@ -84,7 +85,9 @@ def score_systems(
     queries = tuple(judgments.queries)
     if len(queries) < MIN_QUERIES:
         raise InputError([f"{judgments.name}: this study needs at least two judged queries, found {len(queries)}"])
-    relabeller = Relabeller(Evaluator.of(judgments, plan, corpus=corpus).evaluation(given, progress=progress))
+    relabeller = Relabeller(
+        Evaluator.of(Collection(judgments, documents=corpus), plan).evaluation(given, progress=progress)
+    )
     labels = tuple(column.label for column in plan.columns)
     values = _replace_undefined(relabeller.scores(), undefined, labels, queries)
     defined = defined_for_all(values)
@@ -133,7 +136,7 @@ def top_runs(
     loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
     if number >= len(loaded):
         return loaded, []
-    scores = Evaluator(qrels, by, corpus=corpus, nil=nil)(loaded)
+    scores = Evaluator(Collection(qrels, documents=corpus, nil=nil), by)(loaded)
     note = f"{number} of {len(loaded)} runs are used, those with the highest {scores.measures[0]}"
     return [loaded[i] for i in scores.best(number)], [note]
 

@@ -25,6 +25,7 @@ from cranfield.analysis.compare import Comparison
 from cranfield.analysis.significance import TESTS
 from cranfield.corpus import Corpus
 from cranfield.errors import CranfieldError, InputError
+from cranfield.evaluation.collection import split_options
 from cranfield.evaluation.notes import sentences
 
 Columns = dict[str, list[Any]]
@@ -61,7 +62,9 @@ def _scores(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **
         cf.read_run(_Frame({name: _where(together, run, name) for name in together if name != "run"}), name=run)
         for run in sorted(names)
     ]
-    return cf.evaluate(cf.read_qrels(_Frame(by_query(qrels)), name="qrels"), frames, measures, **policies)
+    parts, options = split_options(policies)
+    collection = cf.Collection(cf.read_qrels(_Frame(by_query(qrels)), name="qrels"), **parts)
+    return cf.evaluate(collection, frames, measures, **options)
 
 
 def compared(
@@ -159,7 +162,7 @@ class EngineContract:
             {"queries": "run"},
             {"undefined": "zero"},
             {"undefined": "one", "negative": "nonrel"},
-            {"residuals": True, "bounds": True, "depth": 9},
+            {"show": ("residuals", "bounds"), "depth": 9},
             {"ties": "expected", "condensed": True},
         ):
             self.check(pieces(runs, 3), qrels, ("AP", "nDCG@10", "RBP"), **policies)
@@ -177,7 +180,7 @@ class EngineContract:
         against = few | {"baseline": "run2", "test": "bootstrap", "correction": "bh", "family": "all"}
         self.check_comparison(pieces(partly, 2), qrels, ("AP", "P@5"), against, queries="both", undefined="zero")
         joint = few | {"test": "randomised-tukey", "level": 0.9, "alpha": 0.1}
-        self.check_comparison([partly], qrels, ("AP", "RBP"), joint, queries="run", residuals=True)
+        self.check_comparison([partly], qrels, ("AP", "RBP"), joint, queries="run", show="residuals")
 
     def test_comparisons_that_cannot_be(self) -> None:
         runs, qrels = collection(2, queries=3, seed=15)
@@ -206,8 +209,8 @@ class EngineContract:
         runs, qrels = collection(2, queries=9, seed=14, subtopics=3)
         corpus = Corpus.of(texts(55))
         asked = ("DELTARB@5", "ABSNB[depth=9]", "DELTANB(whole=True)@20", "ABSRB@3[ties=expected]")
-        self.check(pieces(runs, 3), qrels, (*asked, "AP"), corpus=corpus)
-        self.check(pieces(shuffled(runs, 1), 2), qrels, asked, corpus=corpus, queries="run", negative="nonrel")
+        self.check(pieces(runs, 3), qrels, (*asked, "AP"), documents=corpus)
+        self.check(pieces(shuffled(runs, 1), 2), qrels, asked, documents=corpus, queries="run", negative="nonrel")
 
     def test_weights_of_subtopics(self) -> None:
         """Weights for some queries only, for an unjudged query, and for only some subtopics of a query."""

@@ -208,7 +208,7 @@ def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
     made = cf.simulate(queries=6, systems=5, documents=500, relevant=8, depth=30, seed=1)
     names = ["ERR_IA@20", "ABSRB@20", "DELTARB(mu=100)@20"]
     result = correlation(made.judgments, made.runs, names, corpus=made.texts)
-    scores = cf.evaluate(made.judgments, made.runs, names, corpus=made.texts)
+    scores = cf.evaluate(cf.Collection(made.judgments, documents=made.texts), made.runs, names)
     assert result.means == pytest.approx(scores.means.T, abs=1e-9)
     assert result.matrix[0, 2] == pytest.approx(cf.kendall(scores.means[:, 0], scores.means[:, 2]).tau_a)
     with pytest.raises(cf.MeasureError, match="ABSRB@20 needs a corpus, because it uses document text"):

@@ -55,7 +55,7 @@ def test_orders_are_those_of_restricted_runs_and_judgments(lab: Simulation, foun
         truth = cf.evaluate(known[target], runs, "ERR_IA@5").means[:, 0]
         for s, source in enumerate(inside):
             names = ["ERR_IA@5", "ERR_IA@5[condensed]", "ABSNB@5", "DELTARB@5"]
-            scores = cf.evaluate(known[source], runs, names, corpus=lab.texts).means
+            scores = cf.evaluate(cf.Collection(known[source], documents=lab.texts), runs, names).means
             for r in range(4):
                 if np.ptp(scores[:, r]) < 1e-12:
                     assert np.isnan(found.agreement[1, r, s, t])
@@ -104,7 +104,7 @@ def test_wrong_parts_of_runs(lab: Simulation, searched: dict[str, str], message:
 def test_the_claim_on_divergences_by_hand(lab: Simulation, found: Reuse) -> None:
     claim, printed = found.claims  # all measures have the same models and cutoff
     assert (claim.measure, claim.smoothing, printed.smoothing) == ("ABSNB@5", "dirichlet", "printed")
-    evaluation = cf.Evaluator(lab.judgments, "ABSNB@5", corpus=lab.texts).evaluation(lab.runs)
+    evaluation = cf.Evaluator(cf.Collection(lab.judgments, documents=lab.texts), "ABSNB@5").evaluation(lab.runs)
     holds = holds_printed = total = 0
     for run in evaluation.run_scores:
         for rankings in run.alignments[AlignmentKey(True, "score")].rankings:

@@ -58,7 +58,7 @@ def test_every_sample_is_scored_as_evaluate_would(lab: Simulation, found: Sampli
         place = strata.shuffle(np.random.default_rng([7, repeat]))
         for level, rate in enumerate(found.settings.rates):
             keep = strata.sample(place, sample_sizes(strata.sizes, rate))
-            scores = cf.evaluate(labelled(judgments, keep), lab.runs, names, corpus=lab.texts)
+            scores = cf.evaluate(cf.Collection(labelled(judgments, keep), documents=lab.texts), lab.runs, names)
             assert found.judged[level].sum() == keep.sum()
             for r in range(4):
                 tau = tau_a(full.means[:, 0], scores.means[:, r])

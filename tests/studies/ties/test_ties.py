@@ -56,8 +56,8 @@ def rankings_of(evaluator: cf.Evaluator, measure: cf.Measure) -> Any:
 def evaluators() -> dict[str, cf.Evaluator]:
     return {
         "grades": cf.Evaluator(JUDGED, "AP"),
-        "texts": cf.Evaluator(JUDGED, list(OF_TEXT.values()), corpus=TEXTS),
-        "preferences": cf.Evaluator(None, "Prefs", prefs=PREFERENCES),
+        "texts": cf.Evaluator(cf.Collection(JUDGED, documents=TEXTS), list(OF_TEXT.values())),
+        "preferences": cf.Evaluator(cf.Collection(prefs=PREFERENCES), "Prefs"),
     }
 
 

@@ -22,12 +22,12 @@ from cranfield.engines.spark.comparison import compare_runs
 from cranfield.engines.spark.session import broadcast as broadcast_value
 from cranfield.engines.spark.weights import weights_of
 from cranfield.engines.totals import PACKED_SCHEMA, Summary, unpack
-from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluation.columns import Plan, make_plan
+from cranfield.errors import CranfieldError, InputError, UsageError
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.columns import Plan, Shown, make_plan
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.intents import with_intents
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_notes import (
     figure_notes,
     gain_notes,
@@ -38,8 +38,11 @@ from cranfield.evaluation.run_notes import (
 )
 from cranfield.evaluation.scores import MeanScores
 from cranfield.io.judgments import NO_SUBTOPIC
+from cranfield.wording import one_of
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
+
+NOT_HERE = ("prefs", "groups", "types", "costs", "predicted")  # parts of a collection that Spark does not read
 
 _RECORDS = frames.schema(RECORD)
 
@@ -51,30 +54,31 @@ def evaluate(
     *,
     columns: Mapping[str, str] | None = None,
     qrels_columns: Mapping[str, str] | None = None,
-    intents: Any = None,
-    corpus: Any = None,
     names: Sequence[str] = (),
     broadcast: int = BROADCAST,
     partitions: int | None = None,
-    residuals: bool = False,
-    bounds: bool = False,
-    **policies: Any,
+    show: Shown | Sequence[Shown] = (),
+    **options: Any,
 ) -> Scores:
     """The scores of the runs in one Spark DataFrame with the judgments in another, computed by Spark's tasks.
 
     ``runs`` has one row per retrieved document, with columns for the run (optional if there is one run), the query, the
-    document and the score; ``qrels`` has one row per judgment. ``columns`` and ``qrels_columns`` give the column for
-    each role, if their names do not. All policies of `cranfield.evaluate` mean the same here: ``ties``, ``depth``,
-    ``condensed``, ``terminal``, ``queries``, ``undefined``, ``negative``, ``residuals``, ``bounds``, ``nil``,
-    ``full_length``, ``intents``, ``seed``. ``corpus``, for content measures, is a file that `corpus` or
-    ``cranfield corpus`` wrote, a `Corpus` or ``{document: text}``; it is sent to every task.
+    document and the score; ``qrels`` has one row per judgment, or is a `Collection` of such a frame. ``columns`` and
+    ``qrels_columns`` give the column for each role, if their names do not. ``show`` and ``options`` are those of
+    `cranfield.evaluate`. Of a collection, intents, NIL, the full length, the meaning of negative grades and the
+    documents are used; documents for content measures are a file that `corpus` or ``cranfield corpus`` wrote, a
+    `Corpus` or ``{document: text}``, which is sent to every task.
     Judgments of up to ``broadcast`` bytes are sent to every task; larger ones are joined with the rows of their
     queries. ``partitions`` is the number of tasks. ``names`` are runs that come first, in this order; others follow by
     name.
 
     The scores are computed now and persisted by Spark, so that faulty input raises here and not later.
     """
-    plan = make_plan(measures, Policy.of(**policies), residuals=residuals, bounds=bounds)
+    collection = Collection.of(qrels)
+    qrels, intents, corpus = collection.qrels, collection.intents, collection.documents
+    if unsupported := [name for name in NOT_HERE if name in collection.given]:
+        raise UsageError(f"{one_of(unsupported)} cannot be used on Spark", hint="use cranfield.evaluate")
+    plan = make_plan(measures, collection.policy(**options), show)
     run_columns, judged_columns = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     judgments = frames.judgments(qrels, judged_columns)
     facts = _facts(judgments)

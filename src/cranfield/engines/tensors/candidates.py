@@ -21,7 +21,14 @@ from cranfield.engines.tensors.counted import (
 from cranfield.engines.tensors.counting import count_before, count_scores, count_segments
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import MAX_SCORES, Evaluator, Measures, are_grades, looks_like_scores
+from cranfield.evaluation.evaluator import (
+    MAX_SCORES,
+    Evaluator,
+    Measures,
+    are_grades,
+    evaluator_of,
+    looks_like_scores,
+)
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.ranking.alignment import AlignedRun
@@ -331,7 +338,7 @@ class Candidates:
         judged = with_grades.any(-1) if by_subtopic else with_grades
         documents = JudgedCandidates.of(self, judged, with_grades if by_subtopic else None, missed, unjudged)
         self._check_argument_order(documents.judgments)
-        evaluator = Evaluator(documents.judgments, measures, **options)
+        evaluator = evaluator_of(documents.judgments, measures, options)
         check_identities(evaluator, ids=self.ids is not None)
         chosen = Chosen.of(self, documents, evaluator)
         return evaluator.aligned_evaluation([chosen.run(name, scores) for name, scores in self.runs.items()])

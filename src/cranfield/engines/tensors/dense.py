@@ -20,7 +20,7 @@ from cranfield.engines.tensors.counted import (
 from cranfield.engines.tensors.rank_counter import NO_RANKS, ScoreCounts, check_counted, check_nan
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.evaluator import Evaluator, Measures, evaluator_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.ranking.batch import Key
@@ -100,7 +100,7 @@ def dense_evaluation(
     check_choice("similarity", similarity, ("dot", "cosine"))
     if block is not None:
         check_count("block", block)
-    evaluator = Evaluator(_text_ids(qrels), measures, ties=ties, **options)
+    evaluator = evaluator_of(_text_ids(qrels), measures, {"ties": ties, **options})
     check_identities(evaluator, ids=False, reason="needs the ids of unjudged documents")
     check_keys(evaluator, ["score"], NO_RANKS)
     if evaluator.policy.nil is not None:

@@ -13,7 +13,7 @@ from cranfield.engines.tensors.candidates import _names
 from cranfield.engines.tensors.counted import CountedDocuments, RunLengths, counted_run
 from cranfield.engines.tensors.dense import Located, Scorer, Similarity, _text_ids, dense_evaluation
 from cranfield.errors import check_choice, check_count, optional
-from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.evaluator import Measures, evaluator_of
 from cranfield.evaluation.scores import number
 from cranfield.ranking.batch import Key
 
@@ -174,7 +174,7 @@ def _top_k_means(
         top = torch.topk(scores, min(k, scores.shape[1]), dim=1)
         best[query] = top.values, torch.gather(numbers, 1, top.indices)
     order = np.concatenate([best[query][1].cpu().numpy() for query in sorted(best)])
-    evaluator = Evaluator(qrels, measures, **options | {"ties": "rank"})
+    evaluator = evaluator_of(qrels, measures, options | {"ties": "rank"})
     names: Strings = _names(
         range(scorer.queries) if query_ids is None else query_ids, scorer.queries, "query_ids", "queries"
     )

@@ -20,7 +20,7 @@ from cranfield.engines.tensors.counted import (
 from cranfield.engines.tensors.counting import count_before, count_scores
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.evaluator import Evaluator, Measures, evaluator_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io.faults import quotable
 from cranfield.ranking.batch import Batch, Key
@@ -251,7 +251,7 @@ class RankCounter:
             codes = np.broadcast_to(self._ids.codes, (len(self.names), width))
             names = self._ids.names.take(codes[self._query, self._column])
         judgments = judgments_of("grades", self.names.take(rows), number[self._query], names, self._grade)
-        evaluator = Evaluator(judgments, measures, **options)
+        evaluator = evaluator_of(judgments, measures, options)
         if evaluator.policy.nil is not None:
             message = "nil cannot be used with a collection in blocks"
             raise UsageError(message)

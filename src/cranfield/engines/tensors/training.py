@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,10 @@ from cranfield.engines.tensors.counted import (
 from cranfield.engines.tensors.counting import count_segments
 from cranfield.engines.tensors.rank_counter import check_nan
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.collection import POLICY, Collection, split_options
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures
-from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.evaluator import Measures, evaluator_of
 from cranfield.evaluation.scores import Scores
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
@@ -52,7 +51,9 @@ class Accumulator:
     def __init__(
         self, measures: Measures, *, ties: Ties = "expected", unjudged: float | None = None, **options: Any
     ) -> None:
-        make_plan(measures, Policy.of(ties=ties, **_policy(options)))  # raises before the first batch, if at all
+        parts, rest = split_options(options)
+        policy = {name: value for name, value in rest.items() if name in POLICY}
+        make_plan(measures, Collection({}, **parts).policy(ties=ties, **policy))  # raises before the first batch
         self.measures, self.unjudged, self.options = measures, unjudged, {"ties": ties, **options}
         self._batches: list[tuple[Any, Any, Any]] = []
 
@@ -83,12 +84,6 @@ class Accumulator:
         return evaluation(
             self._batches, self.measures, self.unjudged, self.options, group, distributed=is_distributed()
         )
-
-
-def _policy(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are settings of a policy; the evaluation checks all others."""
-    names = {setting.name for setting in fields(Policy)}
-    return {name: value for name, value in options.items() if name in names}
 
 
 def means(evaluation: Evaluation) -> dict[str, float]:
@@ -194,7 +189,7 @@ def _of_all_processes(
     row_of[rows] = np.arange(len(rows))
     of_document = row_of[np.searchsorted(every, query)]
     documents = Strings.of(map(str, range(len(query))))
-    evaluator = Evaluator(judgments_of("grades", names.take(rows), of_document, documents, grade), measures, **options)
+    evaluator = evaluator_of(judgments_of("grades", names.take(rows), of_document, documents, grade), measures, options)
     check_identities(evaluator, ids=False)
     check_keys(evaluator, ["score"], "needs the order of documents, which several processes do not have")
     others = np.flatnonzero(row_of < 0)

@@ -17,6 +17,7 @@ import numpy as np
 from cranfield import io
 from cranfield.data import Booleans, Floats, Run
 from cranfield.errors import MeasureError, check_count, check_numbers
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
@@ -251,7 +252,7 @@ def ties(
         if progress is not None:
             progress(done, steps)
 
-    evaluator = Evaluator.of(judgments, plan, corpus=corpus)
+    evaluator = Evaluator.of(Collection(judgments, documents=corpus), plan)
     evaluation = evaluator.evaluation(loaded)
     labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
     by_rule = [_values(evaluation, rule) for rule in RULES]

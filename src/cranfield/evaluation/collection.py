@@ -1,0 +1,223 @@
+"""`Collection`: what is true of a test collection, whatever is evaluated on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property, wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from cranfield import io
+from cranfield.data import Judgments
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.notes import Note
+from cranfield.evaluation.policy import Negative, Policy
+from cranfield.io.faults import quotable
+from cranfield.wording import nearest, one_of
+
+if TYPE_CHECKING:
+    from cranfield.statistics.prediction import Inference
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+# What cannot be combined; the first of each row names the error.
+EXCLUSIVE = (
+    ("costs", ("nil", "prefs", "groups")),
+    ("groups", ("nil", "intents", "documents")),
+    ("predicted", ("groups", "nil", "costs")),
+)
+SAMPLE = ("strata", "inclusion", "method")
+
+
+class Collection:
+    """Judgments and everything else that describes a test collection.
+
+    ``qrels``: a path, ``{query: {document: grade}}``, ``{query: {document, ...}}``, a DataFrame, or `Judgments`.
+    Judgments of other kinds take its place. ``prefs``: preferences between documents, for measures such as `Prefs`:
+    ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns. ``groups``:
+    judgments of several assessors, ``{query: {group: {document: grade}}}``, or a file with lines ``query group document
+    grade``; a measure with ``[groups]`` is the mean over the groups of a query.
+    ``queries``: the texts of queries, ``{query: text}`` or a file. ``documents``: the documents, for measures of
+    document text: a `Corpus`, a corpus file, a collection of documents, or ``{document: text}``.
+    ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
+    by default, all subtopics with a relevant document have equal weights. ``types``: types of intents, ``{query:
+    {subtopic: "inf" or "nav"}}``; the default is informational. A file of intents may have them in a fourth column.
+    ``costs``: the cost of reading a document, for measures such as `TBG`: ``{query: {document: cost}}``, or a file with
+    lines ``query document cost``. A document without a cost has the parameter ``cost`` of the measure.
+    ``strata``, ``inclusion``, ``method``: how the judged documents were drawn from a pool, for measures such as
+    `xinfAP` and `statAP`: the stratum of each document, the probability that it was drawn, and statAP's code of the
+    method, each as ``{query: {document: value}}``. Five-column files have them already.
+    ``predicted``: judgments that a judge such as an LLM predicts for these and for other queries. Scores then have
+    ``predicted``: means by humans, by predictions, and by both together, with intervals. ``inference``: whether these
+    are for new queries of this kind (``loo``), or for this query set only (``fixed``).
+    ``nil``: a document id that stands for "no answer". It is relevant, with full gain, if no document is relevant; in
+    terminal measures it ends the ranking. ``full_length``: the length limit of the systems; a ranking of this length
+    gets no terminal document. ``negative``: the meaning of negative grades. ``name``: the name in messages.
+
+    >>> import cranfield as cf
+    >>> collection = cf.Collection({"q": {"a": 1}}, nil="NIL")
+    >>> cf.evaluate(collection, {"q": ["a", "NIL"]}, "RR[terminal]").summary(0, 0)
+    1.0
+    """
+
+    def __init__(
+        self,
+        qrels: Any = None,
+        *,
+        prefs: Any = None,
+        groups: Any = None,
+        queries: Any = None,
+        documents: Any = None,
+        intents: Any = None,
+        types: Mapping[str, Mapping[str, str]] | None = None,
+        costs: Any = None,
+        strata: Any = None,
+        inclusion: Any = None,
+        method: Any = None,
+        predicted: Any = None,
+        inference: Inference = "loo",
+        nil: str | None = None,
+        full_length: int | None = None,
+        negative: Negative = "unjudged",
+        name: str | None = None,
+    ) -> None:
+        given = {key: value for key, value in locals().items() if key != "self" and value is not None}
+        _check_combinations(given)
+        self.given: Mapping[str, Any] = given
+        self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
+        self.intents, self.types, self.inference, self.name = intents, types, inference, name
+        self.query_texts, self.nil, self.full_length, self.negative = queries, nil, full_length, negative
+        self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
+        self._costs, self._predicted = costs, predicted
+        Policy(nil=nil, full_length=full_length, negative=negative)  # raises if they are not of their kinds
+
+    @classmethod
+    def of(cls, qrels: Any) -> Collection:
+        """A collection; judgments alone are a collection of which nothing else is known."""
+        return qrels if isinstance(qrels, Collection) else cls(qrels)
+
+    def changed(self, **parts: Any) -> Collection:
+        """The collection with other parts."""
+        return Collection(**{**self.given, **parts})
+
+    def __repr__(self) -> str:
+        return f"Collection: {self.judgments!r}"
+
+    def policy(self, **options: Any) -> Policy:
+        """The policy of an evaluation on this collection, with the options of `evaluate`."""
+        check_options(options, [name for name in POLICY if not hasattr(self, name)])
+        return Policy(**options, negative=self.negative, nil=self.nil, full_length=self.full_length)
+
+    @cached_property
+    def layers(self) -> list[Judgments]:
+        """The judgments of the first group of each query, the second one, ...; without groups, a single layer."""
+        if self.prefs is None and self.groups is None:
+            return [io.read_qrels(self.qrels, name=self.name)]
+        from cranfield.io.preferences import read_groups, read_preferences
+        from cranfield.ranking.preferences import group_layers, preference_judgments
+
+        if self.prefs is not None:
+            return [preference_judgments(*read_preferences(self.prefs))]
+        name, lines = read_groups(self.groups)
+        if not lines:
+            raise InputError([f"{name}: no judgments"])
+        return [io.read_qrels(layer, name=name) for layer in group_layers(lines)]
+
+    @cached_property
+    def _judged(self) -> tuple[Judgments, list[Note]]:
+        judgments = self.layers[0]
+        notes: list[Note] = []
+        if not len(judgments.queries):
+            raise InputError([f"{judgments.name}: no judgments"])
+        if self._sample is not None:
+            from cranfield.io.samples import with_sample
+
+            judgments = with_sample(judgments, **self._sample)
+        if self.intents is not None:
+            from cranfield.evaluation.intents import with_intents
+
+            judgments, notes = with_intents(judgments, self.intents)
+        if self.types is not None:
+            from cranfield.evaluation.intents import with_types
+
+            judgments = with_types(judgments, self.types)
+        return judgments, notes
+
+    @property
+    def judgments(self) -> Judgments:
+        """The judgments, with weights and types of their subtopics, and how they were drawn."""
+        return self._judged[0]
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notes on weights of subtopics that are missing or not used."""
+        return self._judged[1]
+
+    @cached_property
+    def costs(self) -> Mapping[str, Mapping[str, float]] | None:
+        """The cost of each document; None if no costs are given."""
+        if self._costs is None:
+            return None
+        from cranfield.io.costs import read_costs
+
+        costs = read_costs(self._costs)
+        queries = list(self.judgments.queries)
+        if costs and not costs.keys() & set(queries):
+            message = f"costs: none of the queries is judged (first query: `{quotable(next(iter(costs)))}`)"
+            raise InputError([message], hint=f"the judgments cover queries such as `{queries[0]}`")
+        return costs
+
+    @cached_property
+    def predicted(self) -> Judgments | None:
+        """The predicted judgments; None if there are none."""
+        return None if self._predicted is None else io.read_qrels(self._predicted)
+
+
+def _check_combinations(given: Mapping[str, Any]) -> None:
+    """Raise if parts of a collection exclude each other."""
+    if len(given.keys() & {"qrels", "prefs", "groups"}) > 1:
+        raise UsageError(
+            "qrels, prefs and groups exclude each other", hint="give Collection(prefs=...) or Collection(groups=...)"
+        )
+    if "qrels" not in given and given.keys() & set(SAMPLE):
+        raise UsageError("strata, inclusion and method need qrels")
+    for name, others in EXCLUSIVE:
+        if name in given and given.keys() & set(others):
+            raise UsageError(f"{name} cannot be combined with {one_of(others)}")
+
+
+POLICY = tuple(field.name for field in fields(Policy))
+PARTS = tuple(signature(Collection).parameters)
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options that describe the collection, and those of the evaluation."""
+    parts = {name: value for name, value in options.items() if name in PARTS and name != "queries"}
+    return parts, {name: value for name, value in options.items() if name not in parts}
+
+
+def check_options(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise for an unknown option, with a hint: where it belongs, or the nearest one."""
+    for name in given:
+        if name in known:
+            continue
+        close = nearest(name, known)
+        if name in PARTS:
+            hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
+        elif name in ("residuals", "bounds", "standard_errors"):
+            hint = f"write show={name.replace('_', ' ')!r}"
+        else:
+            hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(known)}"
+        raise UsageError(f"unknown option `{name}`", hint=hint)
+
+
+def checked_keywords(function: Function) -> Function:
+    """The function, with a hint for unknown keywords in place of Python's own error."""
+    known = [p.name for p in signature(function).parameters.values() if p.kind != p.VAR_KEYWORD]
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        check_options(options, known)
+        return function(*args, **options)
+
+    return cast(Function, checked)
