@@ -72,13 +72,16 @@ def test_csv_has_every_query(call: Call) -> None:
         (["--condensed"], {"condensed": True}),
         (["--queries", "both"], {"queries": "both"}),
         (["--undefined", "zero"], {"undefined": "zero"}),
-        (["--negative", "nonrel"], {"negative": "nonrel"}),
-        (["--residual"], {"residuals": True}),
+        (["--negative", "nonrel"], {"qrels": cf.Collection(QRELS, negative="nonrel")}),
+        (["--residual"], {"show": "residuals"}),
     ],
 )
 def test_options_are_the_keywords_of_evaluate(call: Call, options: list[str], keywords: dict[str, object]) -> None:
     result = call("eval", QRELS, LLM, QUIET, "-m", "AP RBP", "--format", "json", *options)
-    assert json.loads(result.stdout) == cf.evaluate(QRELS, [LLM, QUIET], ["AP", "RBP"], **keywords).to_dict()
+    assert (
+        json.loads(result.stdout)
+        == cf.evaluate(**{"qrels": QRELS, "run": [LLM, QUIET], "measures": ["AP", "RBP"], **keywords}).to_dict()
+    )
 
 
 def test_a_run_from_standard_input(call: Call) -> None:

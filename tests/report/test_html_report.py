@@ -59,7 +59,7 @@ def test_data_are_the_scores() -> None:
 def test_measures_that_read(tmp_path: Path) -> None:
     runs, _ = museum()
     qrels, corpus = (str(example.path(name)) for name in (example.DIVERSITY, "documents.jsonl"))
-    found = contents(evaluated(qrels, runs, ["DELTARB@5", "AP"], corpus=corpus))
+    found = contents(evaluated(qrels, runs, ["DELTARB@5", "AP"], documents=corpus))
     scores = cf.evaluate(cf.Collection(qrels, documents=corpus), runs, ["DELTARB@5", "AP"])
     assert found["means"] == scores.means.tolist()
     assert [found["audit"][name][0][0] for name in ("worst", "lowest")] == [None, None]

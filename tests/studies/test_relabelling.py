@@ -178,7 +178,7 @@ def test_what_is_read_is_compared_with_the_judgments_left(
     except InputError as error:
         assert "is in the corpus" in str(error)  # where no relevant document is, there is nothing to compare with
         return
-    runs_again = relabelled(runs, judgments, names, corpus=texts)
+    runs_again = relabelled(runs, judgments, names, documents=texts)
     for _ in range(2):  # what was kept from the first time is used the second time
         found = runs_again.scores(keep)
         place = [list(left).index(q) for q in judged if q in left]
@@ -192,7 +192,7 @@ def test_ranks_are_those_of_judged_documents() -> None:
     # u is read, and nobody judged it.
     judged = {q: {d: {"1": grade} for d, grade in rows.items()} for q, rows in JUDGED.items()}
     texts = {d: d * 2 for d in "abcuxy"}
-    runs = relabelled(RUNS, judged, ["DELTARB"], corpus=texts)
+    runs = relabelled(RUNS, judged, ["DELTARB"], documents=texts)
     assert runs.ranks().tolist() == [[1, 2, 3, 2, 1], [0, 2, 1, 0, 0]]
     assert runs.grade.tolist() == [3, 0, 1, 0, 1]
 

@@ -159,7 +159,7 @@ def command(
     from cranfield.report import guard
     from cranfield.report.pages import write
 
-    spark.check_options(engine, master=master, scores=scores)
+    spark.check_options(engine, master=master, scores=scores, settings=given)
     _check_options(
         engine,
         baseline,

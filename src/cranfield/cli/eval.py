@@ -111,7 +111,9 @@ def command(
     if (junit and not limits) or (limits and standardise is not None):
         message = "--junit needs --fail-below" if junit else "--standardise does not work with --fail-below"
         raise UsageError(message, hint="for example: --fail-below nDCG@10=0.70" if junit else "")
-    spark.check_options(engine, per_query=per_query, interval=method is not None, master=master, scores=scores)
+    spark.check_options(
+        engine, per_query=per_query, interval=method is not None, master=master, scores=scores, settings=settings
+    )
     if engine == "spark" and standardise is not None:
         message = "--standardise does not work with --engine spark"
         raise UsageError(message)

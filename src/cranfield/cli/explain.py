@@ -60,11 +60,13 @@ def command(
       --query q1 --figures figures
     """
     from cranfield import explain
+    from cranfield.cli.evaluating import collection_of
     from cranfield.report.explanation import pages
     from cranfield.report.figures.explanation import figures as draw
 
     results.drawable(figures)
-    explanation = explain(qrels, run, measure, **settings)
+    collection, chosen = collection_of(qrels, settings)
+    explanation = explain(collection, run, measure, **chosen)
     text = ""
     if queries_file is not None:
         from cranfield.io.query_texts import read_query_texts

@@ -20,6 +20,7 @@ def check_options(
     *,
     master: str | None,
     scores: str | None = None,
+    settings: Mapping[str, Any] | None = None,
     per_query: bool = False,
     interval: bool = False,
 ) -> None:
@@ -33,6 +34,9 @@ def check_options(
     if engine == "spark" and default_duplicates() != "error":
         message = "--duplicates does not work with --engine spark"
         raise UsageError(message)
+    for name in ("costs", "predicted"):
+        if engine == "spark" and settings is not None and settings[name] is not None:
+            raise UsageError(f"--{name} does not work with --engine spark")
     if engine == "local" and (master or scores):
         message = f"{'--master' if master else '--scores'} needs --engine spark"
         raise UsageError(message)

@@ -9,6 +9,7 @@ from typing import Any
 
 from cranfield import example
 from cranfield.analysis.compare import compare
+from cranfield.evaluation.collection import Collection, split_options
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.scores import Scores
@@ -37,7 +38,9 @@ def scored(
     measures: list[str], *, names: Sequence[str] = example.RUNS, qrels: str = example.QRELS, **options: Any
 ) -> Scores:
     """Scores of the runs of the example."""
-    return evaluate(str(example.path(qrels)), [str(example.path(name)) for name in names], measures, **options)
+    parts, options = split_options(options)
+    collection = Collection(str(example.path(qrels)), **parts)
+    return evaluate(collection, [str(example.path(name)) for name in names], measures, **options)
 
 
 def board(scores: Scores) -> Sheet:
@@ -107,7 +110,7 @@ def tour() -> Iterator[Stop]:
         "These measures compare the words of the ranked documents with those of the relevant documents of each "
         "subtopic, so an unjudged document can earn gain as well. `cranfield explain` shows which words contribute.",
         f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(reading)}" --corpus documents.jsonl',
-        board(scored(reading, qrels=example.DIVERSITY, corpus=str(example.path(example.DOCUMENTS)))),
+        board(scored(reading, qrels=example.DIVERSITY, documents=str(example.path(example.DOCUMENTS)))),
     )
 
 

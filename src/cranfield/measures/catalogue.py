@@ -24,7 +24,7 @@ from cranfield.measures.parameters import (
 from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
 from cranfield.ranking.batch import Batch
-from cranfield.ranking.rankings import Judged, Rankings, from_ranking
+from cranfield.ranking.rankings import Rankings, from_ranking
 from cranfield.ranking.samples import expanded
 from cranfield.ranking.views import Gains, Views, ordered
 
@@ -414,17 +414,18 @@ class Measure:
     def ordered(self, rankings: Rankings, *, all_documents: bool = True) -> Batch:
         """The rankings with the gains of this measure, tie rule and depth applied; see `views.ordered`."""
         if self.definition.probabilities:
-            self._check_probabilities(rankings.judged)
+            self._check_probabilities(rankings)
         return ordered(rankings, self.gains, self.views, all_documents=all_documents)
 
-    def _check_probabilities(self, judged: Judged) -> None:
+    def _check_probabilities(self, rankings: Rankings) -> None:
         """Raise if a grade is above ``max``, or a map has gains above 1."""
+        judged, pool = rankings.judged, rankings.pool.document
         top = judged.top if judged.subtopics is None or not self.definition.subtopics else judged.subtopics.top
         limit = self.chosen.get("max")
         if limit is not None and top > limit and (self.gains.rel is None or self.definition.subtopics):
             message = f"{self}: grade {top:g} is above max={limit:g}, and gains must be probabilities"
             raise MeasureError(message, hint=f"choose max={top:g} or more, or leave it out")
-        if self.gains.kind == "scaled" and (highest := judged.gain(self.gains).max(initial=0)) > 1:
+        if self.gains.kind == "scaled" and (highest := judged.gain(self.gains)[pool].max(initial=0)) > 1:
             message = f"{self}: a gain of {highest:g} is above 1, and gains must be probabilities"
             raise MeasureError(message, hint="give each grade of the judgments a gain of at most 1, or choose max")
 
