@@ -152,6 +152,23 @@ def test_a_shorter_list_is_at_least_as_good(folder: Path) -> None:
     assert (at["111"] >= at["11100"]).all()
 
 
+def test_lengths_of_lists_before_and_after_they_are_cut_at_nil(folder: Path) -> None:
+    """Liu et al., Figure 1 by Table 2: NIL is an item of the list before, and ends it after; all lists are files."""
+    before: Counter[int] = Counter()
+    after: Counter[int] = Counter()
+    for path in (folder / "nil/runs").iterdir():
+        lists: dict[str, list[str]] = {}
+        for line in path.read_text().splitlines():
+            lists.setdefault(line.split()[0], []).append(line.split()[2])
+        assert len(lists) == 20
+        before.update(len(answers) for answers in lists.values())
+        after.update((*answers, "NIL").index("NIL") for answers in map(tuple, lists.values()))
+    rows = " ".join(f"{length} {before[length]} {after[length]}" for length in range(6))
+    figure = next(e for e in ELEMENTS if e.name.startswith("Figure 1: lengths of lists"))
+    assert figure.expect == rows
+    assert before != after
+
+
 def test_no_metric_has_all_seven_properties() -> None:
     """Moffat, section 4."""
     data = json.loads(invoke("cranfield properties --table2 --documents 5 --format json").stdout)

@@ -87,7 +87,7 @@ def command(**arguments: Any) -> None:
     metavar="N",
     default=10,
     show_default=True,
-    help="Number of repetitions; both tie rules take turns, and the shortest time counts.",
+    help="Number of repetitions; both tie rules take turns; the shortest processor time counts.",
 )
 @click.option(
     "--save", type=click.Path(file_okay=False), metavar="DIR", help="Write the collection as qrels.txt and feature.run."

@@ -108,7 +108,7 @@ def feature_scores(queries: int = QUERIES, documents: int = 20, values: int = 10
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds with ties broken by document id, and for the expectation over all orders."""
+    """Seconds of the processor with ties broken by document id, and for the expectation over all orders."""
 
     trec: float
     expected: float
@@ -191,13 +191,16 @@ def timed_work(
 
 
 def _times(work: Sequence[Callable[[], object]], repeats: int) -> Times:
-    """The shortest times of both, after a call of each that is not measured; both take turns to be the first."""
+    """The shortest times of both, after a call of each that is not measured; both take turns to be the first.
+
+    These are times of the processor, which other programs on the machine disturb less.
+    """
     best = [np.inf, np.inf]
     for call in work:
         call()
     for repeat in range(repeats):
         for i in (repeat % 2, 1 - repeat % 2):
-            begin = time.perf_counter()
+            begin = time.process_time()
             work[i]()
-            best[i] = min(best[i], time.perf_counter() - begin)
+            best[i] = min(best[i], time.process_time() - begin)
     return Times(*best)
