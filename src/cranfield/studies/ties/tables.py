@@ -164,8 +164,8 @@ def cost_tables(costs: TieCosts) -> list[Page]:
             ranges.append(f"{column} {min(shares):+.0%} to {max(shares):+.0%}")
     relative = f"Time with ties=expected over ties=trec, one measure at a time: {'; '.join(ranges)}"
     times = (
-        f"Milliseconds of the processor, trec → expected, for {costs.queries:,} queries with {costs.documents:,} documents"
-        f" by a feature with {costs.values} values ({costs.tied:.0%} tied); the shortest of {costs.repeats} measurements"
+        f"Milliseconds of the processor, trec → expected: {costs.queries:,} queries with {costs.documents:,} documents,"
+        f" scored by {costs.values} values ({costs.tied:.0%} tied); the shortest of {costs.repeats} measurements"
     )
     return [
         _cost_table(relative, costs, lambda times: f"{times.overhead:+.0%}"),
