@@ -183,4 +183,4 @@ def _cost_table(title: str, costs: TieCosts, text: Callable[[Times], str]) -> Pa
 
 
 def _milliseconds(seconds: float) -> str:
-    return f"{1000 * seconds:.1f}" if seconds < 0.1 else f"{1000 * seconds:.0f}"
+    return f"{1000 * seconds:.1f}" if seconds < 0.01 else f"{1000 * seconds:.0f}"
