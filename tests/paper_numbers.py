@@ -369,6 +369,15 @@ def kendall(a: Sequence[float], b: Sequence[float]) -> float:
     return sum(float(np.sign((a[i] - a[j]) * (b[i] - b[j]))) for i, j in pairs) / len(pairs)
 
 
+def figure1_of_liu(folder: Path) -> str:
+    """Table 2: before the transformation NIL is an item of its list, afterwards it ends the list."""
+    lists = [[name for name, _ in found] for path in (folder / "nil/runs").iterdir() for found in scored(path).values()]
+    assert len(lists) == 8 * 20  # none is empty
+    before = Counter(map(len, lists))
+    after = Counter([*answers, "NIL"].index("NIL") for answers in lists)
+    return " ".join(line(length, before[length], after[length]) for length in range(6))
+
+
 def table3_of_liu(folder: Path) -> str:
     _, _, ap, changed = zip(*(plain_and_terminal(folder, run) for run in LAB), strict=True)
     tau = kendall(ap, changed)
@@ -1068,7 +1077,8 @@ NUMBERS: dict[str, Callable[[Path], str]] = {
     "Table 1: ten rankings and their scores": lambda f: table1_of_liu(),
     "Section 3: runs of [document, answer] pairs": judged_pairs,
     "Table 2: how a run is transformed": lengths,
-    "Table 3: Kendall's τ between the orders by X and X'": table3_of_liu,
+    "Figure 1: lengths of lists before and after the transformation": figure1_of_liu,
+    "Table 3: Kendall's τ between the orders by X and X' (the paper does not say which τ; ours is τ-b)": table3_of_liu,
     "Figure 2: RR against RR', and inverted pairs": lambda f: line("s4", *plain_and_terminal(f, "s4")[:2]),
     "Figure 3: the effect on the top 20 systems, by the share of truncated lists": figure3_of_liu,
     "Section 3: NIL before relevant documents lowers X'": lambda f: "RR all {:.4f} RR[terminal] all {:.4f}".format(

@@ -72,19 +72,10 @@ def test_the_command_of_an_element_runs(element: papers.Element, folder: Path, m
 def test_an_expectation_is_a_number_or_says_why_not() -> None:
     assert NUMBERS.keys() <= {element.name for element in WITH_COMMAND}
     for element in WITH_COMMAND:
-        if element.name in WORDS:
-            continue
         assert (element.name in NUMBERS) != bool(element.why), element.name
         assert element.why or re.search(r"\d", element.expect), element.name
         assert element.expect not in element.command, element.name
     assert sum(bool(element.why) for element in WITH_COMMAND) <= 25
-
-
-# Elements that are checked by words, and do not say why.
-WORDS = {
-    "Section 3: the time of tie-aware against tie-oblivious measures, on queries scored by in-degree",
-    "Figure 1: lengths of lists before and after the transformation",
-}
 
 
 def test_no_element_is_empty_and_all_are_different() -> None:

@@ -90,6 +90,10 @@ def test_show_computes_the_example(call: Call) -> None:
     assert f"  P@3[ties=expected]  {value:.4f}" in lines
 
 
+def test_show_says_how_precision_counts_the_terminal_document(call: Call) -> None:
+    assert "(1 + 1 + 3 · 2/3) / 5 = 0.8" in " ".join(call("show", "P").stdout.split())
+
+
 def test_cite_prints_each_entry_once(call: Call) -> None:
     result = call("cite", "nDCG@10", "DCG nDCG", "RBP(p=0.5)")
     keys = dict.fromkeys(key for name in ("nDCG", "DCG", "RBP") for key in CATALOGUE[name].cite.split())

@@ -176,3 +176,9 @@ def test_weighted_precision_of_lists_that_end(ranking: str, relevant: int, k: in
         value = sum(g * w for g, w in zip(gains, weights, strict=True)) / sum(weights)
         measure = cf.parse(f"{name}(max=1)@{k}[terminal]" if name == "SDCG" else f"P@{k}[terminal]")
         assert measure(grades, missed) == pytest.approx(value, abs=1e-12), name
+
+
+def test_the_terminal_document_of_precision_is_repeated_down_to_the_cutoff() -> None:
+    """“11” with R = 3 has r_t = 2/3 at ranks 3, 4 and 5: (1 + 1 + 3 · 2/3) / 5; at rank 3 only it would be 8/15."""
+    assert cf.parse("P@5[terminal]")([1, 1], missed=[1]) == pytest.approx(0.80, abs=1e-12)
+    assert cf.parse("P@3[terminal]")([1, 1], missed=[1]) == pytest.approx(8 / 9, abs=1e-12)

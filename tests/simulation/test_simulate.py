@@ -289,3 +289,67 @@ def test_a_share_of_queries_has_no_relevant_document() -> None:
 
 def test_without_nil_nothing_changes() -> None:
     assert grades(small(nil=0.0).complete) == grades(small().complete)
+
+
+# NIL answers.
+
+
+def answers(run: cf.Run) -> dict[str, list[str]]:
+    """The documents of each query of a run, best first."""
+    ranked: dict[str, list[tuple[float, str]]] = {}
+    for query, document, score in zip(run.source.query, run.source.document, run.source.score.tolist(), strict=True):
+        ranked.setdefault(query, []).append((score, document))
+    assert all(len({score for score, document in of if document == "NIL"}) <= 1 for of in ranked.values())
+    return {query: [d for _, d in sorted(of, key=lambda pair: -pair[0])] for query, of in ranked.items()}
+
+
+def test_a_share_of_lists_ends_in_nil_and_more_of_those_without_an_answer() -> None:
+    made = cf.simulate(queries=40, systems=6, documents=3200, depth=5, nil=0.25, nil_answers=0.3, truncate=0.5, seed=2)
+    no_answer = {query for query, counts in made.truth["relevant"].items() if not sum(counts.values())}
+    assert len(no_answer) == 10
+    right = wrong = 0
+    for run in made.runs:
+        lists = answers(run)
+        silent = {query for query, documents in lists.items() if "NIL" in documents}
+        assert len(silent) == 12  # 30% of 40
+        assert all(lists[query].index("NIL") == len(lists[query]) - 1 < 5 for query in silent)
+        right, wrong = right + len(silent & no_answer), wrong + len(silent - no_answer)
+    assert right / (6 * 10) > 2 * wrong / (6 * 30)
+    lengths = {len(documents) for run in made.runs for documents in answers(run).values() if documents[-1] == "NIL"}
+    assert 1 in lengths and len(lengths) > 1  # NIL alone, and NIL after documents
+    assert "NIL" not in set(made.judgments.documents) | set(made.complete.documents) | set(made.texts)
+    assert made.truth["settings"]["nil_answers"] == 0.3 and "nil_answers" not in small().truth["settings"]
+
+
+def test_nil_is_below_every_answer_of_its_list_also_with_tied_scores() -> None:
+    made = small(ties=1.0, nil_answers=1.0, depth=4, noise=3.0)
+    for run in made.runs:
+        score = run.source.score
+        for i, document in enumerate(run.source.document):
+            if document == "NIL" and i and run.source.query[i - 1] == run.source.query[i]:
+                assert score[i] < score[i - 1]
+        assert sum(document == "NIL" for document in run.source.document) == 6
+
+
+def test_lists_without_nil_are_those_of_the_same_simulation_without_it() -> None:
+    plain, with_nil = small(nil=0.3, seed=5), small(nil=0.3, seed=5, nil_answers=0.5)
+    for before, after in zip(plain.runs, with_nil.runs, strict=True):
+        old, new = answers(before), answers(after)
+        for query, documents in new.items():
+            if documents[-1] == "NIL":
+                assert old[query][: len(documents) - 1] == documents[:-1]
+            else:
+                assert old[query] == documents
+
+
+def test_the_pool_has_no_documents_that_nil_cut_off() -> None:
+    made = small(nil=0.3, nil_answers=0.5, seed=5)
+    pool = {(q, d) for run in made.runs for q, of in answers(run).items() for d in of[:8] if d != "NIL"}
+    assert set(grades(made.judgments)) >= pool
+    judged = {query for query, _ in pool}
+    assert {(q, d) for q, d in grades(made.judgments) if q in judged} == pool
+
+
+def test_the_share_of_nil_answers_is_checked() -> None:
+    with pytest.raises(cf.CranfieldError, match="nil_answers must be a number from 0 to 1, not 2"):
+        small(nil_answers=2)

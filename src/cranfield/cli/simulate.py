@@ -35,6 +35,9 @@ def _amount(name: str, range: click.FloatRange, default: float, help: str) -> op
 @_amount("ties", SHARE, 0.0, "Share of systems with many tied scores.")
 @_amount("truncate", SHARE, 0.0, "Share of systems with short rankings.")
 @_amount("nil", SHARE, 0.0, "Share of queries without relevant documents; short rankings may then be empty.")
+@_amount(
+    "nil-answers", SHARE, 0.0, "Share of each system's rankings that end in NIL: those with the lowest best score."
+)
 @_amount("noise", click.FloatRange(0, 1000), 1.0, "Amount of noise in scores.")
 @_amount("spread", SHARE, 1.0, "Range of system quality; 0 for equal systems.")
 @_count("words", 120, "Approximate number of words per document.")

@@ -32,6 +32,10 @@ def precision(b: GainSums, *, k: Rank) -> Floats:
 
     The divisor is always k, also for rankings shorter than k.
 
+    The gain of the terminal document is repeated down to rank k, as RBP repeats it without end: a list of two of three
+    relevant documents and nothing else has P@5 = (1 + 1 + 3 · 2/3) / 5 = 0.8. With a single terminal document it would
+    be (1 + 1 + 2/3) / 5 = 0.533. Liu et al. (2016) do not say which they mean.
+
     >>> import cranfield as cf
     >>> cf.parse("P@4")([1, 0, 1])
     0.5

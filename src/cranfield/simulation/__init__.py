@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Floats, Integers, Judgments, Labels, Run, Strings, Table
+from cranfield.data import Booleans, Integers, Judgments, Labels, Run, Strings, Table
 from cranfield.errors import UsageError, check_count
 from cranfield.simulation.collection import Collection, make_collection
-from cranfield.simulation.systems import System, make_systems, rankings
+from cranfield.simulation.systems import Lists, System, before_nil, make_systems, rankings, standing_out
 from cranfield.simulation.texts import TextModel
 from cranfield.wording import plural
 
 __all__ = ["Simulation", "System", "simulate"]
 
 MAX_NOISE = 1000
+NIL = "NIL"  # the document with which a system says that there is no answer, or no other
 Progress = Callable[[int, int], None]
 
 
@@ -46,11 +47,11 @@ class SimulationSettings:
     vocabulary: int
     seed: int
     nil: float = 0.0
+    nil_answers: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings by name; ``nil`` only if there are queries without relevant documents."""
-        settings = asdict(self)
-        return settings if self.nil else {name: value for name, value in settings.items() if name != "nil"}
+        """The settings by name; ``nil`` and ``nil_answers`` only if they are not 0."""
+        return {name: value for name, value in asdict(self).items() if value or not name.startswith("nil")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +115,7 @@ def simulate(
     vocabulary: int = 8000,
     seed: int = 0,
     nil: float = 0.0,
+    nil_answers: float = 0.0,
     progress: Progress | None = None,
 ) -> Simulation:
     """Simulate a test collection: systems of known quality, subtopics, texts, and judgments from a pool.
@@ -123,7 +125,8 @@ def simulate(
     ``ties`` and ``truncate`` are the shares of systems with few distinct scores, and with lists that end early.
     ``noise`` is the amount of noise in scores, ``spread`` the range of system quality, 0 for equal systems. Texts have
     about ``words`` words out of a ``vocabulary``. ``nil`` is the share of queries without relevant documents; systems
-    that end their lists early may then return empty ones.
+    that end their lists early may then return empty ones. ``nil_answers`` is the share of each system's lists that end
+    in the document ``NIL``: those whose best score is lowest, after the documents that stand out from the noise.
 
     >>> import cranfield as cf
     >>> simulation = cf.simulate(queries=5, systems=3, documents=500, seed=1)
@@ -133,20 +136,22 @@ def simulate(
     """
     settings = SimulationSettings(
         queries, systems, documents, subtopics, relevant, grades, depth, pool_depth, ties, truncate, noise, spread,
-        words, vocabulary, seed, nil,
+        words, vocabulary, seed, nil, nil_answers,
     )  # fmt: skip
     _check(settings)
     collection = make_collection(queries, documents, subtopics, relevant, grades, seed, nil)
     simulated = make_systems(systems, spread, ties, truncate, seed)
-    lists: list[tuple[Integers, Floats, Integers]] = []
+    lists: list[Lists] = []
     for query in range(queries):
         lists.append(rankings(collection, simulated, query, depth, noise, seed, silence=nil > 0))
         if progress is not None:
             progress(query + 1, queries)
     number = min(documents, max(2 * depth, collection.grade.shape[1] + collection.near))
+    nil_after = before_nil(lists, standing_out(simulated, noise, number), nil_answers)
+    lists = [(*of[:2], np.where(cut < 0, of[2], cut)) for of, cut in zip(lists, nil_after, strict=True)]
     return Simulation(
         settings,
-        tuple(_run(collection, lists, s, system.name) for s, system in enumerate(simulated)),
+        tuple(_run(collection, lists, s, system.name, nil_after[:, s] >= 0) for s, system in enumerate(simulated)),
         _judge(collection, [_pool(documents, ends, pool_depth) for documents, _, ends in lists], "qrels"),
         _judge(collection, [np.sort(collection.candidates(q, number)) for q in range(queries)], "complete"),
         simulated,
@@ -156,7 +161,7 @@ def simulate(
 
 def _check(settings: SimulationSettings) -> None:
     for name, value in asdict(settings).items():
-        if name in ("ties", "truncate", "noise", "spread", "nil"):
+        if name in ("ties", "truncate", "noise", "spread", "nil", "nil_answers"):
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             high = MAX_NOISE if name == "noise" else 1
             if not number or not 0 <= value <= high:
@@ -192,9 +197,16 @@ def _judge(collection: Collection, documents: list[Integers], name: str) -> Judg
     return Judgments(name, collection.queries, begin, collection.documents.take(rows), grade.max(axis=1), labels)
 
 
-def _run(collection: Collection, lists: list[tuple[Integers, Floats, Integers]], system: int, name: str) -> Run:
-    ends = [int(end[system]) for _, _, end in lists]
-    document = np.concatenate([documents[system, :end] for (documents, _, _), end in zip(lists, ends, strict=True)])
-    score = np.concatenate([scores[system, :end] for (_, scores, _), end in zip(lists, ends, strict=True)])
-    query = collection.queries.take(np.repeat(np.arange(len(lists)), ends))
-    return Run(name, Table(query, collection.documents.take(document), score))
+def _run(collection: Collection, lists: list[Lists], system: int, name: str, nil: Booleans) -> Run:
+    """The lists of one system; ``nil``: those that end in NIL, with a whole number below all scores of the list."""
+    ends = np.array([end[system] for _, _, end in lists])
+    document = [documents[system, :end] for (documents, _, _), end in zip(lists, ends, strict=True)]
+    score = [scores[system, :end] for (_, scores, _), end in zip(lists, ends, strict=True)]
+    names = collection.documents
+    if nil.any():
+        names = Strings.concatenate([names, Strings.of([NIL])])
+        for q in np.flatnonzero(nil):
+            document[q] = np.append(document[q], len(names) - 1)
+            score[q] = np.append(score[q], np.floor(lists[q][1][system, ends[q]]) - 1)
+    query = collection.queries.take(np.repeat(np.arange(len(lists)), ends + nil))
+    return Run(name, Table(query, names.take(np.concatenate(document)), np.concatenate(score)))

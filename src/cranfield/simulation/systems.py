@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +17,13 @@ LEAST_VISIBLE = 0.3  # the visibility of further subtopics to a system with brea
 SHARED_NOISE = 0.5  # the share of the noise that all systems have in common
 TIE_STEP = 0.5  # scores of tied systems are multiples of this
 STOP_SHARE = 0.5  # systems that stop do so below this share of the score of a relevant document
-# A system is silent if its best score is below a share of the highest score that noise would give, and a share of the
-# score of a relevant document.
+# A document stands out if its score is a share of the highest score that noise would give, and a share of the score of
+# a relevant document. A system is silent if none does.
 SILENT_NOISE, SILENT_SHARE = 0.75, 0.35
 
 SYSTEMS, SCORES = 5, 6  # purposes of random numbers
+
+Lists = tuple[Integers, Floats, Integers]  # of one query: documents and scores (system, rank), and lengths
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,11 @@ def noisy_scores(systems: tuple[System, ...], match: Floats, noise: float, strea
     return np.array([[s.skill] for s in systems]) * match + noise * error
 
 
+def standing_out(systems: tuple[System, ...], noise: float, number: int) -> Floats:
+    """The score of each system from which a document stands out from the noise of ``number`` documents."""
+    return SILENT_NOISE * noise * np.sqrt(2 * np.log(number)) + SILENT_SHARE * np.array([s.skill for s in systems])
+
+
 def rankings(
     collection: Collection,
     systems: tuple[System, ...],
@@ -85,7 +93,7 @@ def rankings(
     seed: int,
     *,
     silence: bool = False,
-) -> tuple[Integers, Floats, Integers]:
+) -> Lists:
     """The rankings of all systems for one query: documents and scores (system, rank), and the length of each list.
 
     ``silence``: whether systems that end lists early return an empty one if no document stands out from the noise.
@@ -106,10 +114,25 @@ def rankings(
     skill = np.array([s.skill for s in systems])
     lengths = np.clip((best >= STOP_SHARE * skill[:, None]).sum(axis=1), 1, order.shape[1])
     if silence:
-        limit = SILENT_NOISE * noise * np.sqrt(2 * np.log(number)) + SILENT_SHARE * skill
-        lengths = np.where(best[:, 0] < limit, 0, lengths)
+        lengths = np.where(best[:, 0] < standing_out(systems, noise, number), 0, lengths)
     return (
         collection.candidates(query, number)[order],
         best,
         np.where(stops, lengths, order.shape[1]),
     )
+
+
+def before_nil(lists: Sequence[Lists], limit: Floats, share: float) -> Integers:
+    """The number of documents before NIL, (query, system); -1 for lists without it.
+
+    Each system gives this share of its lists a NIL: those whose best score is lowest, after the documents whose score
+    is at least the system's ``limit``. NIL has a rank within the depth.
+    """
+    best = np.array([scores[:, 0] for _, scores, _ in lists])
+    outstanding = np.array([(scores >= limit[:, None]).sum(axis=1) for _, scores, _ in lists])
+    lengths = np.array([ends for _, _, ends in lists])
+    before = np.minimum(np.minimum(outstanding, lengths), lists[0][1].shape[1] - 1)
+    chosen = np.zeros(best.shape, bool)
+    order = np.argsort(best, axis=0, kind="stable")
+    np.put_along_axis(chosen, order[: round(share * len(lists))], True, axis=0)
+    return np.where(chosen, before, -1)

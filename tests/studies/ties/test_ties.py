@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import cranfield as cf
 from cranfield import example
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.measures.catalogue import CATALOGUE
-from cranfield.studies.ties.cost import feature_scores, tie_costs
+from cranfield.studies.ties.cost import COLUMNS, TieCosts, Times, feature_scores, tie_costs, timed_work
 from cranfield.studies.ties.experiment import RULES, Ties, swap_chances, ties
 from cranfield.studies.ties.random_orders import score_random_orders
+from cranfield.studies.ties.tables import cost_tables
 from every_measure import NAMES
 
 QRELS = example.path(example.QRELS)
@@ -217,22 +219,53 @@ def test_one_run() -> None:
 
 def test_a_feature_with_few_values() -> None:
     data = feature_scores(200, 8, 3, seed=1)
-    assert set(data.score) == {1, 2, 3} and len(data.size) == 200 and data.tied > 0.8
-    rankings = data.rankings(data.sort(), ties=True)
-    direct = cf.parse("AP[ties=expected]").values(rankings).value
-    scores = cf.evaluate(data.judgments(), data.run(), ["AP[ties=expected]", "AP[ties=input]"])
-    assert direct == pytest.approx(scores.values[0, 0], nan_ok=True)
-    one_order = data.rankings(data.sort(), ties=False)
-    assert cf.parse("AP").values(one_order).value == pytest.approx(scores.values[0, 1], nan_ok=True)
-    costs = tie_costs(data, ["AP", "RR"], repeats=1)
-    assert (costs.queries, costs.values, list(costs.measures)) == (200, 3, ["AP", "RR"])
-    assert costs.sort > 0 and all(entry.expected > 0 for entry in costs.measures.values())
+    assert set(data.score) == {1, 2, 3} and len(data.size) == 200
+    groups = Counter(zip(data.query.tolist(), data.score.tolist(), strict=True))
+    assert data.tied == sum(n for n in groups.values() if n > 1) / len(data.query) > 0.8
+    assert [len(documents) for documents in data.dicts().values()] == data.size.tolist()
+
+
+@pytest.mark.parametrize("rule", ["trec", "expected"])
+def test_what_is_timed_are_scores_by_the_tie_rule(rule: Any, tmp_path: Path) -> None:
+    data = feature_scores(40, 8, 3, seed=1)
+    data.save(tmp_path)
+    names = ["AP", "RR"]
+    expected = cf.evaluate(tmp_path / "qrels.txt", tmp_path / "feature.run", names, ties=rule)
+    timed = timed_work(data, [cf.parse(name) for name in names], rule, tmp_path / "feature.run")
+    assert list(timed) == list(COLUMNS)
+    for column in ("evaluate, dicts", "evaluate, file"):
+        np.testing.assert_array_equal(timed[column]().values, expected.values)
+    assert list(timed["means, dicts"]().values()) == expected.means[0].tolist()
+    for column in ("sort and arithmetic", "arithmetic"):
+        np.testing.assert_array_equal(timed[column](), expected.values[0])
+
+
+def test_costs_are_end_to_end_and_of_kernels_and_rr_is_charged_no_sort() -> None:
+    costs = tie_costs(feature_scores(50, 8, 3, seed=1), ["AP", "RR@5"], repeats=1)
+    assert (costs.queries, costs.values, costs.repeats) == (50, 3, 1)
+    without_sort = [name for name in COLUMNS if name != "sort and arithmetic"]
+    assert {name: list(of) for name, of in costs.measures.items()} == {
+        "AP": list(COLUMNS),
+        "RR@5": without_sort,
+        "all": list(COLUMNS),
+    }
+    assert list(tie_costs(feature_scores(5, 8, 3), ["AP"], repeats=1).measures) == ["AP"]
+
+
+def test_the_conclusion_is_that_of_the_numbers() -> None:
+    times = {name: Times(1.0, 1.5) for name in COLUMNS}
+    measures = {"AP": times | {"evaluate, dicts": Times(2.0, 1.5), "arithmetic": Times(0.005, 0.015)}, "P@10": times}
+    relative, milliseconds = cost_tables(TieCosts(10, 80, 3, 0.9, 1, measures | {"all": {"arithmetic": Times(1, 9)}}))
+    assert "evaluate, dicts -25% to +50%" in relative.title and "; arithmetic +50% to +200%" in relative.title
+    assert [cell.text for cell in relative.sheet.rows[0].cells] == ["-25%", "+50%", "+50%", "+50%", "+200%"]
+    assert milliseconds.sheet.rows[0].cells[-1].text == "5.0 → 15"
+    assert milliseconds.sheet.rows[0].cells[0].text == "2000 → 1500"
 
 
 def test_cost_command(tmp_path: Path) -> None:
     args = ("--queries", 50, "--repeats", 1, "-m", "AP", "--save", tmp_path / "feature")
     result = call("study", "tie-cost", *args)
-    assert result.exit_code == 0 and "50 queries" in result.stdout and "overhead" in result.stdout
+    assert result.exit_code == 0 and "50 queries" in result.stdout and "evaluate, dicts" in result.stdout
     files = tmp_path / "feature" / "qrels.txt", tmp_path / "feature" / "feature.run"
     assert call("study", "ties", *files, "-m", "AP", "--samples", 2).exit_code == 0
     failed = call("study", "tie-cost", "--queries", 5, "-m", "ERR_IA@5")

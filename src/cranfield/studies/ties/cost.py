@@ -1,28 +1,40 @@
-"""The cost of the expectation over tied documents, against that of breaking ties.
+"""The cost of the expectation over tied documents, against that of ties broken by document id.
 
 McSherry and Najork (ECIR 2008), section 3, measured both in memory, including the sort, on 28,043 queries scored by a
-feature with few values, the in-degree of web pages. A collection of this kind is generated here.
+feature with few values, the in-degree of web pages. A collection of this kind is generated here, and both are measured
+as users run them, and without what surrounds the arithmetic.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from cranfield import io
 from cranfield.data import Floats, Integers, Judgments, Run, Strings, Table
 from cranfield.errors import MeasureError, check_count
+from cranfield.evaluation.evaluator import Evaluator
 from cranfield.measures import Measure, parse
-from cranfield.ranking.batch import ragged
-from cranfield.ranking.rankings import Judged, Pool, Rankings
+from cranfield.ranking.tie_rules import Ties
 from cranfield.studies.ties.experiment import DEFAULT
 
 QUERIES = 28_043  # the number of queries in the paper
 TOP_GRADE = 4
+ALL = "all"
+RUN_FILE = "feature.run"
+RULES: tuple[Ties, Ties] = ("trec", "expected")
+# What is timed, with the judgments prepared. End to end: an `Evaluator` called with nested dicts, the same with a run
+# file, and its means, which make no notes. Kernels: new scores of documents whose ids are matched, sorted and scored;
+# and the arithmetic alone, from sorted documents to a score for each query.
+SORTED = "sort and arithmetic"
+COLUMNS = ("evaluate, dicts", "evaluate, file", "means, dicts", SORTED, "arithmetic")
+WITHOUT_SORT = {"RR"}  # the best score of a relevant document, and counts of the documents above it and tied with it
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,30 +52,17 @@ class FeatureScores:
     @property
     def tied(self) -> float:
         """The share of documents that have the score of another document of their query."""
-        rankings = self.rankings(self.sort(), ties=True)
-        return float((rankings.size > 1).mean())
+        group = np.unique(np.stack([self.query, self.score]), axis=1, return_inverse=True)[1].reshape(-1)
+        return float((np.bincount(group)[group] > 1).mean())
 
-    def sort(self) -> Integers:
-        """The order of documents by query and descending score; equal scores keep their input order."""
-        return np.lexsort((-self.score, self.query))
-
-    def pool(self) -> Pool:
-        """All judged documents: what does not depend on the scores."""
-        judged = Judged(self.grade, float(self.grade.max(initial=0)))
-        return Pool.of(judged, self.query, np.arange(len(self.query)), np.arange(len(self.size)))
-
-    def rankings(self, order: Integers, *, ties: bool, pool: Pool | None = None) -> Rankings:
-        """The rankings in this order: with tie groups, or with every document at a rank of its own."""
-        query, position = self.query[order], ragged(self.size)[1]
-        none = np.zeros(len(order), np.int64)
-        start, size = position, none + 1
-        if ties:
-            score = self.score[order]
-            first_of_group = np.append(True, (query[1:] != query[:-1]) | (score[1:] != score[:-1]))
-            first, group = np.flatnonzero(first_of_group), np.cumsum(first_of_group) - 1
-            start, size = position[first][group], np.diff(np.append(first, len(order)))[group]
-        by_position = position - start
-        return Rankings(pool or self.pool(), self.size, query, order, start, size, by_position, by_position)
+    def dicts(self) -> dict[str, dict[str, float]]:
+        """The scores as nested dicts."""
+        rows = zip(self.query.tolist(), self._documents(), self.score.tolist(), strict=True)
+        scores: dict[str, dict[str, float]] = {name: {} for name in self._names("q", len(self.size))}
+        of_query = list(scores.values())
+        for query, document, score in rows:
+            of_query[query][document] = score
+        return scores
 
     def judgments(self) -> Judgments:
         """The grades as judgments."""
@@ -75,12 +74,12 @@ class FeatureScores:
         names = self._names("q", len(self.size))
         return Run("feature", Table(names.take(self.query), self._documents(), self.score))
 
-    def save(self, folder: str) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write ``qrels.txt`` and ``feature.run``."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         io.write_qrels(self.judgments(), path / "qrels.txt")
-        io.write_run(self.run(), path / "feature.run")
+        io.write_run(self.run(), path / RUN_FILE)
 
     def _documents(self) -> Strings:
         return self._names("d", len(self.query))
@@ -108,73 +107,100 @@ def feature_scores(queries: int = QUERIES, documents: int = 20, values: int = 10
 
 
 @dataclass(frozen=True)
-class MeasureCost:
-    """Seconds for one order of tied documents, and for the expectation over all orders, without the sort."""
+class Times:
+    """Seconds of the processor with ties broken by document id, and for the expectation over all orders."""
 
-    one_order: float
+    trec: float
     expected: float
 
-    def overhead(self, sort: float) -> float:
-        """The additional time for the expectation, as a share of the time for one order; both include ``sort``."""
-        return (sort + self.expected) / (sort + self.one_order) - 1
+    @property
+    def overhead(self) -> float:
+        """The additional time for the expectation, as a share of the other."""
+        return self.expected / self.trec - 1
 
 
 @dataclass(frozen=True)
 class TieCosts:
-    """Times of measures on one collection; ``sort``: seconds to sort all documents by query and score."""
+    """Times on one collection, by measure and by what is timed; see `COLUMNS`."""
 
     queries: int
     documents: int
     values: int
     tied: float
     repeats: int
-    sort: float
-    measures: dict[str, MeasureCost]
+    measures: dict[str, dict[str, Times]]
 
 
 def tie_costs(
     data: FeatureScores,
     measures: Sequence[str | Measure] = DEFAULT,
     *,
-    repeats: int = 5,
+    repeats: int = 10,
     progress: Callable[[int, int], None] | None = None,
 ) -> TieCosts:
-    """The time for one order of tied documents, and for the expectation over all orders, of each measure.
+    """The times of each measure, and of all together if there are several, by both tie rules.
 
-    Everything is in memory. The time of a measure begins with the sorted documents, finds ties if it needs them, and
-    ends with a score for every query. What depends on judgments only (R, the ideal ranking) is prepared before.
+    Both rules take turns; the shortest of ``repeats`` times counts. RR is not charged for a sort, which it does not
+    need.
     """
     repeats = check_count("repeats", repeats)
-    pool, order = data.pool(), data.sort()
-    costs: dict[str, MeasureCost] = {}
-    for i, given in enumerate(measures):
-        measure = parse(given)
+    parsed = [parse(given) for given in measures]
+    for measure in parsed:
         if measure.definition.subtopics or measure.definition.content or measure.definition.preferences:
             message = f"{measure} cannot be computed from grades alone"
             raise MeasureError(message)
-        expected = replace(measure, views=replace(measure.views, ties="expected"))
-        pool.gains(measure.gains)
-
-        def score_one_order(measure: Measure = measure) -> None:
-            measure.values(data.rankings(order, ties=False, pool=pool))
-
-        def score_all_orders(expected: Measure = expected) -> None:
-            expected.values(data.rankings(order, ties=True, pool=pool))
-
-        costs[str(measure)] = MeasureCost(_seconds(score_one_order, repeats), _seconds(score_all_orders, repeats))
-        if progress is not None:
-            progress(i + 1, len(measures))
+    rows = {str(measure): [measure] for measure in parsed} | ({ALL: parsed} if len(parsed) > 1 else {})
+    costs: dict[str, dict[str, Times]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        data.save(folder)
+        for name, chosen in rows.items():
+            timed = [timed_work(data, chosen, rule, Path(folder) / RUN_FILE) for rule in RULES]
+            sorts = any(measure.definition.symbol not in WITHOUT_SORT for measure in chosen)
+            costs[name] = {
+                column: _times([work[column] for work in timed], repeats)
+                for column in COLUMNS
+                if sorts or column != SORTED
+            }
+            if progress is not None:
+                progress(len(costs), len(rows))
     values = len(np.unique(data.score))
-    sort = _seconds(data.sort, repeats)
-    return TieCosts(len(data.size), len(data.query), values, data.tied, repeats, sort, costs)
+    return TieCosts(len(data.size), len(data.query), values, data.tied, repeats, costs)
 
 
-def _seconds(work: Callable[[], object], repeats: int) -> float:
-    """The shortest time of several calls, after one that is not measured."""
-    work()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return min(times)
+def timed_work(
+    data: FeatureScores, measures: Sequence[Measure], rule: Ties, file: Path
+) -> dict[str, Callable[[], Any]]:
+    """The functions to time for one tie rule, by column; ``file``: the run as a file."""
+    ruled = [replace(measure, views=replace(measure.views, ties=rule)) for measure in measures]
+    evaluator, run = Evaluator(data.judgments(), ruled), data.dicts()
+    rescorer = evaluator.rescorer(data.run())
+    parts = evaluator.evaluation(data.run()).run_scores[0].alignment.rankings
+
+    def arithmetic() -> Floats:
+        fresh = [replace(part, memo={}) for part in parts]  # rankings remember the views that were taken of them
+        return np.array([np.concatenate([measure.values(part).value for part in fresh]) for measure in ruled])
+
+    work = (
+        lambda: evaluator(run),
+        lambda: evaluator(file),
+        lambda: evaluator.means(run),
+        lambda: rescorer.values(data.score),
+        arithmetic,
+    )
+    return dict(zip(COLUMNS, work, strict=True))
+
+
+def _times(work: Sequence[Callable[[], object]], repeats: int) -> Times:
+    """The shortest times of both, after a call of each that is not measured; both take turns to be the first.
+
+    These are times of the processor, which other programs on the machine disturb less.
+    """
+    best = [np.inf, np.inf]
+    for call in work:
+        call()
+    for repeat in range(repeats):
+        for i in (repeat % 2, 1 - repeat % 2):
+            begin = time.process_time()
+            work[i]()
+            best[i] = min(best[i], time.process_time() - begin)
+    return Times(*best)

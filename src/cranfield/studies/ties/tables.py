@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -10,13 +10,12 @@ from cranfield.data import Floats
 from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell
-from cranfield.studies.ties.cost import TieCosts
+from cranfield.studies.ties.cost import ALL, COLUMNS, TieCosts, Times
 from cranfield.studies.ties.experiment import BEST, EXPECTED, QUANTILES, RULES, TREC, WORST, Ties
 from cranfield.studies.ties.tie_groups import TieCounts, histogram_bins
 from cranfield.wording import plural
 
 PAIRS = 20  # pairs listed for each measure; json has all
-ALL = "all"
 
 
 def tables(result: Ties, digits: int = 4) -> list[Page]:
@@ -155,22 +154,33 @@ def _largest(values: Floats) -> float:
     return float(np.fmax.reduce(values)) if len(values) else np.nan
 
 
-def cost_table(costs: TieCosts) -> Page:
-    """Times of one order of tied documents and of the expectation, with and without the sort."""
-    rows = []
-    for measure, entry in costs.measures.items():
-        cells: Sequence[Cell] = [
-            Cell(f"{1000 * costs.sort:.1f}"),
-            Cell(f"{1000 * entry.one_order:.1f}"),
-            Cell(f"{1000 * entry.expected:.1f}"),
-            Cell(f"{entry.overhead(costs.sort):+.0%}"),
-            Cell(f"{entry.overhead(0):+.0%}"),
-        ]
-        rows.append(((measure,), cells))
-    title = (
-        f"Milliseconds for {costs.queries:,} queries with {costs.documents:,} documents in memory, by a feature with"
-        f" {costs.values} values ({costs.tied:.0%} tied): sorting, one order of tied documents, and the mean over"
-        f" all orders; the shortest of {costs.repeats} measurements"
+def cost_tables(costs: TieCosts) -> list[Page]:
+    """The additional time for the expectation, with its range over measures; and the times themselves."""
+    single = [times for measure, times in costs.measures.items() if measure != ALL]
+    ranges = []
+    for column in COLUMNS:
+        shares = [times[column].overhead for times in single if column in times]
+        if shares:
+            ranges.append(f"{column} {min(shares):+.0%} to {max(shares):+.0%}")
+    relative = f"Time with ties=expected over ties=trec, one measure at a time: {'; '.join(ranges)}"
+    times = (
+        f"Milliseconds of the processor, trec → expected: {costs.queries:,} queries with {costs.documents:,} documents,"
+        f" scored by {costs.values} values ({costs.tied:.0%} tied); the shortest of {costs.repeats} measurements"
     )
-    heads = ("sort", "one order", "expected", "overhead\nwith sort", "overhead\nwithout sort")
+    return [
+        _cost_table(relative, costs, lambda times: f"{times.overhead:+.0%}"),
+        _cost_table(times, costs, lambda times: f"{_milliseconds(times.trec)} → {_milliseconds(times.expected)}"),
+    ]
+
+
+def _cost_table(title: str, costs: TieCosts, text: Callable[[Times], str]) -> Page:
+    rows = [
+        ((measure,), [Cell(text(times[column]) if column in times else "no sort") for column in COLUMNS])
+        for measure, times in costs.measures.items()
+    ]
+    heads = [column.replace(", ", ",\n").replace(" and ", " and\n") for column in COLUMNS]
     return Page(title, sheet(("measure",), heads, rows))
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:.1f}" if seconds < 0.01 else f"{1000 * seconds:.0f}"
