@@ -32,7 +32,7 @@ def write() -> None:
     values.PLAIN_VALUES.write_text(values.plain_values(), encoding="utf-8")
     before = values.OF_DOORS.read_text(encoding="utf-8").splitlines() if values.OF_DOORS.exists() else []
     lines = []
-    for door in DOORS:
+    for door in list(DOORS)[1:]:  # the table is that of files
         asked = door != "spark" or os.environ.get("CRANFIELD_TEST_SPARK")
         lines += values.of_door(door) if asked else [line for line in before if line.startswith(f"{door} ")]
     values.OF_DOORS.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -143,7 +143,23 @@ EXTRAS = [
     (Part("strata", {"standard_errors": True}, FEW_TIES), ["P@3[sampled]", "RBP[sampled]"]),
 ]
 # What other doors are held against: they differ from files in what they read, not in what they compute then.
-SOME = ("P@1", "Hole@2", "NumRet", "NumRel", "AP", "GMAP", "RR", "nDCG", "RBP", "bpref", "Q", "alpha_nDCG", "AP_IA")
+SOME = (
+    "P@1",
+    "Hole@2",
+    "NumRet",
+    "NumRel",
+    "AP",
+    "GMAP",
+    "RR",
+    "nDCG",
+    "RBP",
+    "bpref",
+    "Q",
+    "alpha_nDCG",
+    "AP_IA",
+    "TBG",
+)
+MANY = 15  # measures of a part of which doors are asked for a few only, under most tie rules
 
 
 def door_parts(door: str) -> list[tuple[Part, list[str]]]:
@@ -158,8 +174,11 @@ def door_parts(door: str) -> list[tuple[Part, list[str]]]:
         part, names = whole, _names(whole.case, few=whole.few)
         if part.settings in OPTIONS:
             names = [name for name in names if name in SOME]
-        elif part.case in ("graded", "dense"):
-            chosen.append((part._replace(ties=FEW_TIES), [name for name in names if name in first]))
+        elif part.settings:
+            part = part._replace(ties=FEW_TIES)
+        elif len(names) > MANY:
+            these = [name for name in names if name in first or part.case not in ("graded", "dense")]
+            chosen.append((part._replace(ties=FEW_TIES), these))
             part = part._replace(ties=tuple(ties for ties in TIES if ties not in FEW_TIES))
             names = [name for name in names if name in SOME]
         chosen.append((part, names))
