@@ -164,6 +164,16 @@ MANY = 15  # measures of a part of which doors are asked for a few only, under m
 
 def door_parts(door: str) -> list[tuple[Part, list[str]]]:
     """The parts that a door is held against, and the measures."""
+    if door == "spark":  # a job takes seconds
+        some = [name for name in SOME if name != "Hole@2"]
+        return [
+            (Part("graded", {}), some),
+            (Part("graded", {}, ("trec",)), ["Hole@2"]),
+            *((Part("graded", options, ("trec",), few=True), some) for options in OPTIONS[1:5]),
+            (Part("subtopics", {}, FEW_TIES), some),
+            (Part("content", {}, FEW_TIES), _names("content", few=False)),
+            *((Part(case, {}, ("trec",)), _names(case, few=False)) for case in ("costs", "preferences", "groups")),
+        ]
     parts = [part for part in PARTS if not part.settings or part.settings in OPTIONS]
     parts += [part for part in PARTS if part.settings == {"depth": 3} and part.case == "costs"]
     if door == "lists":  # without ties, every rule must be the one of ranks
@@ -326,7 +336,7 @@ def _of_part(door: str, part: Part, measures: Sequence[str]) -> Iterator[str]:
     for ties, names in refused.items():
         if names:
             asked = [name for name in part.measures(ties) if name in measures]
-            by_names.setdefault("all" if names == asked else ", ".join(names), []).append(ties)
+            by_names.setdefault("all" if names == asked and len(asked) > 1 else ", ".join(names), []).append(ties)
     for names, rules in by_names.items():
         yield f"{door} refuses [{part.title}] {' '.join(rules)}: {names}"
 
