@@ -126,8 +126,7 @@ def check_count(name: str, value: object, least: int = 1) -> int:
     1000
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        message = f"{name} must be a whole number of at least {least}, not {_format_value(value)}"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be a whole number of at least {least}, not {_format_value(value)}")
     return int(value)
 
 
@@ -140,8 +139,7 @@ def check_numbers(name: str, values: Sequence[object], low: int, high: int) -> t
     wrong = [n for n in values if isinstance(n, bool) or not isinstance(n, Integral) or not low <= int(n) <= high]
     if wrong or not len(values):
         what = f"not {_format_value(wrong[0])}" if wrong else "at least one"
-        message = f"{name} must be whole numbers from {low} to {high}, {what}"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be whole numbers from {low} to {high}, {what}")
     return tuple(sorted({int(n) for n in values if isinstance(n, Integral)}))
 
 
@@ -152,16 +150,14 @@ def check_fraction(name: str, value: object) -> float:
     0.05
     """
     if not isinstance(value, Real) or not 0 < float(value) < 1:
-        message = f"{name} must be between 0 and 1, not {_format_value(value)}"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be between 0 and 1, not {_format_value(value)}")
     return float(value)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
     """Raise if the value is not one of the choices, which may include None."""
     if value not in choices:
-        message = f"{name} must be one of {', '.join(filter(None, choices))}; not {value!r}"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be one of {', '.join(filter(None, choices))}; not {value!r}")
 
 
 def _format_value(value: object) -> str:

@@ -81,8 +81,7 @@ def nauc(
 
 def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:
     if isinstance(confidence, Mapping) != isinstance(scores, Mapping):
-        message = "confidence and scores must both be by query, or both be lists"
-        raise UsageError(message)
+        raise UsageError("confidence and scores must both be by query, or both be lists")
     if isinstance(scores, Mapping):
         defined = {str(query): value for query, value in scores.items() if value is not None and not math.isnan(value)}
         given = {str(query): value for query, value in confidence.items()}
@@ -91,8 +90,7 @@ def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:
             raise InputError(faults)
         confidence, scores = [given[query] for query in defined], list(defined.values())
     if len(confidence) != len(scores):
-        message = f"expected a confidence for each of {len(scores)} scores, not {len(confidence)}"
-        raise UsageError(message)
+        raise UsageError(f"expected a confidence for each of {len(scores)} scores, not {len(confidence)}")
     return np.asarray(confidence, np.float64), np.asarray(scores, np.float64)
 
 

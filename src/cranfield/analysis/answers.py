@@ -66,8 +66,10 @@ def _nuggets(source: Any) -> dict[str, list[tuple[bool, str]]]:
             raise InputError([f"{stream.source_name}: no line has the field `{name}`" for name in absent])
         rows = zip(content.column("qid"), content.column("nuggets"), strict=True)
     else:
-        message = f"cannot read nuggets from {type(source).__name__}"
-        raise UsageError(message, hint="give {query: [nugget, ...]}, or a file of JSON lines")
+        raise UsageError(
+            f"cannot read nuggets from {type(source).__name__}",
+            hint="give {query: [nugget, ...]}, or a file of JSON lines",
+        )
     nuggets: dict[str, list[tuple[bool, str]]] = {}
     for query, listed in rows:
         if not isinstance(listed, Sequence) or not all(map(_is_nugget, listed)):

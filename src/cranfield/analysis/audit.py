@@ -239,12 +239,12 @@ def audit(
     check_choice("interval", interval, get_args(Interval))
     if isinstance(qrels, Evaluation):
         if run is not None or options:
-            message = "audit takes no runs, measures or options together with an Evaluation"
-            raise UsageError(message)
+            raise UsageError("audit takes no runs, measures or options together with an Evaluation")
         return audit_evaluation(qrels, interval=interval, progress=progress)
     if run is None:
-        message = "audit needs judgments and runs"
-        raise UsageError(message, hint="call audit(qrels, runs, measures), or audit(evaluation)")
+        raise UsageError(
+            "audit needs judgments and runs", hint="call audit(qrels, runs, measures), or audit(evaluation)"
+        )
     evaluation = Evaluator(qrels, measures, **options).evaluation(run, names=names)
     return audit_evaluation(evaluation, interval=interval, progress=progress)
 
@@ -290,8 +290,7 @@ class Auditor:
     def audit(self, interval: Interval, progress: Progress | None = None) -> Audit:
         """The audit of all runs."""
         if any(column.measure.views.groups for column in self.scores.columns):
-            message = "an audit needs judgments without groups"
-            raise UsageError(message)
+            raise UsageError("an audit needs judgments without groups")
         scores, seed = self.scores, self.evaluation.policy.seed
         parts = self.evaluation.for_each_run(self.audit_run, progress)
         shape = len(scores.runs), len(scores.columns)

@@ -224,8 +224,7 @@ class Comparison(Displayed):
         Comparison: 2 runs (good, bad), 1 pair; significant differences (p < 0.05): RR 1
         """
         if not np.isfinite(self.means).all():
-            message = "a comparison with infinite means cannot be saved"
-            raise UsageError(message)
+            raise UsageError("a comparison with infinite means cannot be saved")
         from cranfield.io.saved_results import save_result
 
         save_result(self.to_dict(), path)
@@ -281,16 +280,19 @@ def compare(
         seed=seed,
     )
     if isinstance(qrels, (Scores, Evaluation)) and (run is not None or measures is not None or options):
-        message = f"compare takes no runs, measures or options together with {type(qrels).__name__}"
-        raise UsageError(message, hint="use baseline= to name the run to compare with")
+        raise UsageError(
+            f"compare takes no runs, measures or options together with {type(qrels).__name__}",
+            hint="use baseline= to name the run to compare with",
+        )
     if isinstance(qrels, Scores):
         comparison = compare_scores(qrels, settings, baseline, progress)
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
     if isinstance(qrels, Evaluation):
         evaluation = qrels
     elif run is None or measures is None:
-        message = "compare needs judgments, runs and measures"
-        raise UsageError(message, hint="call compare(qrels, runs, measures), or compare(scores)")
+        raise UsageError(
+            "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
+        )
     else:
         runs = read_runs(run, options.pop("names", None))
         evaluation = Evaluator(qrels, measures, **options, seed=seed).evaluation(runs)
@@ -409,8 +411,7 @@ def run_pairs(runs: Sequence[str], baseline: str | None) -> Integers:
     if baseline is None:
         return np.array(list(combinations(range(len(runs)), 2)))
     if baseline not in runs:
-        message = f"the baseline `{baseline}` is not one of the runs"
-        raise UsageError(message, hint=f"the runs are {few(runs, 10)}")
+        raise UsageError(f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(runs, 10)}")
     at = runs.index(baseline)
     return np.array([(r, at) for r in range(len(runs)) if r != at])
 
@@ -419,8 +420,10 @@ def check_comparable(columns: Sequence[Column]) -> None:
     """Raise if a measure has no value of its own for a query."""
     for column in columns:
         if column.aggregate == "geometric":
-            message = f"{column.label} is a geometric mean over queries and has no per-query values to compare"
-            raise UsageError(message, hint="compare AP instead")
+            raise UsageError(
+                f"{column.label} is a geometric mean over queries and has no per-query values to compare",
+                hint="compare AP instead",
+            )
 
 
 def check_query_count(measure: str, used: int, of: int) -> None:

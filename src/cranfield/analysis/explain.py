@@ -146,14 +146,14 @@ def explain(
     column = plan.columns[0]
     chosen = column.measure
     if not chosen.definition.content:
-        message = f"{chosen} does not use document text, so there is nothing to explain"
-        raise MeasureError(message, hint="use ABSNB, ABSRB, DELTANB or DELTARB")
+        raise MeasureError(
+            f"{chosen} does not use document text, so there is nothing to explain",
+            hint="use ABSNB, ABSRB, DELTANB or DELTARB",
+        )
     if chosen.chosen["smoothing"] == "printed":
-        message = f"{chosen}: explain needs models that are probabilities"
-        raise MeasureError(message, hint="omit smoothing='printed'")
+        raise MeasureError(f"{chosen}: explain needs models that are probabilities", hint="omit smoothing='printed'")
     if chosen.views.rule.leaves_ties:
-        message = "ties=expected averages over many orders; explain needs a rule that fixes one order"
-        raise UsageError(message)
+        raise UsageError("ties=expected averages over many orders; explain needs a rule that fixes one order")
     read, judgments = io.read_run(run), collection.judgments
     q = _query_index(judgments, query)
     scores = next(RunReader(judgments, plan.columns, plan.policy, corpus=collection.documents).scores([read]))
@@ -174,10 +174,8 @@ def _query_index(judgments: Judgments, query: str | None) -> int:
         return 0
     if query not in names:
         if query is None:
-            message = "explain needs a query"
-            raise UsageError(message, hint=f"choose one of {few(names)}")
-        message = f"{judgments.name} has no query `{query}`"
-        raise UsageError(message, hint=f"its queries are {few(names)}")
+            raise UsageError("explain needs a query", hint=f"choose one of {few(names)}")
+        raise UsageError(f"{judgments.name} has no query `{query}`", hint=f"its queries are {few(names)}")
     return names.index(query)
 
 

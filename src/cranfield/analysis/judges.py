@@ -104,8 +104,7 @@ class JudgeReport(Displayed):
         ``measure``: by default the first. ``ax``: axes to draw on instead of a new figure.
         """
         if not self.measures:
-            message = "there is no order of runs to draw"
-            raise UsageError(message, hint="give runs and measures to judges")
+            raise UsageError("there is no order of runs to draw", hint="give runs and measures to judges")
         return self._draw(measure=measure, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
@@ -243,8 +242,10 @@ def _report(
     by_query = _kappas(pairs, a, b, rel_level, scale)
     family = tuple(run.name for run in runs if any(fnmatchcase(run.name, pattern) for pattern in patterns))
     if patterns and not 0 < len(family) < len(runs):
-        message = f"the family must be some of the runs, and not all: {', '.join(patterns)}"
-        raise UsageError(message, hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}")
+        raise UsageError(
+            f"the family must be some of the runs, and not all: {', '.join(patterns)}",
+            hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}",
+        )
     agreements: tuple[MeasureAgreement, ...] = ()
     wrong = None
     if len(runs) > 1:

@@ -32,8 +32,7 @@ def depth_for(measure: str | Measure, residual: float) -> int | None:
     (21, 90, 99)
     """
     if not 0 < residual < 1:
-        message = f"the residual must be between 0 and 1, not {residual:g}"
-        raise UsageError(message)
+        raise UsageError(f"the residual must be between 0 and 1, not {residual:g}")
     parsed, low, high = parse(measure), 0, 1
     while residual_at(parsed, high) > residual + SAME:
         low, high = high, 2 * high

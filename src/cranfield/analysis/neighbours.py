@@ -31,8 +31,7 @@ def ann_recall(
     check_count("count", count)
     tolerance = (RELATIVE if relative else ABSOLUTE) if epsilon is None else float(epsilon)
     if not 0 <= tolerance < np.inf:
-        message = f"epsilon must be a number of at least 0, not {epsilon!r}"
-        raise UsageError(message)
+        raise UsageError(f"epsilon must be a number of at least 0, not {epsilon!r}")
     true, found = _by_query(true_distances), _by_query(found_distances)
     faults, values = [], {}
     for query, distances in true.items():

@@ -89,6 +89,7 @@ def nil_detection(nil: Booleans, silent: Booleans) -> NilDetection:
     """
     nil, silent = np.asarray(nil, bool), np.asarray(silent, bool)
     if nil.ndim != 1 or nil.shape != silent.shape:
-        message = f"nil and silent must have one value for each query; their shapes are {nil.shape} and {silent.shape}"
-        raise UsageError(message)
+        raise UsageError(
+            f"nil and silent must have one value for each query; their shapes are {nil.shape} and {silent.shape}"
+        )
     return NilDetection(len(nil), int(nil.sum()), int(silent.sum()), int((nil & silent).sum()))

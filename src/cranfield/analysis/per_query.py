@@ -104,8 +104,9 @@ def by_query(scores: Scores, measure: int | str = 0, order: Order | None = None)
     check_choice("order", order, (*ORDERS, None))
     order = order or ("difference" if len(scores.runs) == 2 else "hardest")
     if order == "difference" and len(scores.runs) != 2:
-        message = f"sorting by difference needs two runs, not {len(scores.runs)}"
-        raise UsageError(message, hint="sort by disagreement or hardest")
+        raise UsageError(
+            f"sorting by difference needs two runs, not {len(scores.runs)}", hint="sort by disagreement or hardest"
+        )
     keys: dict[Order, Floats] = {
         "hardest": unsorted.mean,
         "disagreement": -unsorted.deviation,
@@ -139,8 +140,7 @@ def documents(evaluation: Evaluation, query: str, page: int = 10, ties: Ties | N
      DocumentRanks(document='a', grade=None, first=1, second=None)]
     """
     if len(evaluation.runs) != 2:
-        message = f"comparing documents needs two runs, not {len(evaluation.runs)}"
-        raise UsageError(message)
+        raise UsageError(f"comparing documents needs two runs, not {len(evaluation.runs)}")
     pages = [pages_by_query.get(query) for pages_by_query in evaluation.first_pages(check_count("page", page), ties)]
     if pages == [None, None]:
         raise InputError([f"neither run answers query `{query}`"])

@@ -34,8 +34,10 @@ def values_of(scores: Any, run: str | None = None, measure: str | None = None) -
     """One value for each query: of one run and measure of some scores, or of ``{query: value}``."""
     if not isinstance(scores, Scores):
         if not isinstance(scores, Mapping):
-            message = f"cannot take scores of queries from {type(scores).__name__}"
-            raise UsageError(message, hint="give the result of evaluate, or {query: score}")
+            raise UsageError(
+                f"cannot take scores of queries from {type(scores).__name__}",
+                hint="give the result of evaluate, or {query: score}",
+            )
         return {str(query): math.nan if value is None else float(value) for query, value in scores.items()}
     r, m = choose(scores.runs, run, "run"), choose(scores.measures, measure, "measure")
     undefined = {"zero": 0.0, "one": 1.0}.get(scores.undefined, math.nan)
@@ -47,6 +49,8 @@ def choose(names: tuple[str, ...], name: str | None, kind: str) -> int:
     if name is None and len(names) == 1:
         return 0
     if name not in names:
-        message = f"the scores have {len(names)} {kind}s" if name is None else f"the scores have no {kind} `{name}`"
-        raise UsageError(message, hint=f"choose one with {kind}=: {', '.join(names)}")
+        raise UsageError(
+            f"the scores have {len(names)} {kind}s" if name is None else f"the scores have no {kind} `{name}`",
+            hint=f"choose one with {kind}=: {', '.join(names)}",
+        )
     return names.index(name)

@@ -42,8 +42,7 @@ def georisk(scores: Any, *, alpha: float = 1.0, measure: str | None = None) -> d
     """
     runs, values = _table(scores, measure, alpha)
     if (values < 0).any():
-        message = "GeoRisk needs scores that are not negative"
-        raise UsageError(message)
+        raise UsageError("GeoRisk needs scores that are not negative")
     found = geometric_risk(values, alpha).tolist() if values.size else [math.nan] * len(runs)
     return dict(zip(runs, found, strict=True))
 
@@ -51,13 +50,13 @@ def georisk(scores: Any, *, alpha: float = 1.0, measure: str | None = None) -> d
 def _table(scores: Any, measure: str | None, alpha: float) -> tuple[tuple[str, ...], Floats]:
     """The runs, and their values by (run, query)."""
     if not (isinstance(alpha, (int, float)) and 0 <= alpha < math.inf):
-        message = f"alpha must be a number of at least 0, not {alpha!r}"
-        raise UsageError(message)
+        raise UsageError(f"alpha must be a number of at least 0, not {alpha!r}")
     if isinstance(scores, Scores):
         return scores.runs, scores.matched(choose(scores.measures, measure, "measure"))[0]
     if not isinstance(scores, Mapping) or not scores or not all(isinstance(of, Mapping) for of in scores.values()):
-        message = "risk needs the scores of several runs"
-        raise UsageError(message, hint="give the result of evaluate, or {run: {query: score}}")
+        raise UsageError(
+            "risk needs the scores of several runs", hint="give the result of evaluate, or {run: {query: score}}"
+        )
     by_run = [{query: value for query, value in of.items() if value is not None} for of in scores.values()]
     common = [query for query in by_run[0] if all(query in of for of in by_run)]
     values = np.array([[of[query] for query in common] for of in by_run], np.float64).reshape(len(by_run), -1)

@@ -49,14 +49,12 @@ def _comparison(data: Mapping[str, Any]) -> Comparison:
         for cause in row["doubts"]:
             check_choice("doubts", cause, CAUSES)
         if list(row["p"]) != tests:
-            message = "pairs have p-values of other tests"
-            raise ValueError(message)
+            raise ValueError("pairs have p-values of other tests")
     for test in tests:
         check_choice("test", test, TESTS)
     baseline, notes, resolution = data["baseline"], _names(data["notes"]), _names(data["resolution_notes"])
     if baseline is not None and baseline not in runs:
-        message = f"the baseline `{baseline}` is not one of the runs"
-        raise ValueError(message)
+        raise ValueError(f"the baseline `{baseline}` is not one of the runs")
     arrays: dict[str, Any] = {name: _array(rows, name) for name in NUMBERS}
     arrays |= {name: _counts(rows, name) for name in COUNTS}
     return Comparison(
@@ -87,15 +85,13 @@ def _comparison(data: Mapping[str, Any]) -> Comparison:
 
 def _names(names: Sequence[Any]) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        message = f"expected a list of names, not {names!r:.60}"
-        raise TypeError(message)
+        raise TypeError(f"expected a list of names, not {names!r:.60}")
     return tuple(names)
 
 
 def _number(value: Any) -> float:
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        message = f"expected a number, not {value!r:.60}"
-        raise TypeError(message)
+        raise TypeError(f"expected a number, not {value!r:.60}")
     return math.nan if value is None else float(value)
 
 
@@ -107,11 +103,9 @@ def _pairs(
     index = {run: r for r, run in enumerate(runs)}
     named = [[(index[row["run"]], index[row["other"]]) for row in of_measure] for of_measure in of_measures]
     if not named or not named[0] or any(pairs != named[0] for pairs in named):
-        message = "the measures do not have the same pairs of runs"
-        raise ValueError(message)
+        raise ValueError("the measures do not have the same pairs of runs")
     if len(index) < len(runs) or {run for pair in named[0] for run in pair} != set(index.values()):
-        message = "the pairs do not cover the runs"
-        raise ValueError(message)
+        raise ValueError("the pairs do not cover the runs")
     return np.array(named[0]), of_measures
 
 

@@ -159,8 +159,9 @@ def check_settings(
     samples = None if samples is None else check_count("samples", samples)
     if SIGNIFICANCE_TESTS[test].joint:
         if family == "all":
-            message = f"{test} tests the pairs of one measure, not of all measures"
-            raise UsageError(message, hint="use family=measure or another test")
+            raise UsageError(
+                f"{test} tests the pairs of one measure, not of all measures", hint="use family=measure or another test"
+            )
         correction = "none"
     return ComparisonSettings(
         test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed

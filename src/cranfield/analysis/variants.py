@@ -35,8 +35,9 @@ def p_mrr(original: Any, changed: Any, documents: Any, *, ties: Ties | None = No
     """
     rule = tie_rule(ties)
     if rule.arrange is not None:
-        message = f"p-MRR has no {ties} order of tied documents"
-        raise UsageError(message, hint="ties=expected is the mean over all orders")
+        raise UsageError(
+            f"p-MRR has no {ties} order of tied documents", hint="ties=expected is the mean over all orders"
+        )
     judgments = _as_judgments(documents)
     before, after = (_ranks(io.read_run(run), judgments, rule) for run in (original, changed))
     values = {}

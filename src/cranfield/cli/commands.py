@@ -78,6 +78,5 @@ class LazyGroup(click.Group):
         if args[0] not in self.NAMES and not args[0].startswith("-"):
             close = nearest(args[0], self.NAMES)
             hint = f"did you mean `{close}`?" if close else f"use one of {', '.join(self.NAMES)}"
-            message = f"unknown {self.KIND} `{args[0]}`"
-            raise UsageError(message, hint=hint)
+            raise UsageError(f"unknown {self.KIND} `{args[0]}`", hint=hint)
         return super().resolve_command(ctx, args)

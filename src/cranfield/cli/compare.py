@@ -239,23 +239,21 @@ def _check_options(
     alone = {"--by": bool(by), "--ignore-significance": ignore_significance, "--junit": bool(junit) and not limits}
     for name, given in alone.items():
         if given and not guarded:
-            message = f"{name} needs --fail-if-worse"
-            raise UsageError(message, hint="for example: --fail-if-worse nDCG@10")
+            raise UsageError(f"{name} needs --fail-if-worse", hint="for example: --fail-if-worse nDCG@10")
     checks = "--fail-if-worse" if guarded else "--fail-below" if limits else None
     saved = f"--baseline {baseline}" if baseline is not None and SAVED in baseline else None
     other = checks or ("--engine spark" if engine == "spark" else saved)
     if standardise is not None and other:
-        message = f"--standardise does not work with {other}"
-        raise UsageError(message)
+        raise UsageError(f"--standardise does not work with {other}")
     if top is not None and (guarded or engine == "spark"):
-        message = f"--top does not work with {'--fail-if-worse' if guarded else '--engine spark'}"
-        raise UsageError(message)
+        raise UsageError(f"--top does not work with {'--fail-if-worse' if guarded else '--engine spark'}")
     if saved and predicted is not None:
-        message = f"--predicted does not work with {saved}"
-        raise UsageError(message)
+        raise UsageError(f"--predicted does not work with {saved}")
     if engine == "spark" and (limits or saved):
-        message = f"{'--fail-below' if limits else saved} does not work with --engine spark"
-        raise UsageError(message, hint="use `cranfield eval --engine spark --fail-below`" if limits else "")
+        raise UsageError(
+            f"{'--fail-below' if limits else saved} does not work with --engine spark",
+            hint="use `cranfield eval --engine spark --fail-below`" if limits else "",
+        )
 
 
 def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
@@ -267,11 +265,11 @@ def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
         return None
     scores = load_scores(path)
     if name and name not in scores.runs:
-        message = f"{path} has no run `{name}`"
-        raise UsageError(message, hint=f"its runs are {few(scores.runs, 10)}")
+        raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
     if not name and len(scores.runs) > 1:
-        message = f"{path} has {len(scores.runs)} runs"
-        raise UsageError(message, hint=f"name one of them: --baseline '{path}#{scores.runs[0]}'")
+        raise UsageError(
+            f"{path} has {len(scores.runs)} runs", hint=f"name one of them: --baseline '{path}#{scores.runs[0]}'"
+        )
     return scores.only_run(name or scores.runs[0])
 
 
@@ -330,8 +328,10 @@ def _compare(
         notes.append(f"{top} of {len(evaluation.runs)} runs are compared, those with the highest {scores.measures[0]}")
         scores = _top_runs(scores, top, name, saved=saved is not None)
         if len(scores.runs) < 2:
-            message = "compare needs at least two runs, and --top 1 leaves one"
-            raise UsageError(message, hint="use --top 2 or more, or name another run as the baseline")
+            raise UsageError(
+                "compare needs at least two runs, and --top 1 leaves one",
+                hint="use --top 2 or more, or name another run as the baseline",
+            )
     if announce is not None:
         announce(resolution_of(scores, settings, name))
     with progress("Comparing measures") as step:

@@ -21,6 +21,5 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     completion = get_completion_class(shell)
     if completion is None:  # pragma: no cover (click supports all three)
-        message = f"no completion for {shell}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"no completion for {shell}")
     emit(completion(ctx.find_root().command, {}, "cranfield", "_CRANFIELD_COMPLETE").source() + "\n")

@@ -41,13 +41,11 @@ def detect_kind(source: str) -> str:
 
     hint = "use --kind run or --kind qrels"
     if source == "-":
-        message = "cannot detect whether standard input holds a run or judgments"
-        raise UsageError(message, hint=hint)
+        raise UsageError("cannot detect whether standard input holds a run or judgments", hint=hint)
     run, qrels = io.check_run(source), io.check_qrels(source)
     if run is not None and qrels is not None:
         # Neither: report whichever has fewer errors.
         raise min(run, qrels, key=lambda error: error.total)
     if run is None and qrels is None:
-        message = f"{source}: this could be a run or judgments"
-        raise UsageError(message, hint=hint)
+        raise UsageError(f"{source}: this could be a run or judgments", hint=hint)
     return "run" if run is None else "qrels"

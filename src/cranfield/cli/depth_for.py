@@ -65,11 +65,9 @@ def command(
     from cranfield.analysis.judging_depth import depths_for, judged_of, pooled_documents
 
     if files and (queries or runs):
-        message = "--run cannot be combined with --queries or --runs"
-        raise UsageError(message)
+        raise UsageError("--run cannot be combined with --queries or --runs")
     if qrels and not files:
-        message = "--qrels needs --run"
-        raise UsageError(message)
+        raise UsageError("--qrels needs --run")
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for measure, depths in depths_for(options.measure_names(measures), residuals).items():
         found[measure] = {}

@@ -109,14 +109,15 @@ def command(
     method: Interval | None = None if interval == "none" else interval
     report.accept(format, method)
     if (junit and not limits) or (limits and standardise is not None):
-        message = "--junit needs --fail-below" if junit else "--standardise does not work with --fail-below"
-        raise UsageError(message, hint="for example: --fail-below nDCG@10=0.70" if junit else "")
+        raise UsageError(
+            "--junit needs --fail-below" if junit else "--standardise does not work with --fail-below",
+            hint="for example: --fail-below nDCG@10=0.70" if junit else "",
+        )
     spark.check_options(
         engine, per_query=per_query, interval=method is not None, master=master, scores=scores, settings=settings
     )
     if engine == "spark" and standardise is not None:
-        message = "--standardise does not work with --engine spark"
-        raise UsageError(message)
+        raise UsageError("--standardise does not work with --engine spark")
     collection, chosen = collection_of(qrels, settings)
     judgments = collection.judgments if measures is None and engine == "local" else None
     names, notes = options.choose_measures(measures, judgments, terminal=settings["terminal"])

@@ -25,8 +25,7 @@ REMEDY = "use more queries, another --test, or --ignore-significance to let --by
 def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
     # No difference is below NaN: the check would let every run pass.
     if math.isnan(value):
-        message = "must be a number, not nan."
-        raise click.BadParameter(message, ctx, param)
+        raise click.BadParameter("must be a number, not nan.", ctx, param)
     return value
 
 
@@ -40,8 +39,7 @@ def _limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
         except ValueError:
             limit = math.nan
         if not measure or not math.isfinite(limit):
-            message = f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70."
-            raise click.BadParameter(message, ctx, param)
+            raise click.BadParameter(f"`{value}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70.", ctx, param)
         _check_limit(measure, limit)
         limits[measure] = max(limit, limits.get(measure, -math.inf))
     return limits

@@ -122,8 +122,7 @@ def command(
     from cranfield.report.pages import write
 
     if page is None and (texts or queries_file):
-        message = f"{'--texts' if texts else '--queries-file'} needs --page"
-        raise UsageError(message)
+        raise UsageError(f"{'--texts' if texts else '--queries-file'} needs --page")
     found = next_documents(qrels, list(runs), measure, **settings)
     text = write(report.pages(found, digits), found.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
@@ -171,8 +170,9 @@ def _merge(
     from cranfield.report.pages import write
 
     if output is None:
-        message = "--merge needs --output: the file for all judgments"
-        raise UsageError(message, hint="for example: --merge new.json -o merged.csv")
+        raise UsageError(
+            "--merge needs --output: the file for all judgments", hint="for example: --merge new.json -o merged.csv"
+        )
     result = merge(qrels, files)
     before = evaluate(qrels, list(runs), measure)
     after = evaluate(result.grades, list(runs), measure)

@@ -60,8 +60,7 @@ def command(
     predicted = [file for file in files if not _is_run(file)]
     runs = [file for file in files if file not in predicted]
     if not predicted:
-        message = "no predicted judgments given: all files after QRELS are runs"
-        raise UsageError(message)
+        raise UsageError("no predicted judgments given: all files after QRELS are runs")
     found = judges(
         qrels, predicted, runs or None, measures or list(DEFAULT), own=own, rel_level=rel_level, undefined=undefined
     )

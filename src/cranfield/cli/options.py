@@ -128,8 +128,10 @@ def refusing_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
                 files[isinstance(param.type, OutputFile)] += [value] if isinstance(value, str) else value
         for output, source in product(files[True], files[False]):
             if Path(output).is_file() and Path(source).is_file() and Path(output).samefile(source):
-                message = f"{output}: this file is an input of the command and would be replaced"
-                raise UsageError(message, hint="write the output to another file")
+                raise UsageError(
+                    f"{output}: this file is an input of the command and would be replaced",
+                    hint="write the output to another file",
+                )
         return function(*args, **kwargs)
 
     return command
@@ -407,8 +409,7 @@ def renamed(old: str, new: str) -> Decorator:
 
     def refuse(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
         if value is not None:
-            message = f"{old} was renamed: use {new}"
-            raise click.UsageError(message, ctx)
+            raise click.UsageError(f"{old} was renamed: use {new}", ctx)
 
     return click.option(old, hidden=True, expose_value=False, callback=refuse, help=f"Renamed: use {new}.")
 

@@ -30,8 +30,7 @@ def emit(text: str, output: str | None = None) -> None:
 
 def _print(data: bytes) -> None:
     if sys.stdout is None:  # `>&-`
-        message = "standard output is closed"
-        raise OSError(message)
+        raise OSError("standard output is closed")
     stream, rest = sys.stdout.buffer, memoryview(data)
     try:
         # An unbuffered stream may write only a part, and reports a closed pipe or a full disk on the next write.

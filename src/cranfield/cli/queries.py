@@ -75,11 +75,9 @@ def command(
 
     results.drawable(figures)
     if query is not None and len(runs) != 2:
-        message = f"--query compares two runs, not {len(runs)}"
-        raise UsageError(message)
+        raise UsageError(f"--query compares two runs, not {len(runs)}")
     if query is not None and figures is not None:
-        message = "--query and --figures cannot be combined"
-        raise UsageError(message)
+        raise UsageError("--query and --figures cannot be combined")
     evaluation, _ = read_evaluation(qrels, runs, [measure], page=0 if query is None else page, **settings)
     scores = evaluation.scores
     texts = {}

@@ -95,8 +95,9 @@ def command(
     require()
     results.drawable(figures)
     if ctx.get_parameter_source("output") is ParameterSource.DEFAULT and not _is_report(Path(output)):
-        message = f"{output}: the file exists and is no report"
-        raise UsageError(message, hint="give another name, or this one, with -o FILE")
+        raise UsageError(
+            f"{output}: the file exists and is no report", hint="give another name, or this one, with -o FILE"
+        )
     comparing = {name: given.pop(name) for name in TESTING}
     evaluation, notes = read_evaluation(qrels, runs, measures, default=MEASURES, page=page, **given)
     query_texts = {}

@@ -56,8 +56,7 @@ def command(runs: tuple[str, ...], strata: str, qrels: str | None, format: str, 
     lists = ranked_lists(read_runs(list(runs)), None, None, chosen[-1].depth)
     sample = sampling.draw_sample(lists, chosen, None if judgments is None else mapping_of(judgments), seed=seed)
     if not sample:
-        message = "the runs have no documents"
-        raise UsageError(message)
+        raise UsageError("the runs have no documents")
     emit(sampling.lines(sample) if format == "trec" else sampling.rows(sample), output)
     drawn = sum(d.drawn for d in sample)
     left = sum(d.grade == sampling.TO_JUDGE for d in sample)

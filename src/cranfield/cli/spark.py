@@ -26,20 +26,19 @@ def check_options(
 ) -> None:
     """Raise if an option does not work with the chosen engine."""
     if engine == "spark" and per_query:
-        message = "--per-query does not work with --engine spark"
-        raise UsageError(message, hint="use --scores DIR to write them")
+        raise UsageError("--per-query does not work with --engine spark", hint="use --scores DIR to write them")
     if engine == "spark" and interval:
-        message = "--interval does not work with --engine spark"
-        raise UsageError(message, hint="use --scores DIR to write per-query scores, and compute intervals from these")
+        raise UsageError(
+            "--interval does not work with --engine spark",
+            hint="use --scores DIR to write per-query scores, and compute intervals from these",
+        )
     if engine == "spark" and default_duplicates() != "error":
-        message = "--duplicates does not work with --engine spark"
-        raise UsageError(message)
+        raise UsageError("--duplicates does not work with --engine spark")
     for name in ("costs", "predicted"):
         if engine == "spark" and settings is not None and settings[name] is not None:
             raise UsageError(f"--{name} does not work with --engine spark")
     if engine == "local" and (master or scores):
-        message = f"{'--master' if master else '--scores'} needs --engine spark"
-        raise UsageError(message)
+        raise UsageError(f"{'--master' if master else '--scores'} needs --engine spark")
 
 
 @contextmanager
@@ -110,7 +109,6 @@ def _session(master: str | None) -> Iterator[Any]:
     try:
         yield spark_session
     except FAILURES as error:
-        message = f"Spark failed: {reason(error)}"
-        raise CranfieldError(message) from None
+        raise CranfieldError(f"Spark failed: {reason(error)}") from None
     finally:
         spark_session.stop()

@@ -131,8 +131,9 @@ def integers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     try:
         return None if value is None else [int(part) for part in value.split(",")]
     except ValueError:
-        message = f"expected whole numbers separated by commas, such as 50,20,10; got {value!r}"
-        raise click.BadParameter(message, ctx, param) from None
+        raise click.BadParameter(
+            f"expected whole numbers separated by commas, such as 50,20,10; got {value!r}", ctx, param
+        ) from None
 
 
 def run_study(
@@ -165,8 +166,7 @@ def run_study(
         measures, top, by = measures or list(preset[0]), top or preset[1], by or preset[2]
         measures = [in_notation(measure, SAKAI) for measure in measures]
     if by is not None and top is None:
-        message = "--by needs --top"
-        raise click.UsageError(message)
+        raise click.UsageError("--by needs --top")
     if measures is not None:
         settings["measures"] = measures
     experiment = study.experiment if top is None else _with_top_runs(study.experiment, top, by or "AP")

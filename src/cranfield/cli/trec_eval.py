@@ -137,8 +137,9 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given:
         emit(f"{ctx.get_help()}\n{program.explain_measures(measures)}")
         ctx.exit(0)
     if len(files) != 2:
-        message = f"expected 2 files (judgments and one run), found {len(files)}"
-        raise program.TrecEvalError(message, 1, hint="see `cranfield trec_eval --help`")
+        raise program.TrecEvalError(
+            f"expected 2 files (judgments and one run), found {len(files)}", 1, hint="see `cranfield trec_eval --help`"
+        )
     options = program.Options(
         measures=given["measures"],
         generation=generation,

@@ -21,8 +21,7 @@ def retrieval_metrics(retrieved: Sequence[str], expected: Sequence[str]) -> dict
     (0.5, 0.4167, 0.4415)
     """
     if not retrieved or not expected:
-        message = "Retrieved ids and expected ids must be provided"
-        raise ValueError(message)
+        raise ValueError("Retrieved ids and expected ids must be provided")
     wanted, different = set(expected), set(retrieved)
     ranks = [rank for rank, document in enumerate(retrieved, 1) if document in wanted]
     hits = len(wanted & different)

@@ -58,8 +58,7 @@ class RelevanceEvaluator:
         judged_docs_only_flag: bool = False,
     ) -> None:
         if int(relevance_level) < 1:
-            message = f"relevance_level must be at least 1, not {relevance_level}"
-            raise UsageError(message)
+            raise UsageError(f"relevance_level must be at least 1, not {relevance_level}")
         judged = {query: documents for query, documents in query_relevance.items() if len(documents)}
         views = Views("trec9", condensed=bool(judged_docs_only_flag))
         options = MeasureOptions(9, int(relevance_level), views=views)
@@ -99,8 +98,7 @@ def _combined(measures: Iterable[str]) -> dict[str, str]:
                 continue
             written = WRITTEN.fullmatch(name)
             if written is None or written["name"] not in supported_measures:
-                message = f"unsupported measure `{measure}`"
-                raise ValueError(message)
+                raise ValueError(f"unsupported measure `{measure}`")
             given.setdefault(written["name"], []).extend(written["parameters"].split(","))
     return {name: ",".join(_distinct(name, given[name])) for name in measures_of_version(9) if name in given}
 

@@ -84,14 +84,15 @@ class Options:
         ):
             if format not in known:
                 hint = f"use {' or '.join(f'`{one}`' for one in known)}"
-                message = f"unknown {name} format `{format}`"
-                raise TrecEvalError(message, UNREADABLE, hint=hint)
+                raise TrecEvalError(f"unknown {name} format `{format}`", UNREADABLE, hint=hint)
         if self.level < 1:
-            message = f"the lowest relevant grade (-l) must be at least 1, not {self.level}"
-            raise TrecEvalError(message, USAGE, hint="grade 0 means not relevant")
+            raise TrecEvalError(
+                f"the lowest relevant grade (-l) must be at least 1, not {self.level}",
+                USAGE,
+                hint="grade 0 means not relevant",
+            )
         if self.max_retrieved is not None and self.max_retrieved < 1:
-            message = f"the number of documents (-M) must be at least 1, not {self.max_retrieved}"
-            raise TrecEvalError(message, USAGE)
+            raise TrecEvalError(f"the number of documents (-M) must be at least 1, not {self.max_retrieved}", USAGE)
 
 
 def requested_measures(measures: Sequence[str], generation: Generation) -> dict[str, str]:
@@ -100,8 +101,7 @@ def requested_measures(measures: Sequence[str], generation: Generation) -> dict[
     for text in measures or ("official",):
         name, dot, parameters = text.partition(".")
         if dot and not parameters:
-            message = f"`{text}`: parameters are missing after the dot"
-            raise TrecEvalError(message, USAGE)
+            raise TrecEvalError(f"`{text}`: parameters are missing after the dot", USAGE)
         for measure in nickname(name, generation) or [name]:
             if measure not in measures_of_version(generation):
                 hint = (
@@ -109,8 +109,7 @@ def requested_measures(measures: Sequence[str], generation: Generation) -> dict[
                     if measure in measures_of_version(10)
                     else "see `cranfield trec_eval -h`"
                 )
-                message = f"trec_eval {VERSIONS[generation]} has no measure `{measure}`"
-                raise TrecEvalError(message, USAGE, hint=hint)
+                raise TrecEvalError(f"trec_eval {VERSIONS[generation]} has no measure `{measure}`", USAGE, hint=hint)
             # If a measure has several lists of parameters, trec_eval reads the first.
             parameters_of[measure] = parameters_of.get(measure) or (parameters if measure == name else "")
     return {name: parameters_of[name] for name in measures_of_version(generation) if name in parameters_of}
@@ -294,8 +293,11 @@ class _Report:
         options, length = self.options, self.alignment.length[self.queries]
         answered = self.queries[length >= 0]
         if not len(answered):
-            message = "the run and the judgments have no query in common"
-            raise TrecEvalError(message, NO_QUERY, hint=f"the judgments have queries such as `{self._name(0)}`")
+            raise TrecEvalError(
+                "the run and the judgments have no query in common",
+                NO_QUERY,
+                hint=f"the judgments have queries such as `{self._name(0)}`",
+            )
         counted = self.queries if options.complete or options.generation == 10 else answered
         stop = len(counted)
         if options.generation == 10 and not options.complete:
@@ -305,9 +307,10 @@ class _Report:
             yield from self._queries(counted[:stop] if options.generation == 10 else answered, table)
         if stop < len(counted):
             source_name = self.run.source_name or self.run.name
-            message = f"{source_name}: the run has no query `{self._name(counted[stop])}`"
             raise TrecEvalError(
-                message, UNCOMPUTABLE, hint="use -c to count such queries as 0, or --compat 9 to leave them out"
+                f"{source_name}: the run has no query `{self._name(counted[stop])}`",
+                UNCOMPUTABLE,
+                hint="use -c to count such queries as 0, or --compat 9 to leave them out",
             )
         if not options.nosummary:
             yield self._summary(counted, table)

@@ -226,8 +226,7 @@ def lines(name: str, parameters: str, options: MeasureOptions) -> Iterator[Line]
     elif kind.shape == "cuts":
         for x in _distinct(name, _numbers(name, parameters, _whole) if parameters else kind.defaults):
             if x < 1:
-                message = f"{name}: a cutoff must be at least 1, not {x:g}"
-                raise ParameterError(message)
+                raise ParameterError(f"{name}: a cutoff must be at least 1, not {x:g}")
             yield _line(f"{name}_{x:.0f}", kind, options, x=int(x))
     elif kind.shape == "shares":
         for x in _distinct(name, _numbers(name, parameters, float) if parameters else kind.defaults):
@@ -263,13 +262,13 @@ def _line_of_numbers(label: str, name: str, numbers: tuple[float, ...], options:
         return Line(label, kind, tuple(options.measure(text) for text in texts), levels=numbers)
     if len(numbers) != len(kind.defaults):
         expected = plural(len(kind.defaults), "number")
-        message = f"{name} needs {expected}, not {len(numbers)}"
-        raise CoefficientError(message, hint=f"for example {name}.{_joined(kind.defaults)}")
+        raise CoefficientError(
+            f"{name} needs {expected}, not {len(numbers)}", hint=f"for example {name}.{_joined(kind.defaults)}"
+        )
     if name == "set_F" and numbers[0] == 0:  # F with no weight on recall is precision
         return Line(label, kind, (options.measure(f"SetP(rel={options.level})"),))
     if name == "set_F" and numbers[0] < 0:
-        message = f"set_F: the weight of recall must not be negative, but is {numbers[0]:g}"
-        raise ParameterError(message)
+        raise ParameterError(f"set_F: the weight of recall must not be negative, but is {numbers[0]:g}")
     root = math.sqrt(max(numbers[0], 0))  # trec_eval's parameter is the square of beta
     measure = options.measure(kind.ours.format(*numbers, root=root, level=options.level, size=options.size))
     return Line(label, kind, (measure,), number=numbers[0])
@@ -289,15 +288,13 @@ def _numbers(name: str, parameters: str, read: Callable[[str], float]) -> list[f
         try:
             numbers.append(read(part))
         except (ValueError, OverflowError):
-            message = f"`{name}.{parameters}`: `{part}` is not a number"
-            raise ParameterError(message) from None
+            raise ParameterError(f"`{name}.{parameters}`: `{part}` is not a number") from None
     return numbers
 
 
 def _distinct(name: str, numbers: Sequence[float]) -> list[float]:
     if len(set(numbers)) < len(numbers):
-        message = f"`{name}.{_joined(numbers)}`: a cutoff is given twice"
-        raise ParameterError(message)
+        raise ParameterError(f"`{name}.{_joined(numbers)}`: a cutoff is given twice")
     return sorted(numbers)
 
 
@@ -312,8 +309,7 @@ def _pairs(name: str, parameters: str) -> dict[str, float]:
             value = None
         if value is None or not (level.isdecimal() or (level == "p" and name.startswith("rbp"))):
             hint = f"for example {name}.{'p=0.8' if name.startswith('rbp') else '1=3,2=9'}"
-            message = f"{name}: `{part}` is not a pair grade=gain"
-            raise ParameterError(message, hint=hint)
+            raise ParameterError(f"{name}: `{part}` is not a pair grade=gain", hint=hint)
         pairs[level] = value
     return pairs
 

@@ -153,8 +153,10 @@ class Corpus:
         if isinstance(source, Mapping):
             return cls.of(source, wanted, settings)
         if not is_stream(source):
-            message = f"cannot read a corpus from {type(source).__name__}"
-            raise UsageError(message, hint="give a Corpus, a path, an open binary file or {document: text}")
+            raise UsageError(
+                f"cannot read a corpus from {type(source).__name__}",
+                hint="give a Corpus, a path, an open binary file or {document: text}",
+            )
         if corpus_file.is_corpus_file(source):
             return cls.load(source, settings=settings, wanted=wanted)
         return cls.read(source, wanted=wanted, settings=settings)

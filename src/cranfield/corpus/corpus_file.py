@@ -144,8 +144,7 @@ def _columns(path: str) -> dict[str, Any]:
         texts = {name: strings_of(lists[name].cast(pyarrow.large_binary())) for name in TEXT_COLUMNS}
         numbers = {name: np.asarray(lists[name].cast(pyarrow.int64()).to_numpy()) for name in NUMBER_COLUMNS}
     except (pyarrow.ArrowException, OSError) as error:
-        message = "the columns cannot be read"
-        raise ValueError(message) from error
+        raise ValueError("the columns cannot be read") from error
     return texts | numbers
 
 
@@ -166,5 +165,4 @@ def _check_consistency(columns: dict[str, Any]) -> None:
         and len(set(columns["documents"])) == len(begin) - 1 <= columns["size"] - columns["repeated"]
     )
     if not consistent:
-        message = "the columns contradict each other"
-        raise ValueError(message)
+        raise ValueError("the columns contradict each other")

@@ -68,8 +68,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.split not in get_args(Split):
-            message = f"unknown value of split: `{self.split}`"
-            raise UsageError(message, hint=f"use one of {', '.join(get_args(Split))}")
+            raise UsageError(f"unknown value of split: `{self.split}`", hint=f"use one of {', '.join(get_args(Split))}")
         if self.stemmer != "none":
             _stemmer(self.stemmer)
 
@@ -105,8 +104,7 @@ def stop_words(source: str) -> frozenset[str]:
 def _stemmer(name: str) -> Callable[[list[str]], list[str]]:
     package: Any = optional("Stemmer", "stemming", "stem")
     if name not in package.algorithms():
-        message = f"unknown stemmer `{name}`"
-        raise UsageError(message, hint=f"use none, {', '.join(package.algorithms())}")
+        raise UsageError(f"unknown stemmer `{name}`", hint=f"use none, {', '.join(package.algorithms())}")
     stem: Callable[[list[str]], list[str]] = package.Stemmer(name).stemWords
     return stem
 

@@ -56,11 +56,15 @@ class Job:
     def __post_init__(self) -> None:
         for column in self.plan.columns:
             if column.measure.definition.collection:
-                message = f"{column.measure} needs the judgments of all queries, and a task has those of some"
-                raise UsageError(message, hint="use cranfield.evaluate")
+                raise UsageError(
+                    f"{column.measure} needs the judgments of all queries, and a task has those of some",
+                    hint="use cranfield.evaluate",
+                )
             if column.measure.definition.sampled or column.measure.views.sampled:
-                message = f"{column.measure} needs to know how documents were drawn, and a task does not"
-                raise UsageError(message, hint="use cranfield.evaluate")
+                raise UsageError(
+                    f"{column.measure} needs to know how documents were drawn, and a task does not",
+                    hint="use cranfield.evaluate",
+                )
 
     def reader(self, judgments: Judgments) -> RunReader:
         """A reader of the rankings of a shard."""

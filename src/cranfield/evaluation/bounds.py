@@ -53,20 +53,15 @@ class Bounds:
 def bounds(measure: Measure, rankings: Rankings, *, seed: int = 0) -> Bounds:
     """The lowest and highest score of each query over the possible grades of its unjudged documents."""
     if measure.definition.subtopics:
-        message = f"{measure} has no bounds: the subtopics of unjudged documents are unknown"
-        raise MeasureError(message)
+        raise MeasureError(f"{measure} has no bounds: the subtopics of unjudged documents are unknown")
     if measure.definition.preferences:
-        message = f"{measure} has no bounds: documents without a preference do not count"
-        raise MeasureError(message)
+        raise MeasureError(f"{measure} has no bounds: documents without a preference do not count")
     if measure.definition.sampled or measure.views.sampled:
-        message = f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample"
-        raise MeasureError(message)
+        raise MeasureError(f"{measure} has no bounds: it estimates the grades of unjudged documents from a sample")
     if measure.definition.content:
-        message = f"{measure} has no bounds: it uses the text of unjudged documents"
-        raise MeasureError(message)
+        raise MeasureError(f"{measure} has no bounds: it uses the text of unjudged documents")
     if rankings.judged.costs is not None:
-        message = f"{measure} has no bounds if documents have costs"
-        raise MeasureError(message)
+        raise MeasureError(f"{measure} has no bounds if documents have costs")
     if (measure, "bounds", seed) not in rankings.memo:
         rankings.memo[measure, "bounds", seed] = _bounds(measure, rankings, seed)
     result: Bounds = rankings.memo[measure, "bounds", seed]

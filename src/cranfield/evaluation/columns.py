@@ -106,8 +106,9 @@ class Plan:
     def __post_init__(self) -> None:
         if self.policy.nil is not None and self.content_columns:
             measure = self.content_columns[0].measure
-            message = f"nil cannot be combined with {measure}, which needs document text"
-            raise UsageError(message, hint="omit one of the two")
+            raise UsageError(
+                f"nil cannot be combined with {measure}, which needs document text", hint="omit one of the two"
+            )
 
     @property
     def content_columns(self) -> list[Column]:
@@ -162,13 +163,14 @@ def _listed(measures: Any) -> list[Any]:
     if measures is None:
         measures = ()
     if isinstance(measures, Mapping):
-        message = "measures must be a name or a list of names, not a dict"
-        raise MeasureError(message, hint="a cutoff is part of the name, as in ['AP', 'nDCG@10']")
+        raise MeasureError(
+            "measures must be a name or a list of names, not a dict",
+            hint="a cutoff is part of the name, as in ['AP', 'nDCG@10']",
+        )
     single = (
         isinstance(measures, (str, Measure, Column)) or hasattr(measures, "NAME") or not isinstance(measures, Iterable)
     )
     listed = [measures] if single else list(measures)
     if not listed:
-        message = "no measures given"
-        raise MeasureError(message, hint="for example: AP, nDCG@10, RR")
+        raise MeasureError("no measures given", hint="for example: AP, nDCG@10, RR")
     return listed

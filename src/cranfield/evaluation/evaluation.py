@@ -147,8 +147,7 @@ class Evaluation(Displayed):
     def first_pages(self, depth: int, ties: Ties | None = None) -> list[dict[str, FirstPage]]:
         """For each run, the first documents of every query in the order of a tie rule."""
         if depth > self.page:
-            message = f"the evaluation keeps {self.page} top documents, not {depth}"
-            raise UsageError(message)
+            raise UsageError(f"the evaluation keeps {self.page} top documents, not {depth}")
         rule = tie_rule(ties)
         judged = list(self.queries)
         return [

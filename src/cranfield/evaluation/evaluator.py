@@ -277,8 +277,7 @@ class Evaluator:
     def reader(self) -> RunReader:
         """The judgments prepared for alignment, and what the measures need of a run."""
         if self._layers:
-            message = "judgments by group have no single alignment"
-            raise UsageError(message, hint="call the evaluator itself")
+            raise UsageError("judgments by group have no single alignment", hint="call the evaluator itself")
         return self._reader
 
     def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
@@ -335,8 +334,7 @@ class Evaluator:
         from cranfield.evaluation.rescoring import Rescorer
 
         if self._layers:
-            message = "documents cannot be re-scored for judgments by group"
-            raise UsageError(message, hint="call the evaluator itself")
+            raise UsageError("documents cannot be re-scored for judgments by group", hint="call the evaluator itself")
         return Rescorer(self, self._reader, io.read_run(run))
 
     def _single(self, run: Any) -> RunScores:
@@ -380,8 +378,10 @@ def evaluator_of(qrels: Any, measures: Measures, options: Mapping[str, Any]) -> 
 def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
     """Raise if the judgments look like a run, and all runs like judgments."""
     if looks_like_scores(judgments) and all(looks_like_grades(run) for run in runs):
-        message = "the judgments look like a run, and the run looks like judgments"
-        raise UsageError(message, hint="judgments come first: evaluate(qrels, run, measures)")
+        raise UsageError(
+            "the judgments look like a run, and the run looks like judgments",
+            hint="judgments come first: evaluate(qrels, run, measures)",
+        )
 
 
 def looks_like_scores(judgments: Judgments) -> bool:
@@ -430,13 +430,12 @@ def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicat
     else:
         given = list(run) if is_list_of_runs(run) else [run]
     if not given:
-        message = "no runs given: the list is empty"
         raise UsageError(
-            message, hint="give a path, {query: [document, ...]}, or a list with one ranking for each query"
+            "no runs given: the list is empty",
+            hint="give a path, {query: [document, ...]}, or a list with one ranking for each query",
         )
     if names is not None and len(names) != len(given):
-        message = f"expected {len(given)} names, one for each run, not {len(names)}"
-        raise UsageError(message)
+        raise UsageError(f"expected {len(given)} names, one for each run, not {len(names)}")
     runs = [
         read
         for i, item in enumerate(given)

@@ -43,8 +43,9 @@ def check_linear(measure: Measure) -> None:
     """Raise if the measure is not linear in the gains."""
     if not is_linear(measure):
         symbols = ", ".join(definition.symbol for definition in CATALOGUE.values() if definition.linear)
-        message = f"{measure} is not linear in the gains of documents"
-        raise MeasureError(message, hint=f"measures that are linear: {symbols}")
+        raise MeasureError(
+            f"{measure} is not linear in the gains of documents", hint=f"measures that are linear: {symbols}"
+        )
 
 
 @lru_cache(maxsize=256)

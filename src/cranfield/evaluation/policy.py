@@ -45,11 +45,9 @@ class Policy:
             number = getattr(self, name)
             integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
             if number is not None and (not integer or not 0 < number < LONGEST):
-                message = f"{name} must be a whole number of at least 1, not {number!r}"
-                raise UsageError(message)
+                raise UsageError(f"{name} must be a whole number of at least 1, not {number!r}")
         if self.nil is not None and not isinstance(self.nil, str):
-            message = f"nil must be a document id (a string), not {self.nil!r}"
-            raise UsageError(message)
+            raise UsageError(f"nil must be a document id (a string), not {self.nil!r}")
         check_count("seed", self.seed, 0)
 
     @property

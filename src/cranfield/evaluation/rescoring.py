@@ -32,8 +32,10 @@ class Rescorer:
 
     def __init__(self, evaluator: Evaluator, reader: RunReader, run: Run) -> None:
         if reader.content_measures or reader.collection_measures or reader.costs is not None:
-            message = "documents cannot be re-scored with measures of document text or of other queries, or with costs"
-            raise UsageError(message, hint="call the evaluator itself")
+            raise UsageError(
+                "documents cannot be re-scored with measures of document text or of other queries, or with costs",
+                hint="call the evaluator itself",
+            )
         self._evaluator, self._reader = evaluator, reader
         self._documents = FixedDocuments(reader.aligner, run)
         if evaluator.policy.queries != "run":

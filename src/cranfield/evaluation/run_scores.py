@@ -77,8 +77,9 @@ class RunScores:
 
     def _compute(self, column: Column) -> ColumnValues:
         if column.alignment not in self.alignments:
-            message = f"{column.measure} needs more of the run than was read"
-            raise MeasureError(message, hint="give the measure to the Evaluator")
+            raise MeasureError(
+                f"{column.measure} needs more of the run than was read", hint="give the measure to the Evaluator"
+            )
         check_measurable(self.run, self.alignments[column.alignment], column.measure)
         if column.part in ("lowest", "highest"):
             self._compute_bounds(column)
@@ -172,8 +173,10 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
         _check_full_length(run, alignment, measure.views.full, measure.views.depth)
     if position is not None and position not in alignment.tie_positions:
         needs = "document ids" if position == "by_id" else "the positions of documents in the input"
-        message = f"{measure}: ties={measure.views.ties or DEFAULT} needs {needs}"
-        raise MeasureError(message, hint="ties=expected is the mean over all orders of tied documents")
+        raise MeasureError(
+            f"{measure}: ties={measure.views.ties or DEFAULT} needs {needs}",
+            hint="ties=expected is the mean over all orders of tied documents",
+        )
     aligner = alignment.aligner
     if measure not in aligner.measurable:
         _check_judgments(aligner, measure)
@@ -183,11 +186,12 @@ def check_measurable(run: Run, alignment: Alignment, measure: Measure) -> None:
 def _check_judgments(aligner: Aligner, measure: Measure) -> None:
     """Raise if the judgments do not have what the measure needs."""
     if measure.definition.content and aligner.reading is None:
-        message = f"{measure} needs a corpus, because it uses document text"
-        raise MeasureError(message)
+        raise MeasureError(f"{measure} needs a corpus, because it uses document text")
     if aligner.judged.costs is not None and measure.views.ties in ("best", "worst"):
-        message = f"{measure}: the {measure.views.ties} order of tied documents is not known where documents have costs"
-        raise MeasureError(message, hint="ties=expected is the mean over all orders")
+        raise MeasureError(
+            f"{measure}: the {measure.views.ties} order of tied documents is not known where documents have costs",
+            hint="ties=expected is the mean over all orders",
+        )
     if measure.views.sampled:
         check_strata(aligner)
     if measure.views.groups:

@@ -69,7 +69,6 @@ def _values(
             at = [index[query] for query in by_query]
             values[r, m, at] = [np.nan if value is None else float(value) for value in by_query.values()]
             if m and counted[r].sum() != len(at):
-                message = f"{label} has other queries than {labels[0]}"
-                raise ValueError(message)
+                raise ValueError(f"{label} has other queries than {labels[0]}")
             counted[r, at] = True
     return values, counted

@@ -108,8 +108,7 @@ class ScoreTable(Displayed):
                 continue
             if measure in (column.measure, replace(column.measure, views=measure.views)):
                 return m
-        message = f"`{name}` is not one of the measures"
-        raise UnknownName(message, hint=f"the measures are {', '.join(self.measures)}")
+        raise UnknownName(f"`{name}` is not one of the measures", hint=f"the measures are {', '.join(self.measures)}")
 
     def __repr__(self) -> str:
         about = f"{type(self).__name__}: {listed(self.runs, 'run')}, {listed(self.measures, 'measure')}"
@@ -250,9 +249,8 @@ class Scores(ScoreTable):
         if self.undefined == "error" and kind != "credit" and missing.any():
             names = [self.queries[q] for q in np.flatnonzero(self.counted[run])[missing]]
             what = f"{self.columns[measure].label} of {self.runs[run]}"
-            message = f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}"
             raise CranfieldError(
-                message,
+                f"{what} is undefined for {len(names)} of {len(values)} queries: {few(names)}",
                 hint="these queries have no relevant documents; use undefined=skip, zero or one",
             )
         return handle_undefined(values, self.undefined, kind)
@@ -319,11 +317,15 @@ class Scores(ScoreTable):
         labels = {column.measure: m for m, column in reversed(list(enumerate(other.columns))) if column.part == "value"}
         missing = [column.label for column in self.columns if column.measure not in labels]
         if missing:
-            message = f"`{other.runs[run]}` has no scores for {', '.join(missing)}"
-            raise UsageError(message, hint=f"its measures are {', '.join(other.measures)}")
+            raise UsageError(
+                f"`{other.runs[run]}` has no scores for {', '.join(missing)}",
+                hint=f"its measures are {', '.join(other.measures)}",
+            )
         if other.undefined != self.undefined:
-            message = f"the scores of `{other.runs[run]}` treat undefined values otherwise: {other.undefined}"
-            raise UsageError(message, hint=f"use undefined={other.undefined}, or compute them again")
+            raise UsageError(
+                f"the scores of `{other.runs[run]}` treat undefined values otherwise: {other.undefined}",
+                hint=f"use undefined={other.undefined}, or compute them again",
+            )
         queries = tuple(dict.fromkeys([*self.queries, *other.queries]))
         index = {query: q for q, query in enumerate(queries)}
         values = np.full((1 + len(self.runs), len(self.columns), len(queries)), np.nan)
@@ -354,8 +356,7 @@ class Scores(ScoreTable):
 
         for name in reference or ():
             if name not in self.runs:
-                message = f"`{name}` is not one of the runs"
-                raise UsageError(message, hint=f"the runs are {few(self.runs, 10)}")
+                raise UsageError(f"`{name}` is not one of the runs", hint=f"the runs are {few(self.runs, 10)}")
         chosen = None if reference is None else np.array([run in reference for run in self.runs])
         values = standardise(np.where(self.counted[:, None], self.values, np.nan), method, chosen)
         columns = tuple(
@@ -433,8 +434,7 @@ class Scores(ScoreTable):
         if layout == "wide":
             return ids | dict(zip(self.measures, values, strict=True))
         if layout != "long":
-            message = f"layout must be one of long, wide; not {layout!r}"
-            raise UsageError(message)
+            raise UsageError(f"layout must be one of long, wide; not {layout!r}")
         measures = len(self.measures)
         return {
             **{name: [text for text in column for _ in range(measures)] for name, column in ids.items()},
@@ -494,8 +494,7 @@ class Scores(ScoreTable):
         [[0.5]]
         """
         if np.isinf(self.values).any():
-            message = "infinite scores cannot be saved"
-            raise UsageError(message)
+            raise UsageError("infinite scores cannot be saved")
         from cranfield.io.saved_results import save_result
 
         save_result(self.to_dict(), path)
@@ -523,8 +522,7 @@ class ScoreColumn(Displayed, Mapping[str, float]):
 
     def __getitem__(self, run: str) -> float:
         if run not in self.scores.runs:
-            message = f"`{run}` is not one of the runs"
-            raise UnknownName(message, hint=f"the runs are {few(self.scores.runs, 10)}")
+            raise UnknownName(f"`{run}` is not one of the runs", hint=f"the runs are {few(self.scores.runs, 10)}")
         return float(self.scores.means[self.scores.runs.index(run), self.column])
 
     def __iter__(self) -> Iterator[str]:
@@ -535,8 +533,10 @@ class ScoreColumn(Displayed, Mapping[str, float]):
 
     def __float__(self) -> float:
         if len(self) != 1:
-            message = f"{self.measure} of {plural(len(self), 'run')} is not one number"
-            raise UsageError(message, hint="name the run: scores[measure][run]")
+            raise UsageError(
+                f"{self.measure} of {plural(len(self), 'run')} is not one number",
+                hint="name the run: scores[measure][run]",
+            )
         return float(self.scores.means[0, self.column])
 
     def __repr__(self) -> str:
@@ -550,8 +550,7 @@ class ScoreColumn(Displayed, Mapping[str, float]):
     def plot(self, *, top: int | None = 40, interval: Interval = "bca", ax: Axes | None = None) -> Axes:
         """Draw the mean of each run, as `Scores.plot`."""
         if not isinstance(self.scores, Scores):
-            message = "a figure with intervals needs per-query values, and these scores have none"
-            raise UsageError(message)
+            raise UsageError("a figure with intervals needs per-query values, and these scores have none")
         return self.scores.plot(self.measure, top=top, interval=interval, ax=ax)
 
 

@@ -26,6 +26,5 @@ def path(name: str) -> Path:
     'qrels.txt'
     """
     if name not in NAMES:
-        message = f"the example has no file `{name}`"
-        raise UsageError(message, hint=f"it has {', '.join(NAMES)}")
+        raise UsageError(f"the example has no file `{name}`", hint=f"it has {', '.join(NAMES)}")
     return Path(__file__).with_name(name)

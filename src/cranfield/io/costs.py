@@ -21,8 +21,10 @@ def read_costs(source: Any) -> Costs:
     if isinstance(source, Mapping):
         return _checked(_rows_of_mapping(source, "costs"))
     if not is_stream(source):
-        message = f"cannot read costs from {type(source).__name__}"
-        raise UsageError(message, hint="give {query: {document: cost}}, or a file with lines: query document cost")
+        raise UsageError(
+            f"cannot read costs from {type(source).__name__}",
+            hint="give {query: {document: cost}}, or a file with lines: query document cost",
+        )
     stream = open_stream(source, "costs")
     if not is_json(stream):
         return _checked(_rows_of_text(stream))

@@ -143,5 +143,4 @@ def supported_formats(kind: ContentKind) -> str:
 def reject_columns(columns: Columns) -> None:
     """Raise if columns were named for a source that has none."""
     if columns:
-        message = "columns= is for tables; this source has no named columns"
-        raise UsageError(message)
+        raise UsageError("columns= is for tables; this source has no named columns")

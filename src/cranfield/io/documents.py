@@ -82,8 +82,7 @@ class FieldChoice:
     def reject(self, source_name: str) -> None:
         """Raise if fields were named for a source that has none."""
         if self.id or self.texts:
-            message = f"{source_name}: this source has no named fields"
-            raise UsageError(message)
+            raise UsageError(f"{source_name}: this source has no named fields")
 
 
 def field_list(names: Sequence[str]) -> str:

@@ -15,8 +15,10 @@ def read_groups(source: Any, member: str = "run", kind: str = "group") -> dict[s
     if isinstance(source, Mapping):
         return {str(name): str(group) for name, group in source.items()}
     if not is_stream(source):
-        message = f"cannot read {kind}s from {type(source).__name__}"
-        raise UsageError(message, hint=f"give {{{member}: {kind}}}, or a file with lines: {member} {kind}")
+        raise UsageError(
+            f"cannot read {kind}s from {type(source).__name__}",
+            hint=f"give {{{member}: {kind}}}, or a file with lines: {member} {kind}",
+        )
     stream = open_stream(source, f"{kind}s")
     groups: dict[str, str] = {}
     first_line: dict[str, int] = {}

@@ -57,8 +57,10 @@ def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | ListFrame:
         source = list_of(source)
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
         what = "a run" if location.kind == "run" else "judgments"
-        message = f"cannot read {what} from {type(source).__name__}"
-        raise UsageError(message, hint=f"give a path, an open binary file, {_NESTED[location.kind]} or a data frame")
+        raise UsageError(
+            f"cannot read {what} from {type(source).__name__}",
+            hint=f"give a path, an open binary file, {_NESTED[location.kind]} or a data frame",
+        )
     if isinstance(source, Set) and not isinstance(source, KeysView):
         _wrong(f"{name}: found a set, which has no order", "give a list of lists, or {query: [document, ...]}")
     items = source if isinstance(source, list | tuple) else list(source)

@@ -64,8 +64,7 @@ def read_groups(source: Any) -> tuple[str, list[PreferenceLine]]:
 
 def _stream(source: Any, what: str, shape: str) -> Stream:
     if not is_stream(source):
-        message = f"cannot read {what} from {type(source).__name__}"
-        raise UsageError(message, hint=f"give {shape}, or a file")
+        raise UsageError(f"cannot read {what} from {type(source).__name__}", hint=f"give {shape}, or a file")
     return open_stream(source, what)
 
 

@@ -104,8 +104,10 @@ def records(
     location = Location("", "run", "entry")
     shaped = shape_of([results] if hits_of(results) is not None else results, location)
     if not isinstance(shaped, Mapping):
-        message = "these records have a query each"
-        raise UsageError(message, hint="give them to evaluate or read_run; records takes the results query by query")
+        raise UsageError(
+            "these records have a query each",
+            hint="give them to evaluate or read_run; records takes the results query by query",
+        )
     rankings = rankings_of(shaped, location, duplicates, Accessors(document, score))  # type: ignore[arg-type]
     remarks = order_remarks(shaped, rankings)
     return Run(name, rankings, by_position=isinstance(shaped, ByPosition), remarks=remarks)

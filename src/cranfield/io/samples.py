@@ -34,8 +34,7 @@ def with_sample(
     A probability of None is not known. A document without a stratum is an error.
     """
     if judgments.labels is not None or judgments.preferences is not None:
-        message = "samples cannot be combined with subtopics or preferences"
-        raise UsageError(message)
+        raise UsageError("samples cannot be combined with subtopics or preferences")
     for name, given in (("strata", strata), ("inclusion", inclusion), ("method", method)):
         _check_mapping(name, given, judgments)
     queries = list(judgments.queries)
@@ -84,8 +83,7 @@ def _check_mapping(name: str, given: ByDocument | None, judgments: Judgments) ->
     if given is None:
         return
     if not isinstance(given, Mapping) or not all(isinstance(of_query, Mapping) for of_query in given.values()):
-        message = f"{name} must be {{query: {{document: value}}}}, not {type(given).__name__}"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be {{query: {{document: value}}}}, not {type(given).__name__}")
     if given and not set(given) & set(judgments.queries):
         example = quotable(str(next(iter(given))))
         raise InputError(

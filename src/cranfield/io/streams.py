@@ -147,16 +147,17 @@ def _read_into(file: Any, view: memoryview, source_name: str) -> int:
         else:
             data = file.read(len(view))
             if not isinstance(data, bytes | bytearray | memoryview | None):
-                message = f"{source_name}: the file object gives {type(data).__name__}, not bytes"
-                raise UsageError(message, hint="open the file in binary mode")
+                raise UsageError(
+                    f"{source_name}: the file object gives {type(data).__name__}, not bytes",
+                    hint="open the file in binary mode",
+                )
             count = len(data or b"")
             if count <= len(view):
                 view[:count] = data or b""
     if count is None:
         return 0
     if not isinstance(count, int) or not 0 <= count <= len(view):
-        message = f"{source_name}: the file object says that it read {count!r} of {len(view)} bytes"
-        raise UsageError(message)
+        raise UsageError(f"{source_name}: the file object says that it read {count!r} of {len(view)} bytes")
     return count
 
 
@@ -317,8 +318,7 @@ def _open_object(file: Any, source_name: str, name: str) -> Stream:
             file = io.BytesIO(file.read().encode("utf-8", "surrogateescape"))
         file = getattr(file, "buffer", file)
         if hasattr(file, "readable") and not file.readable():
-            message = f"{source_name}: the file object is not open for reading"
-            raise UsageError(message)
+            raise UsageError(f"{source_name}: the file object is not open for reading")
         seekable = hasattr(file, "seekable") and bool(file.seekable())
         store = _SeekableStore(file, source_name) if seekable else _SpooledStore(file, source_name, owned=False)
     return _decompressed(source_name, name, _store_opener(store))

@@ -159,8 +159,7 @@ def frame_of(source: Any) -> Frame:
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
         return _SeriesFrame(source)
     optional("pyarrow", "reading this table", "arrow")
-    message = f"cannot read a table from {type(source).__name__}"
-    raise UsageError(message)
+    raise UsageError(f"cannot read a table from {type(source).__name__}")
 
 
 def normalise_name(name: str) -> str:
@@ -177,23 +176,20 @@ def choose_columns(names: Sequence[str], roles: Sequence[str], columns: Columns,
     columns = columns or {}
     for role in columns:
         if role not in roles:
-            message = f"unknown column role `{quotable(role)}`"
-            raise UsageError(message, hint=f"columns= takes {', '.join(roles)}")
+            raise UsageError(f"unknown column role `{quotable(role)}`", hint=f"columns= takes {', '.join(roles)}")
     normalised = {normalise_name(name): name for name in reversed(names)}
     chosen: dict[str, str] = {}
     for role in roles:
         if role in columns:
             if columns[role] not in names:
-                message = f"no column `{quotable(columns[role])}`"
-                raise _missing_column(message, names, source_name, "")
+                raise _missing_column(f"no column `{quotable(columns[role])}`", names, source_name, "")
             chosen[role] = columns[role]
         elif column := next((normalised[name] for name in COLUMN_NAMES[role] if name in normalised), None):
             chosen[role] = column
     for role in roles[:3]:
         if role not in chosen and not (role == "score" and "rank" in chosen):
             hint = f'name it {COLUMN_NAMES[role][0]}, or in Python pass columns={{"{role}": ...}}'
-            message = f"no column for the {role}"
-            raise _missing_column(message, names, source_name, hint)
+            raise _missing_column(f"no column for the {role}", names, source_name, hint)
     for role, column in chosen.items():
         _check_unique(column, role, names, source_name, exactly=role in columns)
     return chosen

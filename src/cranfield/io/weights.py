@@ -36,9 +36,9 @@ class Weight:
 def read_types(source: Any) -> dict[tuple[str, str], str]:
     """The type of each (query, subtopic) in ``{query: {subtopic: "inf" or "nav"}}``."""
     if not isinstance(source, Mapping):
-        message = f"cannot read types of intents from {type(source).__name__}"
         raise UsageError(
-            message, hint='give {query: {subtopic: "inf" or "nav"}}, or a fourth column in the file of intents'
+            f"cannot read types of intents from {type(source).__name__}",
+            hint='give {query: {subtopic: "inf" or "nav"}}, or a fourth column in the file of intents',
         )
     rows = _rows_of_mapping(source, "types", "type")
     faults = [_type_fault(location, given) for location, _, _, given, _ in rows if given not in TYPES]
@@ -56,8 +56,10 @@ def read_weights(source: Any) -> tuple[str, list[Weight]]:
     if isinstance(source, Mapping):
         return "intents", _check(_rows_of_mapping(source, "intents"))
     if not is_stream(source):
-        message = f"cannot read intents from {type(source).__name__}"
-        raise UsageError(message, hint="give {query: {subtopic: weight}}, or a file with lines: query subtopic weight")
+        raise UsageError(
+            f"cannot read intents from {type(source).__name__}",
+            hint="give {query: {subtopic: weight}}, or a file with lines: query subtopic weight",
+        )
     stream = open_stream(source, "intents")
     if not is_json(stream):
         return stream.source_name, _check(_rows_of_text(stream))

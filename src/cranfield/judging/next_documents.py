@@ -203,8 +203,7 @@ def next_documents(
     judgments = read_qrels(qrels)
     runs = read_runs(run, names)
     if len(runs) < 2:
-        message = "what to judge next needs at least two runs: judgments settle which of them is better"
-        raise UsageError(message)
+        raise UsageError("what to judge next needs at least two runs: judgments settle which of them is better")
     chosen = _measure_to_depth(parse(measure), depth)
     lists = ranked_lists(runs, judgments, ties or chosen.views.ties, chosen.rank_cutoff or depth)
     guesses = None if predicted is None else read_qrels(predicted)

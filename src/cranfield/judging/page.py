@@ -34,11 +34,11 @@ def judging_page(
     be given, each a single digit. ``suggestions``: predicted judgments, which the page marks and does not count.
     """
     if not grades or any(len(grade) != 1 or not grade.isdigit() for grade in grades):
-        message = f"the grades of the page must be single digits, not `{' '.join(grades)}`"
-        raise UsageError(message)
+        raise UsageError(f"the grades of the page must be single digits, not `{' '.join(grades)}`")
     if not proposals:
-        message = "there is no document to judge"
-        raise UsageError(message, hint="ask for a higher confidence, or for another strategy, such as depth")
+        raise UsageError(
+            "there is no document to judge", hint="ask for a higher confidence, or for another strategy, such as depth"
+        )
     text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
     queries = dict.fromkeys(proposal.query for proposal in proposals)
     query_text_of = {} if queries_file is None else read_query_texts(queries_file, queries)

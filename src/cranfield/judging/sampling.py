@@ -47,17 +47,14 @@ def parse_strata(text: str) -> tuple[Stratum, ...]:
         try:
             strata.append(Stratum(int(depth), float(rate)))
         except ValueError:
-            message = f"a stratum must be DEPTH:SHARE, such as 10:1, not `{part}`"
-            raise UsageError(message) from None
+            raise UsageError(f"a stratum must be DEPTH:SHARE, such as 10:1, not `{part}`") from None
     depths = [stratum.depth for stratum in strata]
     if not strata or depths != sorted(set(depths)) or depths[0] < 1:
-        message = "strata must have ascending depths of at least 1"
-        raise UsageError(message, hint="for example: 10:1 100:0.2")
+        raise UsageError("strata must have ascending depths of at least 1", hint="for example: 10:1 100:0.2")
     if not all(0 < stratum.rate <= 1 for stratum in strata):
-        message = (
+        raise UsageError(
             "the share of a stratum must be above 0 and at most 1: a document that cannot be drawn has no estimate"
         )
-        raise UsageError(message)
     return tuple(strata)
 
 

@@ -178,8 +178,7 @@ def measure(
     def add(function: Kernel) -> Kernel:
         check_keywords(function)
         if symbol in CATALOGUE:
-            message = f"{symbol} is in the catalogue already"
-            raise ValueError(message)
+            raise ValueError(f"{symbol} is in the catalogue already")
         CATALOGUE[symbol] = Definition(
             symbol,
             function.__module__.rpartition(".")[2],
@@ -216,8 +215,7 @@ def check_keywords(function: Any) -> None:
     for name in _keywords(function):
         if name not in function.__annotations__:
             example = "k: int = 10" if name == "k" else f"{name}: float = 1.0"
-            message = f"{function.__name__}: the parameter `{name}` needs a type, as in `{example}`"
-            raise MeasureError(message)
+            raise MeasureError(f"{function.__name__}: the parameter `{name}` needs a type, as in `{example}`")
 
 
 def _keywords(function: Any) -> tuple[str, ...]:
@@ -260,70 +258,63 @@ class Measure:
     def __post_init__(self) -> None:
         given = dict(self.parameters)
         if self.definition.gains == "either" and not given.get("graded") and given.keys() & {"gain", "max"}:
-            message = f"{self.symbol} is binary and does not use gains"
             raise MeasureError(
-                message,
+                f"{self.symbol} is binary and does not use gains",
                 hint=f"write {self.symbol}(graded=True, ...) to use gains",
             )
         if "rel" in given and given.get("gain", "binary") != "binary":
-            message = f"{self.symbol}: rel makes relevance binary, so that gain has no effect"
             raise MeasureError(
-                message,
+                f"{self.symbol}: rel makes relevance binary, so that gain has no effect",
                 hint="give either rel or gain",
             )
         for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:
-                message = f"{self.symbol}: {name} has no effect with {other}={literal(value)}"
                 raise MeasureError(
-                    message,
+                    f"{self.symbol}: {name} has no effect with {other}={literal(value)}",
                     hint=f"omit {name}, or choose another {other}",
                 )
         if self.definition.preferences and self.views.ties in ("best", "worst"):
-            message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences"
             raise MeasureError(
-                message,
+                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences",
                 hint="ties=expected is the mean over all orders",
             )
         if self.views.sampled:
             self._check_estimated()
         if self.definition.sampled and self.views.ties in ("best", "worst"):
-            message = f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate"
             raise MeasureError(
-                message,
+                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate",
                 hint="ties=expected is the mean over all orders",
             )
         if self.definition.content and self.views.ties in ("best", "worst"):
-            message = (
-                f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
-                f"{self.views.ties} order is unknown"
-            )
             raise MeasureError(
-                message,
+                f"{self.symbol} does not support ties={self.views.ties}: gains depend on the documents above, and the "
+                f"{self.views.ties} order is unknown",
                 hint="ties=expected gives the mean over all orders",
             )
         if self.views.terminal and self.definition.terminal:
             symbols = ", ".join(d.symbol for d in CATALOGUE.values() if not d.terminal)
-            message = f"{self.symbol} has no terminal form: {self.definition.terminal}"
             raise MeasureError(
-                message,
+                f"{self.symbol} has no terminal form: {self.definition.terminal}",
                 hint=f"measures with a terminal form: {symbols}",
             )
         if self.views.terminal and self.chosen.get("R") == "retrieved":
-            message = f"{self.symbol}(R='retrieved') has no terminal form: its ideal ranking has all judged documents"
-            raise MeasureError(message, hint="leave out R or terminal")
+            raise MeasureError(
+                f"{self.symbol}(R='retrieved') has no terminal form: its ideal ranking has all judged documents",
+                hint="leave out R or terminal",
+            )
 
     def _check_estimated(self) -> None:
         """Raise if the score cannot be estimated from a sample by expanding gains."""
         if not self.definition.linear:
             symbols = ", ".join(d.symbol for d in CATALOGUE.values() if d.linear)
-            message = f"{self.symbol} has no estimate from a sample: it is not linear in the gains of documents"
             raise MeasureError(
-                message,
+                f"{self.symbol} has no estimate from a sample: it is not linear in the gains of documents",
                 hint=f"measures that are: {symbols}; estimates of their own are xinfAP, infnDCG and statAP",
             )
         if self.views.condensed or self.views.terminal or self.views.ties in ("best", "worst"):
-            message = f"{self.symbol}: sampled cannot be combined with condensed, terminal, ties=best or ties=worst"
-            raise MeasureError(message)
+            raise MeasureError(
+                f"{self.symbol}: sampled cannot be combined with condensed, terminal, ties=best or ties=worst"
+            )
 
     @property
     def definition(self) -> Definition:
@@ -404,11 +395,9 @@ class Measure:
         kernel, strategy = self.definition.residual, self.definition.ties.for_residual
         if kernel is None:
             symbols = ", ".join(with_residual())
-            message = f"{self.symbol} has no residual"
-            raise MeasureError(message, hint=f"measures with a residual: {symbols}")
+            raise MeasureError(f"{self.symbol} has no residual", hint=f"measures with a residual: {symbols}")
         if self.views.terminal:
-            message = f"{self} has no residual: a terminated ranking has no unknown ranks below its end"
-            raise MeasureError(message)
+            raise MeasureError(f"{self} has no residual: a terminated ranking has no unknown ranks below its end")
         return self._scoring_by(kernel, strategy).expectation(self.ordered(rankings, all_documents=True), seed)
 
     def ordered(self, rankings: Rankings, *, all_documents: bool = True) -> Batch:
@@ -423,11 +412,15 @@ class Measure:
         top = judged.top if judged.subtopics is None or not self.definition.subtopics else judged.subtopics.top
         limit = self.chosen.get("max")
         if limit is not None and top > limit and (self.gains.rel is None or self.definition.subtopics):
-            message = f"{self}: grade {top:g} is above max={limit:g}, and gains must be probabilities"
-            raise MeasureError(message, hint=f"choose max={top:g} or more, or leave it out")
+            raise MeasureError(
+                f"{self}: grade {top:g} is above max={limit:g}, and gains must be probabilities",
+                hint=f"choose max={top:g} or more, or leave it out",
+            )
         if self.gains.kind == "scaled" and (highest := judged.gain(self.gains)[pool].max(initial=0)) > 1:
-            message = f"{self}: a gain of {highest:g} is above 1, and gains must be probabilities"
-            raise MeasureError(message, hint="give each grade of the judgments a gain of at most 1, or choose max")
+            raise MeasureError(
+                f"{self}: a gain of {highest:g} is above 1, and gains must be probabilities",
+                hint="give each grade of the judgments a gain of at most 1, or choose max",
+            )
 
     def scored(self, batch: Batch, *, seed: int = 0) -> Estimate:
         """The expected scores of a batch from `ordered`, or of one derived from it."""
@@ -458,14 +451,12 @@ class Measure:
         0.611111
         """
         if self.definition.preferences:
-            message = f"{self} needs preferences between documents, not grades"
             raise MeasureError(
-                message,
+                f"{self} needs preferences between documents, not grades",
                 hint="use evaluate(Collection(prefs=...), run, ...)",
             )
         if self.definition.subtopics or self.definition.content:
-            message = f"{self} cannot be computed from grades alone: it needs documents or subtopics"
-            raise MeasureError(message)
+            raise MeasureError(f"{self} cannot be computed from grades alone: it needs documents or subtopics")
         return float(self.values(from_ranking(ranking, missed)).value[0])
 
 

@@ -44,8 +44,7 @@ def ranked_rows(b: Batch, k: int | None) -> Integers:
 def gains(b: Batch, model: TextModel) -> Floats:
     """g(i,j) by (query, rank, subtopic): how well the first j documents cover subtopic i."""
     if b.reading is None:
-        message = "measures of document text need a corpus"
-        raise MeasureError(message)
+        raise MeasureError("measures of document text need a corpus")
     if model not in b.memo:
         b.memo[model] = b.reading.gains(b.query, ranked_rows(b, model.k), model.view, model.mu)
     return b.memo[model]

@@ -63,8 +63,7 @@ def parse(text: Any) -> Measure:
     if callable(text):
         return measure_of(text)
     if not isinstance(text, str):
-        message = f"a measure must be a name such as 'nDCG@10' or a function of a ranking, not {text!r}"
-        raise MeasureError(message)
+        raise MeasureError(f"a measure must be a name such as 'nDCG@10' or a function of a ranking, not {text!r}")
     measure = respell(CUTOFF_FIRST.sub(r"\1\3\2", text.strip(), count=1))
     parts = _shape(measure)
     if parts is None or parts["name"] not in CATALOGUE or (parts["name"] == "RPrec" and not parts["at"]):
@@ -93,19 +92,18 @@ def _arguments(inside: str, where: str) -> dict[str, Any]:
     try:
         return _keyword_arguments(ast.parse(f"f({inside})", mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        message = f"cannot parse the parameters of `{where}`"
-        raise MeasureError(message, hint="write them as name=value, for example RBP(p=0.8)") from None
+        raise MeasureError(
+            f"cannot parse the parameters of `{where}`", hint="write them as name=value, for example RBP(p=0.8)"
+        ) from None
 
 
 def _keyword_arguments(call: ast.expr) -> dict[str, Any]:
     # The function of a call such as f(...)(...) is not a name.
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-        message = "not a list of keyword arguments"
-        raise ValueError(message)
+        raise ValueError("not a list of keyword arguments")
     names = [keyword.arg for keyword in call.keywords]
     if None in names or len(set(names)) < len(names):
-        message = "a keyword without a name, or given twice"
-        raise ValueError(message)
+        raise ValueError("a keyword without a name, or given twice")
     return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
 
 
@@ -115,8 +113,7 @@ def _value(node: ast.expr) -> Any:
         return node.id
     value = ast.literal_eval(node)
     if isinstance(node, ast.Dict) and len(value) < len(node.keys):
-        message = "a grade with two gains"
-        raise ValueError(message)
+        raise ValueError("a grade with two gains")
     return value
 
 
@@ -137,8 +134,7 @@ def _renamed(given: dict[str, Any], views: Views, definition: Definition, where:
             names = ", ".join(definition.parameters)
             others = f"its parameters are {names}" if names else "it has no parameters"
             hint = f"did you mean `{close}`?" if close else others
-            message = f"`{where}`: {definition.symbol} has no parameter `{name}`"
-            raise MeasureError(message, hint=hint)
+            raise MeasureError(f"`{where}`: {definition.symbol} has no parameter `{name}`", hint=hint)
         parameter = definition.parameters[ours[0]]
         checked = parameter.check(ours[1], f"`{where}`")
         if checked != parameter.default:
@@ -150,20 +146,17 @@ def _cutoff(at: str | None, definition: Definition, where: str) -> float | None:
     if at is None:
         if definition.cutoff in ("required", "recall"):
             example = "0.1" if definition.cutoff == "recall" else "10"
-            message = f"`{where}` needs a cutoff"
-            raise MeasureError(message, hint=f"for example `{definition.symbol}@{example}`")
+            raise MeasureError(f"`{where}` needs a cutoff", hint=f"for example `{definition.symbol}@{example}`")
         return None
     if definition.cutoff == "none":
-        message = f"`{where}`: {definition.symbol} has no cutoff"
         raise MeasureError(
-            message,
+            f"`{where}`: {definition.symbol} has no cutoff",
             hint=f"to truncate the ranking, write `{definition.symbol}[depth={at}]`",
         )
     try:
         value = float(at)
     except ValueError:
-        message = f"`{where}`: the cutoff must be a number, not `{at}`"
-        raise MeasureError(message) from None
+        raise MeasureError(f"`{where}`: the cutoff must be a number, not `{at}`") from None
     checked = CUTOFFS.get(definition.cutoff, RANK).check(value, f"`{where}`")
     return float(checked) if definition.cutoff == "recall" else int(checked)
 
@@ -175,26 +168,22 @@ def _views(inside: str, where: str) -> Views:
     for part in filter(None, (p.strip() for p in inside.split(","))):
         name, _, value = (x.strip() for x in part.partition("="))
         if name in given:
-            message = f"`{where}`: {name} is given twice"
-            raise MeasureError(message)
+            raise MeasureError(f"`{where}`: {name} is given twice")
         if name == "ties" and value in TIES:
             given[name] = value
         elif name == "ties":
-            message = f"`{where}`: unknown tie rule `{value}`"
-            raise MeasureError(message, hint=f"use one of {', '.join(TIES)}")
+            raise MeasureError(f"`{where}`: unknown tie rule `{value}`", hint=f"use one of {', '.join(TIES)}")
         elif name in numbers and value.isdecimal() and 0 < int(value) < 10**9:
             given[name] = int(value)
         elif name in numbers:
-            message = f"`{where}`: {name} must be a whole number of at least 1, not `{value}`"
-            raise MeasureError(message)
+            raise MeasureError(f"`{where}`: {name} must be a whole number of at least 1, not `{value}`")
         elif name in flags and not value:
             given[name] = True
         else:
             close = nearest(name, ["ties", *numbers, *flags])
             views = ["ties=RULE", *(f"{number}=N" for number in numbers), *flags]
             hint = f"did you mean `{close}`?" if close else f"the views are {', '.join(views)}"
-            message = f"`{where}`: unknown view `{part}`"
-            raise MeasureError(message, hint=hint)
+            raise MeasureError(f"`{where}`: unknown view `{part}`", hint=hint)
     return Views(**given)
 
 

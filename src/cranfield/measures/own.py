@@ -96,8 +96,10 @@ def measure_of(function: Any) -> Measure:
         _check_name(definition)
         _remember(function, definition)
     if definition.cutoff == "required":
-        message = f"{definition.symbol} needs a cutoff, and a function alone has none"
-        raise MeasureError(message, hint="give k a default, as in `k: int = 10`")
+        raise MeasureError(
+            f"{definition.symbol} needs a cutoff, and a function alone has none",
+            hint="give k a default, as in `k: int = 10`",
+        )
     return Measure(definition.symbol, own=definition)
 
 
@@ -110,8 +112,10 @@ def _check_name(definition: Definition) -> None:
     """Raise if a measure of the package has this name; a user may define a measure again."""
     present = CATALOGUE.get(definition.symbol)
     if present is not None and not present.is_own:
-        message = f"{definition.symbol} is a measure of the catalogue already"
-        raise MeasureError(message, hint="choose another name, as in @cf.measure('NAME')")
+        raise MeasureError(
+            f"{definition.symbol} is a measure of the catalogue already",
+            hint="choose another name, as in @cf.measure('NAME')",
+        )
 
 
 def _define(
@@ -125,8 +129,9 @@ def _define(
     name = getattr(function, "__name__", "") if symbol is None else symbol
     if not isinstance(name, str) or not NAME.fullmatch(name):
         kind = "a lambda" if name == "<lambda>" else f"an object of type {type(function).__name__}"
-        message = f"{kind} has no name" if symbol is None else f"{name!r} cannot be the name of a measure"
-        raise MeasureError(message, hint=NAMING)
+        raise MeasureError(
+            f"{kind} has no name" if symbol is None else f"{name!r} cannot be the name of a measure", hint=NAMING
+        )
     takes_judged = _takes_judged(function, name)
     check_keywords(function)
     return Definition(
@@ -160,17 +165,15 @@ def _takes_judged(function: Any, name: str) -> bool:
         p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "k"
     ]
     if misplaced:
-        message = f"{name}: the parameter `{misplaced[0]}` must stand after `*`"
-        raise MeasureError(message, hint=SIGNATURE)
+        raise MeasureError(f"{name}: the parameter `{misplaced[0]}` must stand after `*`", hint=SIGNATURE)
     if without_default:
-        message = f"{name}: the parameter `{without_default[0]}` needs a default"
-        raise MeasureError(message, hint=SIGNATURE)
+        raise MeasureError(f"{name}: the parameter `{without_default[0]}` needs a default", hint=SIGNATURE)
     if not positional and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        message = f"{name} takes no arguments, expected the grades of a ranking"
-        raise MeasureError(message, hint=SIGNATURE)
+        raise MeasureError(f"{name} takes no arguments, expected the grades of a ranking", hint=SIGNATURE)
     if len(required) > 2:
-        message = f"{name} needs {len(required)} arguments ({', '.join(required)}), expected one or two"
-        raise MeasureError(message, hint=SIGNATURE)
+        raise MeasureError(
+            f"{name} needs {len(required)} arguments ({', '.join(required)}), expected one or two", hint=SIGNATURE
+        )
     return len(required) == 2 or (len(positional) > 1 and positional[1].name == "judged")
 
 
@@ -213,13 +216,16 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
             value: Any = function(*arguments, **parameters)
     except Exception as error:
         where = _location(function, error)
-        message = f"{name} raised {type(error).__name__}: {error}{where}, for the grades {_listed(shown)}"
-        raise MeasureError(message) from error
+        raise MeasureError(
+            f"{name} raised {type(error).__name__}: {error}{where}, for the grades {_listed(shown)}"
+        ) from error
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, (Real, np.bool_)) or math.isinf(value):
-        message = f"{name} returned {value!r} for the grades {_listed(shown)}, expected a number"
-        raise MeasureError(message, hint="return a finite number, or NaN if the measure is undefined")
+        raise MeasureError(
+            f"{name} returned {value!r} for the grades {_listed(shown)}, expected a number",
+            hint="return a finite number, or NaN if the measure is undefined",
+        )
     return float(value)
 
 

@@ -77,8 +77,7 @@ class Parameter:
             expected = f"{'a whole number' if self.kind is int else 'a number'} {self.range}"
         else:
             return self.kind(value)
-        message = f"{where}: {self.name} must be {expected}, not {literal(value)}"
-        raise MeasureError(message)
+        raise MeasureError(f"{where}: {self.name} must be {expected}, not {literal(value)}")
 
 
 class GainParameter(Parameter):
@@ -92,18 +91,15 @@ class GainParameter(Parameter):
             flat = [number for pair in value for number in pair]
             numbers = all(isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in flat)
             if numbers and min(gain for _, gain in value) < 0:
-                message = f"{where}: a gain must not be negative"
-                raise MeasureError(message)
+                raise MeasureError(f"{where}: a gain must not be negative")
             if numbers and max(gain for _, gain in value) > LARGEST:
-                message = f"{where}: a gain must be at most {LARGEST:g}"
-                raise MeasureError(message)
+                raise MeasureError(f"{where}: a gain must be at most {LARGEST:g}")
             if numbers:
                 return tuple(sorted((float(grade), float(gain)) for grade, gain in value))
         elif value in self.choices:
             return value
         names = ", ".join(map(repr, self.choices))
-        message = f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}"
-        raise MeasureError(message)
+        raise MeasureError(f"{where}: gain must be one of {names} or a map such as {{1: 0.5, 2: 1}}, not {given!r}")
 
 
 # Parameters that all measures of a kind share. They determine the gains of a batch, which is all that kernels see.

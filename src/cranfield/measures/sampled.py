@@ -274,8 +274,7 @@ def inferred_interpolated_precision(b: Batch, *, recall: Share) -> Floats:
     """
     level = round(recall * (LEVELS - 1))
     if abs(recall * (LEVELS - 1) - level) > 1e-9:
-        message = f"infIPrec has eleven recall levels, 0, 0.1, ..., 1, and not {recall:g}"
-        raise MeasureError(message)
+        raise MeasureError(f"infIPrec has eleven recall levels, 0, 0.1, ..., 1, and not {recall:g}")
     way, relevant = walk(b, None), estimated_relevant(b)
     end = np.minimum(b.length, DEPTH)
     value = np.zeros(len(end))

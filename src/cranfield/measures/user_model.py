@@ -44,8 +44,7 @@ def unjudged_weight(b: Batch, cumulative: Weights, k: int | None) -> Floats:
 def _increase_if_filled(b: Batch, depth: int | None, score: Kernel, **parameters: Any) -> Floats:
     """The increase of a score if every rank down to a depth without a judged document had full gain."""
     if depth is None:
-        message = "a residual needs a finite horizon"
-        raise MeasureError(message, hint="for example INST(horizon=1000)")
+        raise MeasureError("a residual needs a finite horizon", hint="for example INST(horizon=1000)")
     return score(fill(b, depth), **parameters) - score(b, **parameters)
 
 

@@ -64,13 +64,13 @@ class FixedDocuments:
     def _checked(self, scores: npt.ArrayLike) -> Floats:
         given = np.asarray(scores, np.float64)
         if given.shape != (len(self),):
-            message = f"expected {len(self):,} scores, one for each document of {self.run.name}; got {given.shape}"
-            raise UsageError(message)
+            raise UsageError(
+                f"expected {len(self):,} scores, one for each document of {self.run.name}; got {given.shape}"
+            )
         if np.isnan(given).any():
             row = int(np.flatnonzero(np.isnan(given))[0])
             document = f"`{self.documents.document[row]}` of query `{self.documents.query[row]}`"
-            message = f"the score of document {document} is NaN"
-            raise UsageError(message)
+            raise UsageError(f"the score of document {document} is NaN")
         return given
 
 

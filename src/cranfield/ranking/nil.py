@@ -22,8 +22,7 @@ def with_nil(judgments: Judgments, nil: str, top: float | None = None) -> tuple[
     ``top`` is the highest grade, if these are not all judgments.
     """
     if judgments.sample is not None:
-        message = "nil cannot be combined with judgments of a sample"
-        raise UsageError(message)
+        raise UsageError("nil cannot be combined with judgments of a sample")
     begin = judgments.begin
     documents = list(judgments.documents)
     judged_nil = [q for q in range(len(judgments.queries)) if nil in documents[begin[q] : begin[q + 1]]]

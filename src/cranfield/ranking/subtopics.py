@@ -167,9 +167,8 @@ def _exact(about: Floats, weight: Floats, alpha: float, discount: Floats) -> flo
     """
     n = len(about)
     if n > EXACT:
-        message = f"ideal='exact' supports up to {EXACT} relevant documents per query; a query has {n}"
         raise MeasureError(
-            message,
+            f"ideal='exact' supports up to {EXACT} relevant documents per query; a query has {n}",
             hint="use ideal='greedy', the default",
         )
     sets = np.arange(1 << n)

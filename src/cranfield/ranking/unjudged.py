@@ -98,9 +98,8 @@ def check_readable(measures: Sequence[Measure], corpus: Any, name: str, *, subto
                 hint=f"`{one_subtopic}` treats each query as one subtopic",
             )
     if corpus is None:
-        message = f"{measures[0]} needs a corpus, because it uses document text"
         raise MeasureError(
-            message,
+            f"{measures[0]} needs a corpus, because it uses document text",
             hint="documents= of a Collection, or --corpus, takes a corpus file, a collection, or {document: text}",
         )
 

@@ -49,8 +49,7 @@ class Gains:
             with np.errstate(over="ignore"):
                 total = gain.sum()
             if total == np.inf:
-                message = f"gains of {gain.max():g} are too large: their sum overflows"
-                raise MeasureError(message)
+                raise MeasureError(f"gains of {gain.max():g} are too large: their sum overflows")
             return gain
         highest = self._full_gain(top)
         # The gain of grade 0 in a map is an ordinary gain, not the lower end of the scale.
@@ -76,8 +75,7 @@ class Gains:
             # A grade that is not in the map is its own gain, as in trec_eval and ir_measures.
             return np.select([grade == g for g, _ in self.gain], [np.full_like(grade, v) for _, v in self.gain], grade)
         if self.gain == "exp" and grade.max(initial=0) > 1000:
-            message = f"gain='exp' overflows for a grade of {grade.max():g}"
-            raise MeasureError(message)
+            raise MeasureError(f"gain='exp' overflows for a grade of {grade.max():g}")
         return np.exp2(grade) - 1 if self.gain == "exp" else grade
 
 

@@ -23,11 +23,9 @@ WITHOUT_INTERVALS = ("json", "trec")
 def accept(format: str, interval: Interval | None) -> None:
     """Raise if a format is unknown or cannot hold intervals; called before the work starts."""
     if format not in FORMATS:
-        message = f"unknown format `{format}`"
-        raise UsageError(message, hint=f"use one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
     if interval and format in WITHOUT_INTERVALS:
-        message = f"the {format} format cannot show intervals"
-        raise UsageError(message, hint="use table, csv, markdown or latex")
+        raise UsageError(f"the {format} format cannot show intervals", hint="use table, csv, markdown or latex")
 
 
 def write(

@@ -124,8 +124,7 @@ def write(
 def accept(format: str) -> None:
     """Raise if a format is unknown; called before the work starts."""
     if format not in FORMATS:
-        message = f"unknown format `{format}`"
-        raise UsageError(message, hint=f"use one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
 
 
 def sheet(audit: Audit, run: int, layout: Layout) -> Sheet:

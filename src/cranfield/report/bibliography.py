@@ -33,8 +33,7 @@ def _closing(text: str, opening: int) -> int:
         depth += {"{": 1, "}": -1}.get(text[i], 0)
         if depth == 0:
             return i
-    message = f"an entry of {SOURCE.name} has no closing brace: {text[opening : opening + 40]!r}"
-    raise CranfieldError(message)
+    raise CranfieldError(f"an entry of {SOURCE.name} has no closing brace: {text[opening : opening + 40]!r}")
 
 
 def bibtex(keys: Iterable[str]) -> str:
@@ -43,8 +42,7 @@ def bibtex(keys: Iterable[str]) -> str:
     available = entries(SOURCE)
     missing = [key for key in unique if key not in available]
     if missing:
-        message = f"{SOURCE.name} has no entry for {', '.join(missing)}"
-        raise CranfieldError(message)
+        raise CranfieldError(f"{SOURCE.name} has no entry for {', '.join(missing)}")
     return "\n\n".join(available[key] for key in unique) + "\n"
 
 

@@ -144,8 +144,7 @@ def of_family(family: str | None) -> list[Definition]:
     prefix = "" if family is None else family.lower().replace(" ", "_").replace("-", "_")
     definitions = [d for name in families if name.startswith(prefix) for d in CATALOGUE.values() if d.family == name]
     if not definitions:
-        message = f"unknown family `{family}`"
-        raise UsageError(message, hint=f"use one of {', '.join(families)}")
+        raise UsageError(f"unknown family `{family}`", hint=f"use one of {', '.join(families)}")
     return definitions
 
 
@@ -174,8 +173,7 @@ def search(definitions: Iterable[Definition], text: str) -> list[Definition]:
 
     found = [d for d in definitions if all(word in described(d) for word in words)]
     if not found:
-        message = f"no measure matches `{text}`"
-        raise UsageError(message, hint="use fewer words, or `cranfield measures` for all")
+        raise UsageError(f"no measure matches `{text}`", hint="use fewer words, or `cranfield measures` for all")
     return found
 
 

@@ -78,8 +78,10 @@ def check_limit(measure: Measure, limit: float) -> None:
     if measure.views.sampled or lowest <= limit <= highest:  # estimates may exceed the bounds
         return
     values = f"at least {lowest:g}" if math.isinf(highest) else f"between {lowest:g} and {highest:g}"
-    message = f"the limit {limit:g} is outside the bounds of {measure}, whose values are {values}"
-    raise UsageError(message, hint="no run could pass" if limit > highest else "every run would pass")
+    raise UsageError(
+        f"the limit {limit:g} is outside the bounds of {measure}, whose values are {values}",
+        hint="no run could pass" if limit > highest else "every run would pass",
+    )
 
 
 def check_limits(scores: ScoreTable, limits: Mapping[str, float]) -> list[Check]:

@@ -243,8 +243,9 @@ def _measure_index(measures: Sequence[str], name: str | None) -> int:
     try:
         return measures.index(str(parse(name)))
     except (MeasureError, ValueError):
-        message = f"`{name}` is not one of the measures"
-        raise UnknownName(message, hint=f"the measures are {', '.join(measures)}") from None
+        raise UnknownName(
+            f"`{name}` is not one of the measures", hint=f"the measures are {', '.join(measures)}"
+        ) from None
 
 
 def _plot_scores(scores: Any, **options: Any) -> Any:
@@ -296,8 +297,7 @@ def _plot_study(result: Any, figure: str | None) -> Any:
 
     drawings = Study(result.to_dict()["study"]).drawings(result)
     if figure is not None and figure not in drawings:
-        message = f"`{figure}` is not one of the figures"
-        raise UnknownName(message, hint=f"the figures are {', '.join(drawings)}")
+        raise UnknownName(f"`{figure}` is not one of the figures", hint=f"the figures are {', '.join(drawings)}")
     return canvas.plotted(drawings[figure or next(iter(drawings))]).axes
 
 

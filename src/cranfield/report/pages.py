@@ -41,8 +41,7 @@ def write(
     if format == "table":
         return "\n".join(titled(page, width, colour=colour) for page in pages)
     if format not in WRITERS:
-        message = f"unknown format `{format}`"
-        raise UsageError(message, hint=f"use one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format `{format}`", hint=f"use one of {', '.join(FORMATS)}")
     return "\n".join(WRITERS[format](page) for page in pages)
 
 

@@ -165,8 +165,7 @@ def _check(settings: SimulationSettings) -> None:
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             high = MAX_NOISE if name == "noise" else 1
             if not number or not 0 <= value <= high:
-                message = f"{name} must be a number from 0 to {high}, not {value!r}"
-                raise UsageError(message)
+                raise UsageError(f"{name} must be a number from 0 to {high}, not {value!r}")
         else:
             check_count(name, value, int(name != "seed"))
 

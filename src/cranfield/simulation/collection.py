@@ -48,10 +48,10 @@ def make_collection(
     low, high = max(1, (2 * relevant + 2) // 3), max(1, 4 * relevant // 3)
     block = documents // queries
     if block < 2 * high:
-        message = (
-            f"{documents:,} documents are too few for {queries:,} queries with up to {high} relevant documents each"
+        raise UsageError(
+            f"{documents:,} documents are too few for {queries:,} queries with up to {high} relevant documents each",
+            hint=f"use at least {2 * high * queries:,} documents",
         )
-        raise UsageError(message, hint=f"use at least {2 * high * queries:,} documents")
     stream = RandomStream(seed, GRADES)
     counts = low + stream.below(high - low + 1, queries)
     popularity = 1.0 / np.arange(1, subtopics + 1)

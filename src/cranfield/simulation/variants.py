@@ -47,8 +47,7 @@ def variants(
             scores.append(np.rint(noisy_scores(systems, matches, noise, stream) * 1e4) / 1e4)
             rows.append(selected)
     if not rows:
-        message = f"{run.name} answers none of the judged queries; variants need at least one"
-        raise UsageError(message)
+        raise UsageError(f"{run.name} answers none of the judged queries; variants need at least one")
     kept, score = np.concatenate(rows), np.concatenate(scores, axis=1)
     columns = table.query.take(kept), table.document.take(kept)
     runs = tuple(Run(f"v{system.name[1:]}", Table(*columns, score[i])) for i, system in enumerate(systems))

@@ -69,11 +69,9 @@ def label_agreement(
     """
     a, b = np.asarray(human, np.float64), np.asarray(judge, np.float64)
     if a.shape != b.shape or a.ndim != 1:
-        message = f"expected one grade of the judge for each of {a.size} human grades, got {b.size}"
-        raise UsageError(message)
+        raise UsageError(f"expected one grade of the judge for each of {a.size} human grades, got {b.size}")
     if not len(a):
-        message = "no document is judged by both"
-        raise UsageError(message)
+        raise UsageError("no document is judged by both")
     used = np.unique(np.concatenate([a, b] if levels is None else [a, b, np.asarray(levels, np.float64)]))
     row, column = np.searchsorted(used, a), np.searchsorted(used, b)
     confusion = np.bincount(row * len(used) + column, minlength=len(used) ** 2).reshape(len(used), -1)
@@ -168,8 +166,7 @@ def order_agreement(human: npt.ArrayLike, judge: npt.ArrayLike) -> OrderAgreemen
     """
     x, y = np.asarray(human, np.float64), np.asarray(judge, np.float64)
     if x.shape != y.shape or x.ndim != 1 or len(x) < 2:
-        message = "expected the scores of at least two systems, by humans and by the judge"
-        raise UsageError(message)
+        raise UsageError("expected the scores of at least two systems, by humans and by the judge")
     best = x >= x.max() - SAME
     first = y >= y.max() - SAME
     undefined = np.ptp(x) <= SAME or np.ptp(y) <= SAME
@@ -222,8 +219,7 @@ def favour(
     x, y, family = np.asarray(human, np.float64), np.asarray(judge, np.float64), np.asarray(own, bool)
     systems, queries = x.shape
     if not 0 < family.sum() < systems:
-        message = "a family must have at least one system, and not all of them"
-        raise UsageError(message)
+        raise UsageError("a family must have at least one system, and not all of them")
     excess = y - x
     bias = excess.mean(axis=1)
     contrast = np.where(family, 1 / family.sum(), -1 / (~family).sum())

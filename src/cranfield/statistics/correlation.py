@@ -86,8 +86,7 @@ def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> Agreement:
     """
     a, b = _check_scorings(x, y)
     if a.ndim != 1 or b.ndim != 1:
-        message = "kendall compares two scorings; use tau for arrays of scorings"
-        raise UsageError(message)
+        raise UsageError("kendall compares two scorings; use tau for arrays of scorings")
     n = len(a)
     s, t = _signs(a), _signs(b)
     product = s * t
@@ -127,8 +126,7 @@ def critical_tau(systems: int, alpha: float = 0.05) -> float:
     """
     alpha, n = check_fraction("alpha", alpha), systems
     if n < 2:
-        message = f"a critical τ needs at least two systems, got {n}"
-        raise UsageError(message)
+        raise UsageError(f"a critical τ needs at least two systems, got {n}")
     if n <= FEW:
         pairs = n * (n - 1) // 2
         rejected = int((2 * _inversions(n)[: pairs // 2 + 1].cumsum() <= alpha * (1 + SAME)).sum())
@@ -204,8 +202,7 @@ def swaps(x: npt.ArrayLike, y: npt.ArrayLike, names: Sequence[str]) -> list[tupl
     """
     a, b = _check_scorings(x, y)
     if len(names) != len(a):
-        message = f"{len(names)} names for {len(a)} systems"
-        raise UsageError(message)
+        raise UsageError(f"{len(names)} names for {len(a)} systems")
     return [(names[i], names[j]) for i, j in swapped_pairs(a, b)]
 
 
@@ -214,15 +211,18 @@ def _check_scorings(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]
     a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
     n, m = (scores.shape[-1] if scores.ndim else 0 for scores in (a, b))
     if n != m:
-        message = f"the scorings have different numbers of systems: {n} and {m}"
-        raise UsageError(message, hint="give the scores of the same systems, in the same order")
+        raise UsageError(
+            f"the scorings have different numbers of systems: {n} and {m}",
+            hint="give the scores of the same systems, in the same order",
+        )
     if n < 2:
-        message = f"a correlation needs at least two systems, got {n}"
-        raise UsageError(message)
+        raise UsageError(f"a correlation needs at least two systems, got {n}")
     missing = int(np.isnan(a).sum() + np.isnan(b).sum())
     if missing:
-        message = f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined"
-        raise UsageError(message, hint="leave out these systems, or replace undefined scores by a number")
+        raise UsageError(
+            f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined",
+            hint="leave out these systems, or replace undefined scores by a number",
+        )
     return a, b
 
 

@@ -47,8 +47,7 @@ def queries_needed(variance: float, difference: float, *, alpha: float = 0.05, p
     34
     """
     if not (0 <= variance < math.inf and 0 < difference < math.inf):
-        message = f"variance must be at least 0 and difference positive; got {variance:g} and {difference:g}"
-        raise UsageError(message)
+        raise UsageError(f"variance must be at least 0 and difference positive; got {variance:g} and {difference:g}")
     alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
     if variance == 0:
         return 2
@@ -75,8 +74,7 @@ def detectable_difference(variance: float, queries: int, *, alpha: float = 0.05,
     0.099
     """
     if queries < 2:
-        message = f"a test needs at least two queries, got {queries}"
-        raise UsageError(message)
+        raise UsageError(f"a test needs at least two queries, got {queries}")
     alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
     low, high = 0.0, 1.0
     while power_of_t(queries, high, alpha) < power:

@@ -52,8 +52,7 @@ def rbo(
     short, long = sorted(_as_mappings(x, y), key=len)
     s, n = len(short), len(long)
     if s == 0:
-        message = "overlap needs two rankings; one is empty"
-        raise UsageError(message)
+        raise UsageError("overlap needs two rankings; one is empty")
     items = list(dict.fromkeys([*long, *short]))
     depth = np.arange(1, n + 1)
     contained, other = (_contained(ranking, items, n, at_top=ties == "w") for ranking in (short, long))
@@ -91,16 +90,16 @@ def _as_mappings(
     if isinstance(x, Mapping) and isinstance(y, Mapping):
         rankings = [dict(x), dict(y)]
     elif isinstance(x, Mapping) or isinstance(y, Mapping):
-        message = "overlap needs two rankings of the same kind: scores by item, or scores in one order"
-        raise UsageError(message)
+        raise UsageError("overlap needs two rankings of the same kind: scores by item, or scores in one order")
     elif len(x) != len(y):
-        message = f"the rankings have different numbers of items: {len(x)} and {len(y)}"
-        raise UsageError(message, hint="give scores by item: {item: score}")
+        raise UsageError(
+            f"the rankings have different numbers of items: {len(x)} and {len(y)}",
+            hint="give scores by item: {item: score}",
+        )
     else:
         rankings = [{str(i): float(score) for i, score in enumerate(scores)} for scores in (x, y)]
     if any(math.isnan(score) for ranking in rankings for score in ranking.values()):
-        message = "some of the scores are undefined"
-        raise UsageError(message, hint="leave out these items")
+        raise UsageError("some of the scores are undefined", hint="leave out these items")
     return rankings
 
 

@@ -150,8 +150,7 @@ def ppi_mean(
     check_choice("method", method, METHODS)
     level = 1 - check_fraction("alpha", alpha)
     if y.shape != f.shape or y.ndim != 1 or others.ndim != 1:
-        message = f"expected one predicted score for each of {y.size} human scores, got {f.size}"
-        raise UsageError(message)
+        raise UsageError(f"expected one predicted score for each of {y.size} human scores, got {f.size}")
     n, m = len(y), len(others)
     needs = {"loo": (3, 2), "fixed": (2, 0), "ppi++": (2, 1), "ppi": (2, 1), "classical": (2, 0)}[method]
     if n < needs[0] or m < needs[1]:

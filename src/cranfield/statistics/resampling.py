@@ -133,8 +133,7 @@ def bootstrap(scores: npt.ArrayLike, resamples: Integers, alpha: float = 0.05) -
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
-        message = f"the resamples are for {n} queries, but there are scores for {x.shape[1]}"
-        raise UsageError(message)
+        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
     counts = draw_counts(resamples)
     rank = math.ceil(samples * alpha)
     p, required = [], []
@@ -157,8 +156,7 @@ def discriminative_power(scores: npt.ArrayLike, resamples: Integers, alpha: floa
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = resamples.shape
     if n != x.shape[1]:
-        message = f"the resamples are for {n} queries, but there are scores for {x.shape[1]}"
-        raise UsageError(message)
+        raise UsageError(f"the resamples are for {n} queries, but there are scores for {x.shape[1]}")
     counts = draw_counts(resamples)
     significant = 0
     for z in _differences(x, samples):
@@ -184,8 +182,7 @@ def randomisation(scores: npt.ArrayLike, signs: Signs, alpha: float = 0.05) -> P
     x, alpha = check_scores(scores), check_fraction("alpha", alpha)
     samples, n = signs.values.shape
     if n != x.shape[1]:
-        message = f"the signs are for {n} queries, but there are scores for {x.shape[1]}"
-        raise UsageError(message)
+        raise UsageError(f"the signs are for {n} queries, but there are scores for {x.shape[1]}")
     columns: npt.NDArray[Any] = signs.values.T
     if columns.size <= MAX_FLOATS:
         columns = np.ascontiguousarray(columns, np.float64)
@@ -262,15 +259,15 @@ def check_scores(scores: npt.ArrayLike) -> Floats:
     """The scores as an array; raise unless they are of at least two systems and two queries, all defined."""
     x = np.asarray(scores, np.float64)
     if x.ndim != 2 or x.shape[0] < 2:
-        message = "a test needs the scores of at least two systems, as an array of systems by queries"
-        raise UsageError(message)
+        raise UsageError("a test needs the scores of at least two systems, as an array of systems by queries")
     if x.shape[1] < 2:
-        message = f"a test needs at least two queries, got {x.shape[1]}"
-        raise UsageError(message)
+        raise UsageError(f"a test needs at least two queries, got {x.shape[1]}")
     missing = int((~np.isfinite(x)).sum())
     if missing:
-        message = f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined"
-        raise UsageError(message, hint="leave out these queries, or replace undefined scores by a number")
+        raise UsageError(
+            f"{missing} of the scores {'is' if missing == 1 else 'are'} undefined",
+            hint="leave out these queries, or replace undefined scores by a number",
+        )
     return x
 
 

@@ -33,8 +33,7 @@ def standardise(values: Floats, method: Standardisation, reference: Booleans | N
     check_choice("standardise", method, STANDARDISATIONS)
     chosen = values if reference is None else values[reference]
     if len(chosen) < 2:
-        message = f"standardisation compares runs and needs at least two, got {len(chosen)}"
-        raise UsageError(message)
+        raise UsageError(f"standardisation compares runs and needs at least two, got {len(chosen)}")
     present = ~np.isnan(chosen)
     n = present.sum(axis=0)
     if method == "empirical":

@@ -38,8 +38,7 @@ class Total(NamedTuple):
 def _columns(*values: npt.ArrayLike) -> list[Floats]:
     columns = [np.asarray(value, np.float64) for value in values]
     if len({column.shape for column in columns}) > 1:
-        message = f"expected one value for each document, got {', '.join(str(c.size) for c in columns)}"
-        raise UsageError(message)
+        raise UsageError(f"expected one value for each document, got {', '.join(str(c.size) for c in columns)}")
     return columns
 
 

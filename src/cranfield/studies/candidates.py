@@ -36,13 +36,15 @@ class CandidateMeasures:
         columns = make_columns(measures)
         references = [c for c in columns if not c.measure.definition.content]
         if not references:
-            message = "all requested measures read document text; the study needs a reference measure that does not"
-            raise MeasureError(message, hint="add a measure such as alpha_nDCG@20")
+            raise MeasureError(
+                "all requested measures read document text; the study needs a reference measure that does not",
+                hint="add a measure such as alpha_nDCG@20",
+            )
         for column in references:
             if column.measure.views.condensed:
-                message = f"{column.label}: this study evaluates raw and condensed lists itself"
                 raise MeasureError(
-                    message, hint=f"use {replace(column.measure, views=replace(column.measure.views, condensed=False))}"
+                    f"{column.label}: this study evaluates raw and condensed lists itself",
+                    hint=f"use {replace(column.measure, views=replace(column.measure.views, condensed=False))}",
                 )
         content = [c for c in columns if c.measure.definition.content]
         condensed = [c.varied(condensed=True) for c in references]

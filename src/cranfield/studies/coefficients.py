@@ -66,6 +66,5 @@ COEFFICIENTS = {
 def get_coefficient(name: str) -> Coefficient:
     """The coefficient of a name."""
     if name not in COEFFICIENTS:
-        message = f"unknown coefficient `{name}`"
-        raise UsageError(message, hint=f"one of {', '.join(COEFFICIENTS)}")
+        raise UsageError(f"unknown coefficient `{name}`", hint=f"one of {', '.join(COEFFICIENTS)}")
     return COEFFICIENTS[name]

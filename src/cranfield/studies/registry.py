@@ -47,8 +47,7 @@ class Study:
 
     def __post_init__(self) -> None:
         if self.name not in study_names():
-            message = f"unknown study `{self.name}`"
-            raise UsageError(message, hint=f"one of {', '.join(study_names())}")
+            raise UsageError(f"unknown study `{self.name}`", hint=f"one of {', '.join(study_names())}")
 
     @property
     def _package(self) -> str:
@@ -88,8 +87,10 @@ class Study:
     def require_several(self) -> None:
         """Raise if the study takes one collection only."""
         if not self.takes_several:
-            message = f"the study `{self.name}` takes one collection: its results have no mean over collections"
-            raise UsageError(message, hint="run it on each collection")
+            raise UsageError(
+                f"the study `{self.name}` takes one collection: its results have no mean over collections",
+                hint="run it on each collection",
+            )
 
     def load(self, path: saving.PathLike) -> StudyResult:
         """Read a saved result of this study, on one or on several collections."""
@@ -124,8 +125,7 @@ class Study:
     def require_figures(self) -> None:
         """Raise if the study has no figures."""
         if not self.has_figures:
-            message = f"the study `{self.name}` has no figures"
-            raise UsageError(message, hint="leave out --figures")
+            raise UsageError(f"the study `{self.name}` has no figures", hint="leave out --figures")
 
     def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
         """Draw the figures of a result into a folder; the files written."""

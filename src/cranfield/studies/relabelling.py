@@ -128,8 +128,9 @@ class Relabeller:
         self.orders: dict[Order, list[int]] = {TREC: []}
         for m, measure in enumerate(self.measures):
             if measure.definition.collection:
-                message = f"{measure} cannot be scored with a part of the judgments: it depends on those of all queries"
-                raise MeasureError(message)
+                raise MeasureError(
+                    f"{measure} cannot be scored with a part of the judgments: it depends on those of all queries"
+                )
             self.orders.setdefault(order_of(measure), []).append(m)
         runs = evaluation.run_scores
         for run in runs:

@@ -124,8 +124,7 @@ def checked_file(study: str, path: PathLike) -> Iterator[None]:
 def nonempty_keys(data: dict[str, Any]) -> tuple[str, ...]:
     """The keys of a saved dict; raise if there are none."""
     if not data:
-        message = "empty mapping"
-        raise ValueError(message)
+        raise ValueError("empty mapping")
     return tuple(data)
 
 
@@ -137,6 +136,5 @@ def to_json(values: Floats) -> list[Any]:
 def from_json(values: list[Any], size: int | None = None) -> Floats:
     """The numbers that `to_json` wrote; raise if their count is not ``size``."""
     if size is not None and len(values) != size:
-        message = f"expected {size} values, got {len(values)}"
-        raise ValueError(message)
+        raise ValueError(f"expected {size} values, got {len(values)}")
     return np.array([np.nan if v is None else float(v) for v in values], np.float64)

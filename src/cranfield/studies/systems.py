@@ -74,13 +74,14 @@ def score_systems(
     policy = Policy(negative=negative, undefined=undefined, seed=seed)
     given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     if len(given) < 2:
-        message = f"this study needs at least two runs, got {len(given)}"
-        raise UsageError(message, hint="give the runs of two systems")
+        raise UsageError(f"this study needs at least two runs, got {len(given)}", hint="give the runs of two systems")
     plan = make_plan(measures, policy)
     for column in plan.columns:
         if column.aggregate != "mean":
-            message = f"{column.label} is not a mean over queries and cannot be used to order systems"
-            raise MeasureError(message, hint="use AP instead of GMAP, and a proportion instead of a count")
+            raise MeasureError(
+                f"{column.label} is not a mean over queries and cannot be used to order systems",
+                hint="use AP instead of GMAP, and a proportion instead of a count",
+            )
     judgments = io.read_qrels(qrels)
     queries = tuple(judgments.queries)
     if len(queries) < MIN_QUERIES:
@@ -116,8 +117,7 @@ def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tup
     if not number:
         return given, []
     if len(given) != 1:
-        message = f"variants need exactly one run, got {len(given)}"
-        raise UsageError(message, hint="leave out variants, or give one run")
+        raise UsageError(f"variants need exactly one run, got {len(given)}", hint="leave out variants, or give one run")
     run = read_runs(given)[0]
     simulated, _ = variants(run, judgments, number, seed=seed)
     note = f"{number} of the {number + 1} runs are simulated: they rerank the documents of {run.name}"

@@ -21,6 +21,5 @@ __all__ = ["QualityError", "UndecidedError", "assert_at_least", "assert_not_wors
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("cranfield.testing.assertions"), name)

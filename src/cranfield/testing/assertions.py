@@ -126,8 +126,10 @@ def _saved(baseline: Any) -> Scores | None:
     if not isinstance(baseline, Scores):
         return None
     if len(baseline.runs) != 1:
-        message = f"the baseline has {len(baseline.runs)} runs"
-        raise UsageError(message, hint=f"choose one with scores.only_run(name): {few(baseline.runs, 10)}")
+        raise UsageError(
+            f"the baseline has {len(baseline.runs)} runs",
+            hint=f"choose one with scores.only_run(name): {few(baseline.runs, 10)}",
+        )
     return baseline
 
 

@@ -139,8 +139,7 @@ class EngineContract:
             for word in words:
                 assert word in text, f"`{word}` is not in: {text}"
             return text
-        message = "bad input was accepted"
-        raise AssertionError(message)
+        raise AssertionError("bad input was accepted")
 
     def test_the_whole_is_its_parts(self) -> None:
         """The result does not depend on how rows are split into pieces, even within a query."""
@@ -196,8 +195,7 @@ class EngineContract:
             except CranfieldError as error:
                 assert words in str(error), error
             else:
-                message = f"no error with these words: {words}"
-                raise AssertionError(message)
+                raise AssertionError(f"no error with these words: {words}")
 
     def test_subtopics(self) -> None:
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)

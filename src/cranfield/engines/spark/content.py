@@ -28,9 +28,9 @@ def with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
         corpus = Corpus.of(corpus)
     elif not isinstance(corpus, Corpus):
         if not corpus_file.is_corpus_file(corpus):
-            message = "on Spark a corpus must be a file of `cranfield corpus`, a Corpus, or {document: text}"
             raise UsageError(
-                message, hint="build the file first, with cranfield corpus or cranfield.engines.spark.corpus"
+                "on Spark a corpus must be a file of `cranfield corpus`, a Corpus, or {document: text}",
+                hint="build the file first, with cranfield corpus or cranfield.engines.spark.corpus",
             )
         corpus, path = Corpus.load(corpus), str(corpus)
     return replace(job, corpus=broadcast(spark, corpus), corpus_file=path)

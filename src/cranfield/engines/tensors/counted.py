@@ -93,19 +93,22 @@ def check_keys(evaluator: Evaluator, keys: Sequence[Key], reason: str) -> None:
     """Raise if a measure ranks documents by a number that tensors do not give."""
     for column in evaluator.columns:
         if column.alignment.key not in keys:
-            message = f"{column.measure}: ties={column.measure.views.ties} {reason}"
-            raise MeasureError(message, hint="ties=expected is the mean over all orders of tied documents")
+            raise MeasureError(
+                f"{column.measure}: ties={column.measure.views.ties} {reason}",
+                hint="ties=expected is the mean over all orders of tied documents",
+            )
 
 
 def check_identities(evaluator: Evaluator, *, ids: bool, reason: str = "needs document ids") -> None:
     """Raise if a measure reads document text, or unjudged documents whose ids are not known."""
     for column in evaluator.columns:
         if column.measure.definition.content:
-            message = f"{column.measure} needs document text, which tensors do not have"
-            raise MeasureError(message, hint="write the run to a file, and use cranfield.evaluate")
+            raise MeasureError(
+                f"{column.measure} needs document text, which tensors do not have",
+                hint="write the run to a file, and use cranfield.evaluate",
+            )
         if (column.alignment.collection or column.alignment.costs) and not ids:
-            message = f"{column.measure} {reason}"
-            raise MeasureError(message)
+            raise MeasureError(f"{column.measure} {reason}")
 
 
 def judgments_of(name: str, queries: Strings, query: Integers, documents: Strings, grade: Floats) -> Judgments:

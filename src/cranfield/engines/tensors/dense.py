@@ -104,8 +104,7 @@ def dense_evaluation(
     check_identities(evaluator, ids=False, reason="needs the ids of unjudged documents")
     check_keys(evaluator, ["score"], NO_RANKS)
     if evaluator.policy.nil is not None:
-        message = "nil cannot be used with embeddings"
-        raise UsageError(message)
+        raise UsageError("nil cannot be used with embeddings")
     scorer = Scorer(query_embeddings, document_embeddings, similarity, block)
     rows = _names(range(scorer.queries) if query_ids is None else query_ids, scorer.queries, "query_ids", "queries")
     located = Located.of(evaluator.judgments, rows, document_ids, first_document)
@@ -115,8 +114,9 @@ def dense_evaluation(
     if ordered:
         rules = {column.measure.views.rule.position for column in evaluator.columns} - {None}
         if len(rules) > 1:
-            message = "ties=trec and ties=input cannot be combined here"
-            raise UsageError(message, hint="evaluate the measures one tie rule at a time")
+            raise UsageError(
+                "ties=trec and ties=input cannot be combined here", hint="evaluate the measures one tie rule at a time"
+            )
         positions = _positions(document_ids, order)
     counts = located.count(scorer, positions, group, first_document)
     return evaluator.aligned_evaluation([located.run(evaluator, rows, counts, order)])
@@ -152,8 +152,7 @@ def _positions(document_ids: Sequence[Any] | None, order: str) -> Callable[[Inte
     if order == "by_input":
         return lambda numbers: numbers
     if document_ids is None:
-        message = "ties=trec needs document ids"
-        raise UsageError(message, hint="give document_ids=, or use ties=expected")
+        raise UsageError("ties=trec needs document ids", hint="give document_ids=, or use ties=expected")
     ids = DocumentIds.of(document_ids, (len(document_ids),))
     position = ids.positions[ids.codes]
     return lambda numbers: position[numbers]
@@ -175,19 +174,18 @@ class Scorer:
         self.similarity, self.documents, self.block = similarity, documents, block
         self.embeddings = arrays["query_embeddings"]
         if len(self.embeddings.shape) != 2:
-            message = "query_embeddings must have two dimensions (queries, dimensions)"
-            raise UsageError(message)
+            raise UsageError("query_embeddings must have two dimensions (queries, dimensions)")
         self.queries, self.dimensions = (int(n) for n in self.embeddings.shape)
         if not self.queries:
-            message = "there are no queries: query_embeddings has no rows"
-            raise UsageError(message)
+            raise UsageError("there are no queries: query_embeddings has no rows")
         self.embeddings = self._prepared(self.embeddings)
         if not callable(documents) and isinstance(documents, Iterator):
-            message = "an iterator of blocks can be read only once, and two passes are needed"
-            raise UsageError(message, hint="give a function that returns the iterator")
+            raise UsageError(
+                "an iterator of blocks can be read only once, and two passes are needed",
+                hint="give a function that returns the iterator",
+            )
         if hasattr(documents, "shape") and len(documents.shape) != 2:
-            message = "document_embeddings must have two dimensions (documents, dimensions)"
-            raise UsageError(message)
+            raise UsageError("document_embeddings must have two dimensions (documents, dimensions)")
 
     def _prepared(self, embeddings: Any) -> Any:
         """Embeddings as they are multiplied: integers as floats that are exact, normalised for cosine similarity."""
@@ -242,8 +240,7 @@ class Scorer:
                     yield query, first, self.embeddings[query : query + QUERIES] @ documents.T
             first += len(documents)
         if not seen:
-            message = "document_embeddings has no documents"
-            raise UsageError(message)
+            raise UsageError("document_embeddings has no documents")
 
     def _documents(self, piece: Any) -> Any:
         if isinstance(self.ops, NumPyArrays):
@@ -260,8 +257,10 @@ class Scorer:
             raise UsageError(message)
         documents = self._prepared(documents)
         if documents.dtype != self.embeddings.dtype:
-            message = f"query embeddings are {self.embeddings.dtype}, but document embeddings are {documents.dtype}"
-            raise UsageError(message, hint="convert both to one type")
+            raise UsageError(
+                f"query embeddings are {self.embeddings.dtype}, but document embeddings are {documents.dtype}",
+                hint="convert both to one type",
+            )
         return documents
 
 

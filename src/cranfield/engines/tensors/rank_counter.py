@@ -129,13 +129,11 @@ class RankCounter:
         ops, arrays = arrays_of(scores=scores, grades=grades, positions=positions)
         scores, grades, positions = arrays["scores"], arrays["grades"], arrays["positions"]
         if len(scores.shape) != 2:
-            message = "scores of judged documents must have two dimensions (queries, judged documents)"
-            raise UsageError(message)
+            raise UsageError("scores of judged documents must have two dimensions (queries, judged documents)")
         shape = tuple(int(n) for n in scores.shape)
         _check_shapes(shape, {"scores": scores}, grades, positions)
         if order not in ("input", "trec"):
-            message = f"order must be input or trec, not {order!r}"
-            raise UsageError(message)
+            raise UsageError(f"order must be input or trec, not {order!r}")
         self.order = order
         self.names = _names(range(shape[0]) if query_ids is None else query_ids, shape[0], "query_ids", "rows")
         judged = ~ops.is_nan(grades)
@@ -173,16 +171,16 @@ class RankCounter:
             message += f" ({', '.join(map(str, scores.shape))})"
             raise UsageError(message)
         if mask is not None and tuple(mask.shape) != tuple(scores.shape):
-            message = f"mask has the shape {tuple(mask.shape)}, but scores has the shape {tuple(scores.shape)}"
-            raise UsageError(message)
+            raise UsageError(f"mask has the shape {tuple(mask.shape)}, but scores has the shape {tuple(scores.shape)}")
         here, there = getattr(ops, "device", "cpu"), getattr(counts.ops, "device", "cpu")
         if str(here) != str(there):
-            message = f"the block is on {here}, but the scores of judged documents are on {there}"
-            raise UsageError(message, hint="move all tensors to one device")
+            raise UsageError(
+                f"the block is on {here}, but the scores of judged documents are on {there}",
+                hint="move all tensors to one device",
+            )
         if (counts.before is None) != (positions is None):
             have, lack = ("the counter", "the block") if positions is None else ("the block", "the counter")
-            message = f"{have} has positions of documents, but {lack} has none"
-            raise UsageError(message)
+            raise UsageError(f"{have} has positions of documents, but {lack} has none")
         with memory_errors(f"a block of {scores.shape[0]:,} x {scores.shape[1]:,} scores", "use smaller blocks"):
             counts.add(scores, first=first, mask=mask, positions=arrays["positions"])
 
@@ -207,8 +205,7 @@ class RankCounter:
             and (self.counts.before is None) == (other.counts.before is None)
         )
         if not same:
-            message = "counters can be added only if they have the same judged documents with the same scores"
-            raise UsageError(message)
+            raise UsageError("counters can be added only if they have the same judged documents with the same scores")
 
     def all_reduce(self, group: Any = None) -> RankCounter:
         """Add the counts of all processes of a group of ``torch.distributed``, in place."""
@@ -253,8 +250,7 @@ class RankCounter:
         judgments = judgments_of("grades", self.names.take(rows), number[self._query], names, self._grade)
         evaluator = evaluator_of(judgments, measures, options)
         if evaluator.policy.nil is not None:
-            message = "nil cannot be used with a collection in blocks"
-            raise UsageError(message)
+            raise UsageError("nil cannot be used with a collection in blocks")
         check_identities(evaluator, ids=False, reason="needs the ids of unjudged documents")
         check_keys(evaluator, ["score"], NO_RANKS)
         return evaluator

@@ -108,8 +108,7 @@ def checked(preds: Any, target: Any, indexes: Any) -> tuple[Any, Any, Any]:
     shapes = {name: tuple(int(n) for n in values.shape) for name, values in arrays.items()}
     if len(set(shapes.values())) > 1:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        message = f"preds, target and indexes must have the same shape, not {listed}"
-        raise UsageError(message)
+        raise UsageError(f"preds, target and indexes must have the same shape, not {listed}")
     return tuple(values.reshape(-1) for values in arrays.values())
 
 

@@ -74,16 +74,13 @@ def load_json(text: str, *, unique: bool = True) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique_keys if unique else None)
     except json.JSONDecodeError as error:
-        reason = f"invalid JSON: {error.msg.lower()} at column {error.colno}"
-        raise InvalidJson(reason, error.lineno) from error
+        raise InvalidJson(f"invalid JSON: {error.msg.lower()} at column {error.colno}", error.lineno) from error
     except InvalidJson:
         raise
     except ValueError as error:
-        reason = "invalid JSON: a number has thousands of digits"
-        raise InvalidJson(reason) from error
+        raise InvalidJson("invalid JSON: a number has thousands of digits") from error
     except RecursionError as error:
-        reason = "the JSON is nested too deeply"
-        raise InvalidJson(reason) from error
+        raise InvalidJson("the JSON is nested too deeply") from error
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -91,8 +88,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         seen: set[str] = set()
         repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        reason = f"`{quotable(repeated)}` appears twice in one object"
-        raise InvalidJson(reason)
+        raise InvalidJson(f"`{quotable(repeated)}` appears twice in one object")
     return result
 
 
@@ -274,29 +270,24 @@ def _parse_line(text: bytes) -> Any:
 def _document(record: Any, fields: Fields) -> tuple[str, str]:
     """The id and the text of a record."""
     if not isinstance(record, dict):
-        message = f"expected an object, found {quotable(repr(record))}"
-        raise _InvalidLine(message)
+        raise _InvalidLine(f"expected an object, found {quotable(repr(record))}")
     if fields.id not in record:
-        message = f"there is no field `{quotable(fields.id)}`"
-        raise _InvalidLine(message)
+        raise _InvalidLine(f"there is no field `{quotable(fields.id)}`")
     name = record[fields.id]
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not isinstance(name, str) or not name:
-        message = f"the id must be text, found {quotable(repr(name))}"
-        raise _InvalidLine(message)
+        raise _InvalidLine(f"the id must be text, found {quotable(repr(name))}")
     present = [field for field in fields.texts if field in record]
     if not present:
-        message = f"no field for the text; {field_list(list(record))}"
-        raise _InvalidLine(message)
+        raise _InvalidLine(f"no field for the text; {field_list(list(record))}")
     return name, "\n".join(_text(record[field], field) for field in present if record[field] is not None)
 
 
 def _text(value: Any, field: str) -> str:
     parts = value if isinstance(value, list) else [value]
     if not all(isinstance(part, str) for part in parts):
-        message = f"the field `{quotable(field)}` must be text, found {quotable(repr(value))}"
-        raise _InvalidLine(message)
+        raise _InvalidLine(f"the field `{quotable(field)}` must be text, found {quotable(repr(value))}")
     return "\n".join(parts)
 
 

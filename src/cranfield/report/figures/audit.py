@@ -49,8 +49,7 @@ def accept(path: str) -> None:
     """Raise if the figure cannot be drawn; called before the work starts."""
     if Path(path).suffix.lower()[1:] not in FORMATS:
         *first, last = (f".{kind}" for kind in FORMATS)
-        message = f"{path}: a figure is a {', '.join(first)} or {last} file"
-        raise UsageError(message)
+        raise UsageError(f"{path}: a figure is a {', '.join(first)} or {last} file")
     require()
 
 

@@ -168,13 +168,11 @@ def correlation(
     others = {column.measure for column in asked}
     chosen = [column for column in make_columns(measures) if column.measure not in others]
     if not chosen:
-        message = "all measures are also in `against`, so that there is nothing to compare"
-        raise UsageError(message)
+        raise UsageError("all measures are also in `against`, so that there is nothing to compare")
     chosen += asked
     systems = score_systems(qrels, runs, chosen, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
     if len(systems.measures) < 2:
-        message = "this study compares measures and needs at least two, got one"
-        raise UsageError(message)
+        raise UsageError("this study compares measures and needs at least two, got one")
     means = systems.means
     matrix = comparison.compute(means[:, None], means)
     notes = list(tie_notes(systems.measures, means, coefficient))

@@ -150,11 +150,9 @@ def newcomers(
     comparison = get_coefficient(coefficient)
     pool_depth = check_count("pool_depth", pool_depth)
     if groups is not None and prefix is not None:
-        message = "groups and prefix cannot be combined"
-        raise UsageError(message, hint="give one of them")
+        raise UsageError("groups and prefix cannot be combined", hint="give one of them")
     if prefix == "":
-        message = "the prefix separator must not be empty"
-        raise UsageError(message, hint="for example _, as in bm25_rm3")
+        raise UsageError("the prefix separator must not be empty", hint="for example _, as in bm25_rm3")
     group_names = None if groups is None else read_groups(groups)
     systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
     names, group = _assign_groups(systems.runs, group_names, prefix)
@@ -214,8 +212,10 @@ def _assign_groups(
         group_of = [run if prefix is None else run.partition(prefix)[0] or run for run in runs]
     names = tuple(dict.fromkeys(group_of))
     if len(names) < 2:
-        message = f"all runs belong to the group `{names[0]}`; this study needs at least two groups"
-        raise UsageError(message, hint="give runs of several groups, or another grouping")
+        raise UsageError(
+            f"all runs belong to the group `{names[0]}`; this study needs at least two groups",
+            hint="give runs of several groups, or another grouping",
+        )
     return names, np.array([names.index(name) for name in group_of])
 
 

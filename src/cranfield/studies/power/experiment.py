@@ -211,8 +211,7 @@ def power(
     alpha, beta = check_fraction("alpha", alpha), check_fraction("beta", beta)
     for difference in differences:
         if not 0 < difference < math.inf:
-            message = f"a difference must be positive and finite, not {difference:g}"
-            raise UsageError(message)
+            raise UsageError(f"a difference must be positive and finite, not {difference:g}")
     systems = score_systems(
         qrels,
         runs,

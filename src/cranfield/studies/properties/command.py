@@ -18,8 +18,7 @@ def _grades(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     try:
         return None if value is None else [float(part) for part in value.split(",")]
     except ValueError:
-        message = f"expected numbers separated by commas, such as 0,1,2; got {value!r}"
-        raise click.BadParameter(message) from None
+        raise click.BadParameter(f"expected numbers separated by commas, such as 0,1,2; got {value!r}") from None
 
 
 def _columns(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
@@ -87,11 +86,9 @@ def command(
     if table1 or table2:
         table = "--table1" if table1 else "--table2"
         if measures or file or grades:
-            message = f"{table} cannot be combined with measures, --file or --grades"
-            raise UsageError(message)
+            raise UsageError(f"{table} cannot be combined with measures, --file or --grades")
         if table1 and (table2 or columns or classes or documents):
-            message = "--table1 cannot be combined with --table2, --columns, --classes or --documents"
-            raise UsageError(message)
+            raise UsageError("--table1 cannot be combined with --table2, --columns, --classes or --documents")
         if table1:
             emit(tables.table1(format, width=width(), colour=colour(output)), output)
             return

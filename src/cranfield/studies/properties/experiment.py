@@ -142,14 +142,11 @@ def properties(
     """
     given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if not given:
-        message = "no measure given"
-        raise MeasureError(message, hint="for example: AP, nDCG, bpref")
+        raise MeasureError("no measure given", hint="for example: AP, nDCG, bpref")
     if grades is not None and len(set(grades)) < 2:
-        message = f"expected at least two different grades, got {list(grades)}"
-        raise UsageError(message)
+        raise UsageError(f"expected at least two different grades, got {list(grades)}")
     if grades is not None and not (np.isfinite(list(grades)).all() and min(grades) >= 0):
-        message = f"grades must be numbers of at least 0, got {list(grades)}"
-        raise UsageError(message)
+        raise UsageError(f"grades must be numbers of at least 0, got {list(grades)}")
     families = [(str(measure), family(measure)) for measure in given]
     by_label = {label(measure): measure for _, measure in families}
     checked = []
@@ -219,17 +216,20 @@ def label(measure: Measure) -> str:
 def document_kinds(measure: Measure, grades: Sequence[float] | None) -> tuple[DocumentKind, ...]:
     """The kinds of documents in the rankings for a measure, by increasing relevance, unjudged last."""
     if measure.definition.content:
-        message = f"{measure.symbol} reads document text, and the documents of this study have none"
-        raise MeasureError(message, hint="check measures that use judgments only")
+        raise MeasureError(
+            f"{measure.symbol} reads document text, and the documents of this study have none",
+            hint="check measures that use judgments only",
+        )
     if measure.definition.preferences:
-        message = f"{measure.symbol} needs preferences, and the documents of this study have grades"
-        raise MeasureError(message, hint="check measures that use judgments only")
+        raise MeasureError(
+            f"{measure.symbol} needs preferences, and the documents of this study have grades",
+            hint="check measures that use judgments only",
+        )
     chosen = measure.chosen
     relevant = float(max(1, chosen.get("rel") or 0, chosen.get("max") or 0, (chosen.get("min") or 0) + 1))
     if measure.definition.subtopics:
         if grades is not None:
-            message = f"{measure.symbol} uses subtopics and cannot be combined with grades"
-            raise UsageError(message)
+            raise UsageError(f"{measure.symbol} uses subtopics and cannot be combined with grades")
         kinds = small_rankings.subtopic_kinds(relevant)
     elif grades is None:
         kinds = [DocumentKind("0", 0.0), DocumentKind("1", relevant)]

@@ -171,8 +171,10 @@ def check_size(kinds: int, documents: int, *, ties: bool = False) -> None:
     if not 1 <= documents <= 60 or (number := count_rankings(kinds, documents, ties=ties)) > MAX_RANKINGS:
         fits = (d for d in range(1, 61) if count_rankings(kinds, d, ties=ties) <= MAX_RANKINGS)
         reason = f" ({number:,} rankings)" if 1 <= documents <= 60 else ""
-        message = f"cannot check all rankings of {documents} documents with {kinds} kinds of document{reason}"
-        raise UsageError(message, hint=f"give a number of documents from 1 to {max(fits, default=1)}")
+        raise UsageError(
+            f"cannot check all rankings of {documents} documents with {kinds} kinds of document{reason}",
+            hint=f"give a number of documents from 1 to {max(fits, default=1)}",
+        )
 
 
 def subtopic_kinds(grade: float, subtopics: int = 2) -> list[DocumentKind]:

@@ -82,8 +82,7 @@ def write(
     if format == "csv":
         return csv(result)
     if format not in FORMATS:
-        message = f"unknown format `{format}`"
-        raise UsageError(message, hint=f"one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format `{format}`", hint=f"one of {', '.join(FORMATS)}")
     page_list = list(_property_tables(result, format, width, columns, classes=classes))
     text = pages.write(page_list, result.to_dict(), format, width=width, colour=colour)
     violations = [(measure.measure, list(violation_sentences(measure, digits, columns))) for measure in result.checked]
@@ -104,11 +103,9 @@ def check_columns(columns: Sequence[str], known: Sequence[str] = PROPERTIES) -> 
     """Raise if a column is not a property, or appears twice."""
     for name in columns:
         if name not in known:
-            message = f"unknown property `{name}`"
-            raise UsageError(message, hint=f"one of {', '.join(known)}")
+            raise UsageError(f"unknown property `{name}`", hint=f"one of {', '.join(known)}")
     if len(set(columns)) < len(columns):
-        message = "a property appears twice among the columns"
-        raise UsageError(message)
+        raise UsageError("a property appears twice among the columns")
 
 
 Answers = tuple[bool | None, ...]

@@ -219,8 +219,7 @@ def _levels(
     given = {"rates": rates, "pool_depths": pool_depths, "queries": queries}
     names = [name for name, levels in given.items() if levels is not None]
     if len(names) > 1:
-        message = f"{' and '.join(names)} cannot be combined"
-        raise UsageError(message, hint="give one of them")
+        raise UsageError(f"{' and '.join(names)} cannot be combined", hint="give one of them")
     if pool_depths is not None:
         return "depths", _descending(pool_depths, "pool depths", 1, 10**9)
     if queries is not None:
@@ -253,9 +252,9 @@ def _subsets(systems: SystemScores, settings: ReductionSettings) -> Iterator[tup
         return
     strata = Strata(relabeller.judgments, relabeller.grade, settings.rel)
     if settings.by == "rates" and not strata.sizes[:, RELEVANT].any():
-        message = f"no document has a grade of {settings.rel:g} or more, so none is relevant"
         raise UsageError(
-            message, hint=f"the highest grade is {relabeller.grade.max():g}; set the lowest relevant grade with --rel"
+            f"no document has a grade of {settings.rel:g} or more, so none is relevant",
+            hint=f"the highest grade is {relabeller.grade.max():g}; set the lowest relevant grade with --rel",
         )
     for repeat in range(settings.repeats):
         rng = np.random.default_rng([settings.seed, repeat])

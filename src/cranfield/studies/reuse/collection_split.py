@@ -33,20 +33,17 @@ class CollectionSplit:
         ids match are in B, all others in A. ``share``: the proportion of documents in A, if assigned at random.
         """
         if split is not None and pattern is not None:
-            message = "split and pattern cannot be combined"
-            raise UsageError(message, hint="give one of them")
+            raise UsageError("split and pattern cannot be combined", hint="give one of them")
         if split is not None:
             parts = read_groups(split, "document", "part")
             if ALL in parts.values():
-                message = f"`{ALL}` cannot be the name of a part: it stands for the complete collection"
-                raise UsageError(message)
+                raise UsageError(f"`{ALL}` cannot be the name of a part: it stands for the complete collection")
             return cls(lambda document: parts.get(document, OTHER), "from a list")
         if pattern is not None:
             try:
                 expression = re.compile(pattern)
             except re.error as error:
-                message = f"invalid regular expression `{pattern}`: {error}"
-                raise UsageError(message) from error
+                raise UsageError(f"invalid regular expression `{pattern}`: {error}") from error
             return cls(lambda document: "B" if expression.search(document) else "A", f"B matches `{pattern}`")
         limit = check_fraction("share", share)
         return cls(lambda document: "A" if _hash_fraction(document, seed) < limit else "B", f"at random, seed {seed}")

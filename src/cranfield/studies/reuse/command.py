@@ -14,8 +14,7 @@ def _run_parts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
     """Parse options of the form RUN=PART."""
     for text in value:
         if not all(text.rpartition("=")[::2]):
-            message = f"expected RUN=PART, such as bm25=B; got {text!r}"
-            raise click.BadParameter(message, ctx, param)
+            raise click.BadParameter(f"expected RUN=PART, such as bm25=B; got {text!r}", ctx, param)
     return {run: part for run, _, part in (text.rpartition("=") for text in value)}
 
 

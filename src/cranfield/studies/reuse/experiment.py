@@ -231,11 +231,9 @@ def _searched_parts(runs: Sequence[str], searched: Mapping[str, str], names: Seq
     """The part that each run searched, as given; None if it is not given."""
     for pattern, part in searched.items():
         if part not in names:
-            message = f"searched: there is no part `{part}`"
-            raise UsageError(message, hint=f"one of {', '.join(names)}")
+            raise UsageError(f"searched: there is no part `{part}`", hint=f"one of {', '.join(names)}")
         if not any(fnmatchcase(run, pattern) for run in runs):
-            message = f"searched: there is no run `{pattern}`"
-            raise UsageError(message, hint=f"the runs are {few(runs)}")
+            raise UsageError(f"searched: there is no run `{pattern}`", hint=f"the runs are {few(runs)}")
     return [next((part for pattern, part in searched.items() if fnmatchcase(run, pattern)), None) for run in runs]
 
 

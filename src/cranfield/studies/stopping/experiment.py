@@ -231,11 +231,12 @@ def stopping(
 
 def _check_measure(measure: Measure) -> Measure:
     if measure.definition.aggregate != "mean":
-        message = f"{measure.symbol} is not a mean over queries; this study needs one that is"
-        raise MeasureError(message)
+        raise MeasureError(f"{measure.symbol} is not a mean over queries; this study needs one that is")
     if measure.views.ties not in (None, *DEFINITE):
-        message = f"{measure}: this study needs a tie rule that orders every list by score in one way"
-        raise MeasureError(message, hint=f"use ties={', '.join(DEFINITE)}")
+        raise MeasureError(
+            f"{measure}: this study needs a tie rule that orders every list by score in one way",
+            hint=f"use ties={', '.join(DEFINITE)}",
+        )
     return measure
 
 
@@ -244,8 +245,10 @@ def _best_cuts(
 ) -> CutResult:
     n = int(defined.sum())
     if n < 2:
-        message = f"{measure} is defined for {n} of the judged queries; this study splits them into two halves"
-        raise UsageError(message, hint="give judgments for at least two queries for which the measure is defined")
+        raise UsageError(
+            f"{measure} is defined for {n} of the judged queries; this study splits them into two halves",
+            hint="give judgments for at least two queries for which the measure is defined",
+        )
     # A cut that makes a measure undefined counts 0.
     values = np.where(defined[:, None], np.nan_to_num(table), 0)
     best = values.max(axis=1, keepdims=True)

@@ -147,8 +147,7 @@ def tie_costs(
     parsed = [parse(given) for given in measures]
     for measure in parsed:
         if measure.definition.subtopics or measure.definition.content or measure.definition.preferences:
-            message = f"{measure} cannot be computed from grades alone"
-            raise MeasureError(message)
+            raise MeasureError(f"{measure} cannot be computed from grades alone")
     rows = {str(measure): [measure] for measure in parsed} | ({ALL: parsed} if len(parsed) > 1 else {})
     costs: dict[str, dict[str, Times]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -299,12 +299,10 @@ def ties(
 
 def _check_column(column: Column) -> None:
     if column.aggregate != "mean":
-        message = f"{column.label} is not a mean over queries; this study needs one that is"
-        raise MeasureError(message)
+        raise MeasureError(f"{column.label} is not a mean over queries; this study needs one that is")
     if column.measure.views.ties is not None:
         plain = replace(column.measure, views=replace(column.measure.views, ties=None))
-        message = f"{column.label}: this study applies the tie rules itself"
-        raise MeasureError(message, hint=f"use {plain}")
+        raise MeasureError(f"{column.label}: this study applies the tie rules itself", hint=f"use {plain}")
 
 
 def _values(evaluation: Evaluation, rule: TieRuleName) -> Floats:

@@ -54,8 +54,7 @@ def transform(answers: Sequence[str], nil: str | None = "NIL", full_length: int 
     """
     given = tuple(answers)
     if full_length is not None and len(given) > full_length:
-        message = f"a list has {len(given)} answers, more than the full length of {full_length}"
-        raise UsageError(message)
+        raise UsageError(f"a list has {len(given)} answers, more than the full length of {full_length}")
     if nil is not None and nil in given:
         return Transformed(given[: given.index(nil)], terminal=True)
     return Transformed(given, terminal=full_length is None or len(given) < full_length)
@@ -70,8 +69,7 @@ def c_at_1(n: int, correct: int, unanswered: int) -> float:
     0.52
     """
     if n < 1 or correct < 0 or unanswered < 0 or correct + unanswered > n:
-        message = f"c@1: {correct} correct and {unanswered} unanswered do not fit {n} questions"
-        raise UsageError(message)
+        raise UsageError(f"c@1: {correct} correct and {unanswered} unanswered do not fit {n} questions")
     return correct / n + correct / n * unanswered / n
 
 
@@ -253,11 +251,9 @@ def truncation(
     """
     if ties not in DEFINITE:
         reason = "does not fix the position of NIL in a list" if ties in TIES else "is not a tie rule"
-        message = f"ties={ties} {reason}"
-        raise UsageError(message, hint=f"one of {', '.join(DEFINITE)}")
+        raise UsageError(f"ties={ties} {reason}", hint=f"one of {', '.join(DEFINITE)}")
     if len(runs) < 2:
-        message = f"this study needs at least two runs, got {len(runs)}"
-        raise UsageError(message, hint="give the runs of two systems")
+        raise UsageError(f"this study needs at least two runs, got {len(runs)}", hint="give the runs of two systems")
     pairs = list(dict.fromkeys(_pair(_parsed(measure)) for measure in measures or default_measures(full_length)))
     paired = [m for m, (_, terminal) in enumerate(pairs) if terminal is not None]
     policy = Policy(None if ties == "trec" else ties, undefined="zero", nil=nil, full_length=full_length)
