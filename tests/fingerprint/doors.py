@@ -177,6 +177,25 @@ def _scored(case: Case, ties: str) -> dict[str, dict[str, float]]:
     return {query: {row.document: row.score for row in rows} for query, rows in _rows(case, ties).items()}
 
 
+COLLECTION = ("intents", "types", "costs", "documents", "prefs", "groups", "strata", "inclusion", "method")
+COLLECTION += ("nil", "full_length", "negative")
+SHOWN = {"residuals": "residuals", "bounds": "bounds", "standard_errors": "standard errors"}
+
+
+def _renamed(options: Settings) -> Settings:
+    """The settings of the data under the names of the interface."""
+    shown = [name for key, name in SHOWN.items() if options.get(key)]
+    others = {"documents" if name == "corpus" else name: value for name, value in options.items() if name not in SHOWN}
+    return {**others, "show": shown} if shown else others
+
+
+def _call(function: Any, qrels: Any, *arguments: Any, **options: Any) -> Any:
+    """A call with a collection in place of the judgments."""
+    options = _renamed(options)
+    parts = {name: options.pop(name) for name in COLLECTION if name in options}
+    return function(cf.Collection(qrels, **parts), *arguments, **options)
+
+
 # The doors.
 
 
@@ -184,7 +203,9 @@ def file(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> 
     """Files of TREC text."""
     qrels, run, options = _files(case)
     with refusing():
-        return _of_scores(measures, cf.evaluate(qrels, run, measures, ties=ties, **options, **settings).to_dict())
+        return _of_scores(
+            measures, _call(cf.evaluate, qrels, run, measures, ties=ties, **options, **settings).to_dict()
+        )
 
 
 def brackets(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
@@ -201,7 +222,7 @@ def brackets(case: Case, measures: Sequence[str], ties: str, settings: Settings)
     views = ", ".join(inside)
     asked = [f"{m[:-1]}, {views}]" if m.endswith("]") else f"{m}[{views}]" for m in measures]
     with refusing():
-        return _of_scores(measures, cf.evaluate(qrels, run, asked, **options, **others).to_dict())
+        return _of_scores(measures, _call(cf.evaluate, qrels, run, asked, **options, **others).to_dict())
 
 
 def command(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
@@ -226,7 +247,7 @@ def scores(case: Case, measures: Sequence[str], ties: str, settings: Settings) -
     """Dicts of scores."""
     qrels, options = _objects(case)
     with refusing():
-        found = cf.evaluate(qrels, _scored(case, ties), measures, ties=ties, **options, **settings)
+        found = _call(cf.evaluate, qrels, _scored(case, ties), measures, ties=ties, **options, **settings)
     return _of_scores(measures, found.to_dict())
 
 
@@ -235,7 +256,9 @@ def lists(case: Case, measures: Sequence[str], ties: str, settings: Settings) ->
     qrels, options = _objects(case)
     run = {query: [row.document for row in rows] for query, rows in _rows(case, "rank").items()}
     with refusing():
-        return _of_scores(measures, cf.evaluate(qrels, run, measures, ties=ties, **options, **settings).to_dict())
+        return _of_scores(
+            measures, _call(cf.evaluate, qrels, run, measures, ties=ties, **options, **settings).to_dict()
+        )
 
 
 def frame(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
@@ -254,7 +277,9 @@ def frame(case: Case, measures: Sequence[str], ties: str, settings: Settings) ->
     rows = [(query, *row) for query, of in _rows(case, "").items() for row in of]
     run = pd.DataFrame(rows, columns=["query", "document", "rank", "score"])
     with refusing():
-        return _of_scores(measures, cf.evaluate(table, run, measures, ties=ties, **options, **settings).to_dict())
+        return _of_scores(
+            measures, _call(cf.evaluate, table, run, measures, ties=ties, **options, **settings).to_dict()
+        )
 
 
 def evaluator(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
@@ -262,7 +287,7 @@ def evaluator(case: Case, measures: Sequence[str], ties: str, settings: Settings
     qrels, options = _objects(case)
     run = _scored(case, ties)
     with refusing():
-        made = cf.Evaluator(qrels, measures, ties=ties, **options, **settings)
+        made = _call(cf.Evaluator, qrels, measures, ties=ties, **options, **settings)
         means, by_query, array = made.means(run), made.per_query(run), made.values(run)
     return _of_evaluator(measures, means, by_query, array, settings)
 
@@ -273,7 +298,7 @@ def rescorer(case: Case, measures: Sequence[str], ties: str, settings: Settings)
     run = _scored(case, ties)
     blank = {query: dict.fromkeys(of_query, 0.0) for query, of_query in run.items()}
     with refusing():
-        made = cf.Evaluator(qrels, measures, ties=ties, **options, **settings).rescorer(blank)
+        made = _call(cf.Evaluator, qrels, measures, ties=ties, **options, **settings).rescorer(blank)
         given = [run[query][document] for query, document in made.documents]
         means, by_query, array = made.means(given), made.per_query(given), made.values(given)
     return _of_evaluator(measures, means, by_query, array, settings)
@@ -355,8 +380,7 @@ def _tensors(
             ids=ids,
             ties=ties,
             **keywords,
-            **options,
-            **settings,
+            **_renamed(options | settings),
         )
     return _of_scores(measures, found.to_dict())
 
@@ -393,8 +417,7 @@ def _embeddings(
             document_ids=list(data.DENSE_DOCUMENTS),
             block=block,
             ties=ties,
-            **options,
-            **settings,
+            **_renamed(options | settings),
         )
     return _of_scores(measures, found.to_dict())
 
@@ -417,7 +440,8 @@ def spark(case: Case, measures: Sequence[str], ties: str, settings: Settings) ->
     rows = [("run", query, *row, number) for number, (query, row) in enumerate(numbered)]
     session = _session()
     with refusing():
-        found = engine.evaluate(
+        found = _call(
+            engine.evaluate,
             session.createDataFrame(judged, names),
             session.createDataFrame(rows, ["run", "query", "document", "rank", "score", "row"]),
             measures,

@@ -79,7 +79,7 @@ WRITING = {
     f"report qrels.txt {RUNS} -o report.html --samples 500 --page 3 --quiet": "report.html",
     f"judge qrels.txt {RUNS} -m P@10 --next 5 --page judge.html --texts documents.jsonl --quiet": "judge.html",
 }
-TIMES = ("sort", "one_order", "expected")  # of the study tie-cost
+TIMES = ("trec", "expected")  # of the study tie-cost
 VERSION = re.compile(r"Cranfield \d[\w.]*")
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 CODE = re.compile(r"<(script|style)\b.*?</\1>", re.DOTALL)
