@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.data import Booleans, Integers, Judgments, Strings
+from cranfield.data import Booleans, Floats, Integers, Judgments, Strings
 from cranfield.display import Displayed
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
@@ -18,7 +18,7 @@ from cranfield.evaluation.group_scores import GroupScores, check_columns, group_
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.reader import Progress
-from cranfield.evaluation.run_notes import run_notes, score_notes
+from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores
 from cranfield.parallel import parallel
@@ -33,7 +33,26 @@ Result = TypeVar("Result")
 # The judged documents from which several threads save time; calls of NumPy for fewer are so short that threads mostly
 # wait for each other.
 MIN_SHARED = 1 << 16
-ScoredRun = tuple[str, Integers, Strings, Any]  # name, lengths, unjudged queries, values (column, query)
+
+
+class ScoredRun(NamedTuple):
+    """What scores keep of a run: lengths of its lists, unjudged queries, values (column, query), and notes."""
+
+    name: str
+    length: Integers
+    unjudged_queries: Strings
+    values: Floats
+    notes: Sequence[Note] = ()
+
+    @classmethod
+    def of(cls, run: RunScores, plan: Plan, *, notes: bool = True) -> ScoredRun:
+        values = np.array([run[column].value for column in plan.columns])
+        found: list[Note] = []
+        if notes:
+            counted = counted_queries(run.length, len(run.unjudged_queries), plan.policy)
+            of_run = group_notes(run, plan.columns) if isinstance(run, GroupScores) else run_notes(run, plan, counted)
+            found = [*remark_notes(run.run), *of_run]
+        return cls(run.run.name, run.length, run.unjudged_queries, values, found)
 
 
 class Evaluation(Displayed):
@@ -112,18 +131,8 @@ class Evaluation(Displayed):
     @cached_property
     def scores(self) -> Scores:
         """The scores of all runs, with notes."""
-
-        def notes_of(run: RunScores) -> list[Note]:
-            counted = counted_queries(run.length, len(run.unjudged_queries), self.policy)
-            for column in self.columns:
-                _ = run[column]
-            if isinstance(run, GroupScores):
-                return list(group_notes(run, self.columns))
-            return list(run_notes(run, self.plan, counted))
-
-        notes = [note for of_run in self.for_each_run(notes_of) for note in of_run]
-        table = self.table(self.columns)
-        return replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *self._notes, *notes])))
+        parts = self.for_each_run(lambda run: ScoredRun.of(run, self.plan))
+        return build_scores(parts, self.queries, self.plan, self._notes)
 
     def scores_of(self, measures: Any, **views: Any) -> Scores:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""
@@ -138,11 +147,8 @@ class Evaluation(Displayed):
 
     def table(self, columns: Sequence[Column]) -> Scores:
         """The values of these columns as scores, without notes."""
-        scored = [
-            (run.run.name, run.length, run.unjudged_queries, np.array([run[column].value for column in columns]))
-            for run in self.run_scores
-        ]
-        return build_scores(scored, self.queries, replace(self.plan, columns=tuple(columns)))
+        plan = replace(self.plan, columns=tuple(columns))
+        return build_scores([ScoredRun.of(run, plan, notes=False) for run in self.run_scores], self.queries, plan)
 
     def first_pages(self, depth: int, ties: Ties | None = None) -> list[dict[str, FirstPage]]:
         """For each run, the first documents of every query in the order of a tie rule."""
@@ -170,25 +176,33 @@ def counted_queries(length: Integers, unjudged: int, policy: Policy) -> Booleans
     return counted
 
 
-def build_scores(scored: Sequence[ScoredRun], names: tuple[str, ...], plan: Plan) -> Scores:
-    """The scores of runs for these judged queries and, if the policy counts them, for unjudged queries."""
+def build_scores(
+    scored: Sequence[ScoredRun], names: tuple[str, ...], plan: Plan, notes: Sequence[Note] | None = None
+) -> Scores:
+    """The scores of runs for these judged queries and, if the policy counts them, for unjudged queries.
+
+    ``notes``: those on the collection, which come before those on runs; None for scores without notes.
+    """
     judged, policy = len(names), plan.policy
     others: dict[str, int] = {}
     if policy.queries == "run":
-        for _, _, unjudged, _ in scored:
-            for query in unjudged:
+        for run in scored:
+            for query in run.unjudged_queries:
                 others.setdefault(query, judged + len(others))
     values = np.full((len(scored), len(plan.columns), judged + len(others)), np.nan)
     counted = np.zeros((len(scored), judged + len(others)), bool)
-    for r, (_, length, unjudged, of_run) in enumerate(scored):
-        values[r, :, :judged] = of_run[:, :judged]
-        counted[r, :judged] = counted_queries(length, 0, policy)
+    for r, run in enumerate(scored):
+        values[r, :, :judged] = run.values[:, :judged]
+        counted[r, :judged] = counted_queries(run.length, 0, policy)
         if policy.queries == "run":
-            at = [others[query] for query in unjudged]
-            values[r][:, at] = of_run[:, judged:]
+            at = [others[query] for query in run.unjudged_queries]
+            values[r][:, at] = run.values[:, judged:]
             counted[r, at] = True
-    runs = tuple(name for name, _, _, _ in scored)
+    runs = tuple(run.name for run in scored)
     scores = Scores(runs, plan.columns, (*names, *others), values, counted, policy.undefined)
     if policy.undefined == "error":
         _ = scores.means  # raises if a value is undefined
-    return scores
+    if notes is None:
+        return scores
+    of_runs = [note for run in scored for note in run.notes]
+    return replace(scores, notes=tuple(dict.fromkeys([*score_notes(scores, policy), *notes, *of_runs])))

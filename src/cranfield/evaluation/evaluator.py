@@ -15,18 +15,17 @@ from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection, checked_keywords, split_options
 from cranfield.evaluation.columns import Column, Plan, Shown, make_plan
-from cranfield.evaluation.evaluation import Evaluation, build_scores, counted_queries
+from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.group_scores import (
     GroupScores,
     check_columns,
-    group_notes,
     layer_rows,
     without_groups,
 )
 from cranfield.evaluation.notes import Note
 from cranfield.evaluation.policy import Policy, Queries, Undefined
 from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import gain_notes, remark_notes, run_notes, score_notes, subtopic_notes
+from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
@@ -177,20 +176,11 @@ class Evaluator:
     ) -> Scores:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
         runs = self._runs(run, names, duplicates)
-        notes = list(self._notes)
         scored = []
         for scores in self._scores(runs, progress):
             self._check(scores)
-            notes += remark_notes(scores.run)
-            values = np.array([scores[column].value for column in self.columns])
-            counted = counted_queries(scores.length, len(scores.unjudged_queries), self.policy)
-            if isinstance(scores, GroupScores):
-                notes += group_notes(scores, self.columns)
-            else:
-                notes += run_notes(scores, self.plan, counted)
-            scored.append((scores.run.name, scores.length, scores.unjudged_queries, values))
-        table = build_scores(scored, self._queries, self.plan)
-        table = replace(table, notes=tuple(dict.fromkeys([*score_notes(table, self.policy), *notes])))
+            scored.append(ScoredRun.of(scores, self.plan))
+        table = build_scores(scored, self._queries, self.plan, self._notes)
         return table if self.collection.predicted is None else self._with_predicted(table, runs)
 
     def _with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
@@ -266,12 +256,10 @@ class Evaluator:
         depth = max(pair_depth(column, self.policy) for column in self.columns)
         reader = self._make_reader(columns, page=max(page, depth), rules=rules)
         runs = []
-        notes = list(self._notes)
         for scores in reader.scores(self._runs(run, names), progress):
             self._check(scores)
-            notes += remark_notes(scores.run)
             runs.append(scores)
-        return Evaluation(self.plan, self.collection, self.judgments, runs, self._queries, notes, page)
+        return Evaluation(self.plan, self.collection, self.judgments, runs, self._queries, self._notes, page)
 
     @property
     def reader(self) -> RunReader:

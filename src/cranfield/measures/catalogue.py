@@ -65,12 +65,12 @@ class Definition:
     function: Kernel
     cite: str
     formula: str
-    gains: GainKind
-    bounds: tuple[float, float]
+    gains: GainKind = "binary"
+    bounds: tuple[float, float] = (0, 1)
     aggregate: Aggregate = "mean"
     ties: TieStrategy = CLOSED_FORM  # how to compute the expectation over the orders of tied documents
     residual: Kernel | None = None
-    terminal: str = ""  # why it has no terminal form; empty if it has one
+    terminal: str = UNDEFINED  # why it has no terminal form; empty if it has one
     retrieved_only: bool = False  # depends only on the documents retrieved
     rewards_promotion: bool = True  # moving a better document up never lowers the score
     uses_nonrelevant: bool = False  # depends on judged non-relevant documents
@@ -148,63 +148,18 @@ class Definition:
 CATALOGUE: dict[str, Definition] = {}
 
 
-def measure(
-    symbol: str,
-    *,
-    cite: str,
-    formula: str,
-    gains: GainKind = "binary",
-    bounds: tuple[float, float] = (0, 1),
-    aggregate: Aggregate = "mean",
-    ties: TieStrategy = CLOSED_FORM,
-    residual: Kernel | None = None,
-    terminal: str = UNDEFINED,
-    retrieved_only: bool = False,
-    rewards_promotion: bool = True,
-    uses_nonrelevant: bool = False,
-    subtopics: bool = False,
-    content: bool = False,
-    preferences: bool = False,
-    unused_when: tuple[tuple[str, str, Any], ...] = (),
-    costs: bool = False,
-    cutoff_is_cost: bool = False,
-    collection: bool = False,
-    sampled: bool = False,
-    linear: bool = False,
-    probabilities: bool = False,
-) -> Callable[[Kernel], Kernel]:
-    """Add a function to the catalogue; its keyword arguments are the parameters of the measure."""
+def measure(symbol: str, *, cite: str, formula: str, **facts: Any) -> Callable[[Kernel], Kernel]:
+    """Add a function to the catalogue; its keyword arguments are the parameters of the measure.
+
+    ``facts`` are the fields of `Definition`.
+    """
 
     def add(function: Kernel) -> Kernel:
         check_keywords(function)
         if symbol in CATALOGUE:
             raise ValueError(f"{symbol} is in the catalogue already")
-        CATALOGUE[symbol] = Definition(
-            symbol,
-            function.__module__.rpartition(".")[2],
-            function,
-            cite,
-            formula,
-            gains,
-            bounds,
-            aggregate,
-            ties,
-            residual,
-            terminal,
-            retrieved_only,
-            rewards_promotion,
-            uses_nonrelevant,
-            subtopics,
-            content,
-            preferences,
-            unused_when,
-            costs,
-            cutoff_is_cost,
-            collection,
-            sampled,
-            linear,
-            probabilities,
-        )
+        family = function.__module__.rpartition(".")[2]
+        CATALOGUE[symbol] = Definition(symbol, family, function, cite, formula, **facts)
         return function
 
     return add
