@@ -78,7 +78,7 @@ def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
     for i in range(0, len(scored), step):
         rows = scored[i : i + step]
         full = with_every_document(ordered if len(rows) == len(value) else ordered.rows(rows))
-        full = full.changed(top=_highest_gain(measure, rankings.judged.top))
+        full = full.changed(top=measure.highest_gain(rankings.judged.top))
         unjudged, sums = (full.grade < 0).sum(axis=1), _from_sums(measure, full)
         hold[rows] = (unjudged == 0) | (suffice & (sums | (unjudged < TRIED) | measure.definition.retrieved_only))
         by_sums, by_assignments = partial(_bounds_from_sums, measure), partial(_bounds_from_assignments, measure, seed)
@@ -106,13 +106,6 @@ def _two_valued(measure: Measure, rankings: Rankings) -> bool:
         return True
     grades = rankings.judged.grade[rankings.pool.document]
     return rankings.judged.top <= 1 and bool(np.isin(grades[grades >= 0], (0, 1)).all())
-
-
-def _highest_gain(measure: Measure, top: float) -> float:
-    """The highest gain of any grade: that of the top grade, unless a map gives more to another grade."""
-    gain = measure.gains.gain
-    mapped = [grade for grade, _ in gain if grade <= top] if isinstance(gain, tuple) else []
-    return float(measure.gains.of(np.array([top, *mapped]), top).max())
 
 
 def _from_sums(measure: Measure, full: Batch) -> Booleans:

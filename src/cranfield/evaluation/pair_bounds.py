@@ -54,7 +54,7 @@ def _rank_weights(measure: Measure, length: int, top: float) -> Floats:
     ones = np.ones_like(ranks)
     grades = np.full((length, 1), float(top))
     rankings = from_tables(grades, ranks, ones, ones - 1, np.full(length, length), top)
-    return measure.values(rankings).value / highest_gain(measure, top)
+    return measure.values(rankings).value / measure.highest_gain(top)
 
 
 def rank_weights(measure: Measure, length: int, top: float = 1.0) -> Floats:
@@ -65,13 +65,6 @@ def rank_weights(measure: Measure, length: int, top: float = 1.0) -> Floats:
     """
     check_linear(measure)
     return _rank_weights(measure, length, top) if length else np.zeros(0)
-
-
-def highest_gain(measure: Measure, top: float) -> float:
-    """The highest gain of any grade up to the top one."""
-    gain = measure.gains.gain
-    mapped = [grade for grade, _ in gain if grade <= top] if isinstance(gain, tuple) else []
-    return float(measure.gains.of(np.array([top, *mapped]), top).max())
 
 
 class Chances(NamedTuple):
@@ -163,7 +156,7 @@ def linear_difference(
     w_b = np.array([of_b[ranks_b[d] - 1] if d in ranks_b else 0.0 for d in documents])
     grade = np.array([judged.get(d, -1.0) for d in documents], np.float64)
     known = np.array([d in judged for d in documents], bool) & (grade >= 0)
-    gain, most = measure.gains.of(np.where(known, grade, 0), top), highest_gain(measure, top)
+    gain, most = measure.gains.of(np.where(known, grade, 0), top), measure.highest_gain(top)
     delta = w_a - w_b
     fixed = float((delta * gain)[known].sum())
     open_ = ~known

@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.pair_bounds import highest_gain, is_linear, rank_weights
+from cranfield.evaluation.pair_bounds import is_linear, rank_weights
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
 
@@ -45,7 +45,7 @@ def lowest_differences(evaluation: Evaluation, m: int) -> Floats | None:
     top = max(run.alignments[column.alignment].aligner.judged.top for run in runs)
     if measure.gains.of(np.zeros(1), top)[0] > 0:
         return None  # an unjudged document gains less than one that is judged not relevant
-    weights = rank_weights(measure, depth, max(top, 1.0)) * highest_gain(measure, max(top, 1.0))
+    weights = rank_weights(measure, depth, max(top, 1.0)) * measure.highest_gain(max(top, 1.0))
     count = len(runs)
     run_of, code, weight = _unjudged(evaluation, column, depth, weights)
     room = np.bincount(run_of, weight, count)

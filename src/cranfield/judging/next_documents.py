@@ -22,7 +22,7 @@ from cranfield.data import Floats, Integers, Judgments
 from cranfield.display import Displayed
 from cranfield.errors import MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.evaluation.pair_bounds import DECIMALS, check_linear, highest_gain, rank_weights
+from cranfield.evaluation.pair_bounds import DECIMALS, check_linear, rank_weights
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import number
 from cranfield.io import read_qrels
@@ -251,7 +251,7 @@ def _queries(
 ) -> list[_Query]:
     judged = mapping_of(judgments)
     said = {} if guesses is None else mapping_of(guesses)
-    most = highest_gain(measure, top)
+    most = measure.highest_gain(top)
     found = []
     for query in judgments.queries:
         rankings = [of_run.get(query, ()) for of_run in lists]
@@ -305,7 +305,7 @@ def pair_status(measure: Measure, queries: Sequence[_Query], runs: tuple[str, ..
     """The bounds of the mean difference of every pair of runs, over all queries."""
     pairs = np.array(list(combinations(range(len(runs)), 2)), np.int64).reshape(-1, 2)
     a, b = pairs.T
-    most, count, size = highest_gain(measure, top), len(queries), len(runs)
+    most, count, size = measure.highest_gain(top), len(queries), len(runs)
     fixed, mean, room, shared, spread = (
         np.zeros(size),
         np.zeros(size),
@@ -373,7 +373,7 @@ def _by_weight(
     measure: Measure, queries: Sequence[_Query], status: PairStatus, n: int, confidence: float, top: float
 ) -> list[Proposal]:
     """The documents with the greatest total weight over pairs that are neither decided nor sure."""
-    most, count = highest_gain(measure, top), max(len(queries), 1)
+    most, count = measure.highest_gain(top), max(len(queries), 1)
     settled = (
         status.decided
         if math.isnan(float(status.variance[:1].sum()))

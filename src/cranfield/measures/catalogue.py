@@ -9,6 +9,8 @@ from functools import cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from cranfield.errors import MeasureError
 from cranfield.measures.parameters import (
     SHARED,
@@ -318,6 +320,12 @@ class Measure:
         elif kind == "either":
             kind, rel = ("scaled", dict(self.parameters).get("rel")) if chosen["graded"] else ("binary", rel)
         return Gains(kind, rel, chosen.get("gain", "linear"), chosen.get("max"), chosen.get("min", 0.0))
+
+    def highest_gain(self, top: float) -> float:
+        """The highest gain of any grade up to ``top``: that of the top grade, unless a map gives more to another."""
+        gain = self.gains.gain
+        mapped = [grade for grade, _ in gain if grade <= top] if isinstance(gain, tuple) else []
+        return float(self.gains.of(np.array([top, *mapped]), top).max())
 
     @cached_property
     def arguments(self) -> Mapping[str, Any]:
