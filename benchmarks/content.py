@@ -77,7 +77,7 @@ def main(rounds: int, *, quick: bool) -> None:
     ours = []
     for _ in range(rounds):
         began = time.perf_counter()
-        found = cranfield.evaluate(qrels=qrels, run=systems, measures=list(MEASURES), corpus=read, names=names)
+        found = cranfield.evaluate(cranfield.Collection(qrels, documents=read), systems, list(MEASURES), names=names)
         ours.append(time.perf_counter() - began)
     ranking, judged = list(systems[0]["q0"]), qrels["q0"]
     relevant: dict[str, list[str]] = {}

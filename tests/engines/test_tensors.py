@@ -25,7 +25,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"queries": "run"},
     {"queries": "both", "undefined": "zero"},
     {"negative": "nonrel"},
-    {"residuals": True, "bounds": True},
+    {"show": ("residuals", "bounds")},
 ]
 
 

@@ -83,7 +83,7 @@ def test_ties_of_ndeval_are_settled_by_ascending_id() -> None:
 
 
 VARIANTS = ["alpha_DCG@3", "alpha_DCG(alpha=1)@4", "alpha_DCG(alpha=0)", "alpha_nDCG@2", "alpha_nDCG", "ERR_IA@3", "ERR_IA(norm='paper')",
-            "ERR_IA(norm='paper', max=2)@2", "nERR_IA@3", "NRBP", "NRBP(beta=0.8)@3", "nNRBP", "AP_IA", "AP_IA@2", "P_IA@2", "StRecall@2",
+            "ERR_IA(norm='paper', max=4)@2", "nERR_IA@3", "NRBP", "NRBP(beta=0.8)@3", "nNRBP", "AP_IA", "AP_IA@2", "P_IA@2", "StRecall@2",
             "alpha_nDCG(rel=2)@3", "nDCG_IA@2", "nDCG_IA(gain='exp')", "nDCG_IA(rel=2)@3", "D_nDCG@2", "D_nDCG(discount='jk')",
             "D_nDCG(gain={1: 3, 2: 0})@3", "Dsharp_nDCG@2", "Dsharp_nDCG(gamma=0.2, gain='exp')@3", "D_Q@2", "D_Q(norm='R', beta=3)@4",
             "Dsharp_Q(gamma=0.2)@3", "DIN_nDCG@2", "DIN_nDCG(gain='exp', discount='jk')@4", "DINsharp_nDCG@3", "DIN_Q@2", "DIN_Q(norm='R')@9",

@@ -368,9 +368,9 @@ def test_grades() -> None:
     # For a measure that sees relevant or not, grades of one side are alike.
     graded, binary = (checked("AP", grades=grades, documents=5).holds for grades in ((0, 1, 2), (0, 1)))
     assert graded == binary
-    beyond = checked("nDCG[terminal]", grades=(0, 1, 2), documents=4)
-    assert beyond.holds["bounded"] is False
-    assert checked("nDCG(ideal='bounded')[terminal]", grades=(0, 1, 2), documents=4).holds["bounded"]
+    assert checked("nDCG[terminal]", grades=(0, 1, 2), documents=4).holds["bounded"]
+    assert checked("nDCG[terminal]", grades=(0, 0.5, 1), documents=4).holds["bounded"] is False
+    assert checked("nDCG(ideal='bounded')[terminal]", grades=(0, 0.5, 1), documents=4).holds["bounded"]
 
 
 @pytest.mark.parametrize("name", ["AP(rel=2)", "RBP(max=3)", "SDCG(min=1)", "ERR(max=2)"])

@@ -95,8 +95,8 @@ def test_table_2() -> None:
 
 
 def test_grades() -> None:
-    result = call("properties", "nDCG[terminal]", "--grades", "0,1,2", "--documents", "3")
-    assert "“2|1” scores 1.0799 at k = 1, outside the bound 1.0000" in result.stdout
+    result = call("properties", "nDCG[terminal]", "--grades", "0,0.5,1", "--documents", "3")
+    assert "“1 |0.5” scores 1.0799 at k = 1, outside the bound 1.0000" in result.stdout
 
 
 def test_output_goes_to_a_file(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_what_cannot_be_cut(measure: str, qrels: Any, message: str) -> None:
 def test_tables(format: str) -> None:
     args = (QRELS, *RUNS, "-m", "nDCG(ideal='bounded')[terminal]", "--repeats", 5, "--digits", 3, "--format", format)
     shown = call("study", "stopping", *args).stdout
-    for name in ("bm25", "dense", "llm", "quiet", "0.906" if format != "json" else "0.9058"):
+    for name in ("bm25", "dense", "llm", "quiet", "0.896" if format != "json" else "0.8963"):
         assert name in shown
 
 

@@ -126,7 +126,7 @@ def test_undefined_values_are_kept_as_such(tmp_path: Path) -> None:
 
 def test_scores_above_1_are_pointed_out() -> None:
     runs, qrels = [{"q": {"a": 1.0}}, {"q": {"x": 1.0}}], {"q": {"a": 0.1, "b": 0.1}, "p": {"c": 1.0}}
-    said = "nDCG[terminal] exceeds 1 for 1 list,"
+    said = "nDCG[terminal] exceeds 1 for 1 list:"
     assert any(note.startswith(said) for note in truncation(qrels, runs, ["nDCG"]).notes)
     assert not any("exceeds" in note for note in truncation(qrels, runs, ["nDCG(ideal='bounded')"]).notes)
 
