@@ -42,11 +42,11 @@ import numpy as np
 
 import cranfield as cf
 import cranfield.corpus.corpus_file as corpus_file
-import cranfield.evaluation.saved_scores as scores
 import cranfield.io.collection as collection
 import cranfield.io.documents as documents
 import cranfield.io.formats.delimited as delimited
 import cranfield.io.formats.json as json_format
+import cranfield.results as results
 import cranfield.studies.saving as saving
 from cranfield import io as cranfield_io
 from cranfield.corpus.build import build
@@ -264,7 +264,7 @@ def saved_scores(data: bytes) -> None:
         file.write(data)
         file.flush()
         try:
-            scores.load_scores(file.name)
+            results.load(file.name)
         except CranfieldError:
             return
 
@@ -407,7 +407,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 GUIDED = (
     "cranfield.io",
     "cranfield.native.plain",
-    "cranfield.evaluation.saved_scores",
+    "cranfield.results",
     "cranfield.studies.saving",
     "cranfield.corpus.corpus_file",
 )

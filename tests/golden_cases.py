@@ -25,7 +25,7 @@ def symbol(case: dict[str, Any]) -> str:
 
 def cases_of(family: str) -> Any:
     """The cases of the measures in one module of ``cranfield.measures``, as a parameter of a test."""
-    cases = [case for case in CASES if cf.MEASURES[symbol(case)].family == family]
+    cases = [case for case in CASES if cf.measures.CATALOGUE[symbol(case)].family == family]
     return pytest.mark.parametrize("case", cases, ids=lambda case: case["id"])
 
 

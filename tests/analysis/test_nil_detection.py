@@ -7,6 +7,7 @@ import pytest
 
 from cranfield.analysis.nil_detection import NilDetection, nil_detection
 from cranfield.errors import UsageError
+from cranfield.results import plain
 
 
 def test_counts_and_shares_by_hand() -> None:
@@ -34,7 +35,7 @@ def test_a_share_of_nothing_is_undefined() -> None:
     found = nil_detection(np.zeros(3, bool), np.zeros(3, bool))
     assert all(math.isnan(share) for share in (found.precision, found.recall, found.f1))
     assert found.accuracy == 1
-    assert found.to_dict()["precision"] is None
+    assert plain(found)["precision"] is None
     assert math.isnan(nil_detection(np.zeros(0, bool), np.zeros(0, bool)).accuracy)
 
 

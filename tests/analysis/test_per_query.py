@@ -27,7 +27,7 @@ def measured(*runs: object, measure: str = "AP") -> cf.Scores:
 
 
 def test_differences_are_in_order() -> None:
-    found = per_query.by_query(measured(NEW, OLD))
+    found = per_query.queries(measured(NEW, OLD))
     assert found.queries == ("q1", "q3", "q2")
     assert found.difference == pytest.approx([0.5, 0, 1 / 3 - 1 / 2])
     assert found.left_out == 1  # nothing is relevant to q4
@@ -35,11 +35,11 @@ def test_differences_are_in_order() -> None:
 
 def test_orders_of_many_runs() -> None:
     scores = measured(NEW, OLD, OLD)
-    assert per_query.by_query(scores).queries == ("q2", "q1", "q3")
-    assert per_query.by_query(scores, 0, "disagreement").queries == ("q1", "q2", "q3")
-    assert per_query.by_query(scores, 0, "query").queries == ("q1", "q2", "q3")
+    assert per_query.queries(scores).queries == ("q2", "q1", "q3")
+    assert per_query.queries(scores, 0, "disagreement").queries == ("q1", "q2", "q3")
+    assert per_query.queries(scores, 0, "query").queries == ("q1", "q2", "q3")
     with pytest.raises(CranfieldError, match="two runs, not 3"):
-        per_query.by_query(scores, 0, "difference")
+        per_query.queries(scores, 0, "difference")
 
 
 def test_documents_gained_lost_and_moved() -> None:
@@ -86,7 +86,7 @@ def test_pages_follow_the_rule_for_ties(tmp_path: Path) -> None:
 
 def test_what_is_undefined_counts_as_the_policy_says() -> None:
     scores = cf.evaluate(QRELS, [NEW, OLD], "AP", names=["r0", "r1"], undefined="one")
-    found = per_query.by_query(scores, 0, "query")
+    found = per_query.queries(scores, 0, "query")
     assert found.queries == ("q1", "q2", "q3", "q4")
     assert found.values[:, 3].tolist() == [1, 1]
     assert found.left_out == 0
@@ -95,6 +95,6 @@ def test_what_is_undefined_counts_as_the_policy_says() -> None:
 def test_an_order_that_there_is_not() -> None:
     scores = cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
     with pytest.raises(CranfieldError, match="order must be one of difference, hardest, disagreement, query"):
-        per_query.by_query(scores, 0, "best")  # type: ignore[arg-type]
+        per_query.queries(scores, 0, "best")  # type: ignore[arg-type]
     with pytest.raises(CranfieldError, match="page must be a whole number of at least 1, not 0"):
         per_query.documents(evaluated(OLD, NEW), "q1", page=0)

@@ -45,7 +45,7 @@ def same(a: Any, b: Any) -> bool:
 def test_comparisons_survive_a_file(options: dict[str, Any], tmp_path: Path) -> None:
     comparison = cf.compare(SCORES, **options)
     comparison.save(tmp_path / "comparison.json")
-    read = cf.load_comparison(tmp_path / "comparison.json")
+    read = cf.Comparison.load(tmp_path / "comparison.json")
     assert same(read, comparison)
     assert read.to_dict() == comparison.to_dict()
 
@@ -54,7 +54,7 @@ def test_causes_of_reversals_survive(tmp_path: Path) -> None:
     comparison = cf.compare(QRELS, RUNS, ["AP"])
     assert any(comparison.doubts[0])
     comparison.save(tmp_path / "comparison.json")
-    assert cf.load_comparison(tmp_path / "comparison.json").doubts == comparison.doubts
+    assert cf.Comparison.load(tmp_path / "comparison.json").doubts == comparison.doubts
 
 
 def test_an_infinite_effect_survives(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_infinite_effect_survives(tmp_path: Path) -> None:
     comparison = cf.compare(qrels, runs, "RR")
     assert comparison.contests[0].effect == np.inf
     comparison.save(tmp_path / "comparison.json")
-    assert same(cf.load_comparison(tmp_path / "comparison.json"), comparison)
+    assert same(cf.Comparison.load(tmp_path / "comparison.json"), comparison)
 
 
 def test_predicted_judgments_survive(tmp_path: Path) -> None:
@@ -74,21 +74,21 @@ def test_predicted_judgments_survive(tmp_path: Path) -> None:
     comparison = cf.compare(cf.Collection(human, predicted=predicted), runs, "nDCG@10")
     assert comparison.predicted
     comparison.save(tmp_path / "comparison.json")
-    assert same(cf.load_comparison(tmp_path / "comparison.json"), comparison)
+    assert same(cf.Comparison.load(tmp_path / "comparison.json"), comparison)
 
 
 def test_names_of_any_bytes_survive(tmp_path: Path) -> None:
     runs = {"r\udcff": {"q\udcff": ["a"], "2": ["b", "a"]}, "é": {"q\udcff": ["b", "a"], "2": ["a"]}}
     comparison = cf.compare({"q\udcff": {"a": 1}, "2": {"a": 1}}, runs, "RR")
     comparison.save(tmp_path / "comparison.json")
-    assert same(cf.load_comparison(tmp_path / "comparison.json"), comparison)
+    assert same(cf.Comparison.load(tmp_path / "comparison.json"), comparison)
 
 
 def test_the_command_writes_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "comparison.json"
     done = CliRunner().invoke(cli, ["compare", QRELS, *RUNS[:2], "-m", "AP", "--format", "json", "-o", str(path)])
     assert done.exit_code == 0
-    assert same(cf.load_comparison(path), cf.compare(QRELS, RUNS[:2], "AP"))
+    assert same(cf.Comparison.load(path), cf.compare(QRELS, RUNS[:2], "AP"))
 
 
 OTHERS = {
@@ -108,7 +108,7 @@ OTHERS = {
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(text)
     with pytest.raises(InputError) as raised:
-        cf.load_comparison(tmp_path / "file")
+        cf.Comparison.load(tmp_path / "file")
     assert OTHERS[text] in raised.value.message
     assert raised.value.message.startswith(str(tmp_path / "file"))
     assert "\n" not in raised.value.message
@@ -118,9 +118,9 @@ def test_a_file_of_scores_is_no_comparison_and_the_reverse(tmp_path: Path) -> No
     SCORES.save(tmp_path / "scores.json")
     cf.compare(SCORES).save(tmp_path / "comparison.json")
     with pytest.raises(InputError, match="not a saved comparison"):
-        cf.load_comparison(tmp_path / "scores.json")
+        cf.Comparison.load(tmp_path / "scores.json")
     with pytest.raises(InputError, match="not a file of scores"):
-        cf.load_scores(tmp_path / "comparison.json")
+        cf.Scores.load(tmp_path / "comparison.json")
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
@@ -129,7 +129,7 @@ def test_a_truncated_file_is_refused(part: float, tmp_path: Path) -> None:
     data = (tmp_path / "whole").read_bytes()
     (tmp_path / "file").write_bytes(data[: int(part * len(data))])
     with pytest.raises(InputError, match="not a saved comparison"):
-        cf.load_comparison(tmp_path / "file")
+        cf.Comparison.load(tmp_path / "file")
 
 
 def damaged() -> list[Any]:
@@ -163,7 +163,7 @@ def damaged() -> list[Any]:
 def test_a_damaged_file_is_refused(data: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "file").write_text(json.dumps(data))
     with pytest.raises(InputError) as raised:
-        cf.load_comparison(tmp_path / "file")
+        cf.Comparison.load(tmp_path / "file")
     assert "not a complete saved comparison" in raised.value.message
     assert len(raised.value.message) < 400
 

@@ -77,10 +77,10 @@ def test_mteb_has_the_same_abstention_as_the_function_for_it() -> None:
     results, qrels = collection(40, 200)
     results = {query: {d: round(score) for d, score in ranking.items()} for query, ranking in results.items()}
     values = cf.evaluate(qrels, results, "nDCG@10", ties="trec9").query_values(0, 0)
-    sure = cf.confidences(results)
+    sure = cf.stats.confidence(results)
     assert len(set(sure.values())) < 5
     found = retrieval_scores(results, qrels, [10])
-    assert found["nauc_ndcg_at_10_max"] == cf.nauc(sure, values)
+    assert found["nauc_ndcg_at_10_max"] == cf.stats.nauc(sure, values)
     flat = retrieval_scores({"q": {"a": 2.0}}, {"q": {"a": 1, "b": 1, "c": 1}}, [10])
     assert np.isnan(flat["nauc_recall_at_10_max"])  # one query; MTEB may give 1.0 here, a ratio of rounding errors
 

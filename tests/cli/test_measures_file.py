@@ -53,8 +53,8 @@ def test_eval() -> None:
     assert scores["Second"]["queries"] == {"q1": 1.0, "q2": 0.0, "q3": 0.0}
     assert scores["Second(level=3)"]["mean"] == 0
     assert scores["Kernel"]["mean"] == 1
-    assert "Second" not in cf.MEASURES
-    assert "Kernel" not in cf.MEASURES
+    assert "Second" not in cf.measures.CATALOGUE
+    assert "Kernel" not in cf.measures.CATALOGUE
 
 
 def test_order_of_options_does_not_matter() -> None:

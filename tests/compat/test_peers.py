@@ -229,7 +229,7 @@ def test_ndeval_divides_from_rank_2_on() -> None:
 
 def _with_alpha(name: str, alpha: float) -> str:
     symbol = cf.parse(name).symbol
-    if "alpha" not in cf.MEASURES[symbol].parameters:
+    if "alpha" not in cf.measures.CATALOGUE[symbol].parameters:
         return name
     _, at, cutoff = name.partition("@")
     return f"{symbol}(alpha={alpha}){at}{cutoff}"
@@ -316,7 +316,7 @@ def test_every_listed_name_has_ours(tool: str) -> None:
         if ours.startswith("cranfield "):
             continue
         measure = cf.parse(ours)
-        assert measure.symbol in cf.MEASURES
+        assert measure.symbol in cf.measures.CATALOGUE
         for name in names.split(", ") if "(" not in names else [names]:
             with contextlib.suppress(cf.MeasureError):
                 assert cf.parse(name).symbol == measure.symbol or (name, ours) in OTHER_NAMES

@@ -223,7 +223,7 @@ def test_version_and_help(trec: Trec) -> None:
     result = trec("-h", "-m", "map", "-m", "runid")
     assert result.exit_code == 0
     assert "--complete_rel_info_wanted" in result.stdout
-    assert f"\nmap\n    AP: {cf.MEASURES['AP'].summary}" in result.stdout
+    assert f"\nmap\n    AP: {cf.measures.CATALOGUE['AP'].summary}" in result.stdout
 
 
 def test_z_scores(trec: Trec, tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_every_measure_and_view_of_real_runs(spark: SparkSession) -> None:
     )
     runs = spark.createDataFrame(pa.concat_tables(tables)).repartition(8).persist()
     others = ("subtopics", "content", "preferences", "sampled", "collection")
-    plain = [d for d in cf.MEASURES.values() if not any(getattr(d, kind) for kind in others)]
+    plain = [d for d in cf.measures.CATALOGUE.values() if not any(getattr(d, kind) for kind in others)]
     cut = {"required": "@10", "recall": "@0.2"}
     names = [d.symbol + cut.get(d.cutoff, "") for d in plain]
     ends = [d.symbol + cut.get(d.cutoff, "") for d in plain if not d.terminal]

@@ -16,6 +16,7 @@ from cranfield import native
 from cranfield.errors import UsageError
 from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.reader import RunReader
+from cranfield.evaluation.scores import Score
 
 RUN = {
     "q1": {"a": 3.0, "b": 2.0, "x": 1.0},
@@ -294,7 +295,7 @@ def test_intervals() -> None:
 
 def test_iteration_gives_every_value() -> None:
     rows = list(cf.evaluate(QRELS, RUN, ["P@1", "P@2"], queries="both"))
-    assert rows[0] == cf.Score("run", "P@1", "q1", 0.0)
+    assert rows[0] == Score("run", "P@1", "q1", 0.0)
     assert [(row.query, row.measure) for row in rows] == [("q1", "P@1"), ("q1", "P@2"), ("q2", "P@1"), ("q2", "P@2")]
 
 

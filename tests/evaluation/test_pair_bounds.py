@@ -107,7 +107,7 @@ RUN_A, RUN_B = list("abcdef"), list("cagfh")
 
 
 def test_every_linear_measure_is_tried() -> None:
-    assert {parse(name).symbol for name in LINEAR} == {d.symbol for d in cf.MEASURES.values() if d.linear}
+    assert {parse(name).symbol for name in LINEAR} == {d.symbol for d in cf.measures.CATALOGUE.values() if d.linear}
 
 
 @pytest.mark.parametrize("name", LINEAR)

@@ -37,13 +37,13 @@ def same(a: cf.Scores, b: cf.Scores) -> bool:
 def test_scores_survive_a_file(options: dict[str, Any], tmp_path: Path) -> None:
     scores = cf.evaluate(QRELS, RUNS, ["AP", "nDCG(gain='exp')@5", "GMAP", "NumRet", "c_at_1"], **options)
     scores.save(tmp_path / "scores.json")
-    assert same(cf.load_scores(tmp_path / "scores.json"), scores)
+    assert same(cf.Scores.load(tmp_path / "scores.json"), scores)
 
 
 def test_names_of_any_bytes_survive(tmp_path: Path) -> None:
     scores = cf.evaluate({"q\udcff": {"é": 1}}, {"r\udcff": {"q\udcff": {"é": 1.0}}}, "RR")
     scores.save(tmp_path / "scores.json")
-    assert same(cf.load_scores(tmp_path / "scores.json"), scores)
+    assert same(cf.Scores.load(tmp_path / "scores.json"), scores)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_names_of_any_bytes_survive(tmp_path: Path) -> None:
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(text)
     with pytest.raises(InputError, match="file"):
-        cf.load_scores(tmp_path / "file")
+        cf.Scores.load(tmp_path / "file")
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     del data["runs"]["bm25"]["RR"]["queries"]["q1"]
     (tmp_path / "file").write_text(json.dumps(data))
     with pytest.raises(InputError, match="RR has other queries than AP"):
-        cf.load_scores(tmp_path / "file")
+        cf.Scores.load(tmp_path / "file")
 
 
 def test_a_run_of_other_scores_comes_first() -> None:

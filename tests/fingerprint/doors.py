@@ -81,7 +81,7 @@ def canonical(measure: str) -> str | None:
 
 def symbols() -> list[str]:
     """The symbols of the catalogue."""
-    return list(cf.MEASURES)
+    return list(cf.measures.CATALOGUE)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from every_measure import NAMES, missed, rankings
 BIBLIOGRAPHY = files("cranfield").joinpath("references.bib").read_text()
 
 
-@pytest.mark.parametrize("definition", cf.MEASURES.values(), ids=lambda d: d.symbol)
+@pytest.mark.parametrize("definition", cf.measures.CATALOGUE.values(), ids=lambda d: d.symbol)
 def test_every_measure_is_documented(definition: cf.measures.Definition) -> None:
     assert definition.summary.endswith((".", "!"))
     assert len(definition.summary) <= 110

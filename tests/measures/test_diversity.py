@@ -145,7 +145,9 @@ def test_scores_do_not_depend_on_company(name: str) -> None:
 
 
 def test_every_measure_is_tried() -> None:
-    assert {cf.parse(name).symbol for name in VARIANTS} == {d.symbol for d in cf.MEASURES.values() if d.subtopics}
+    assert {cf.parse(name).symbol for name in VARIANTS} == {
+        d.symbol for d in cf.measures.CATALOGUE.values() if d.subtopics
+    }
 
 
 def test_the_greedy_ideal_can_be_beaten_and_the_exact_one_cannot() -> None:

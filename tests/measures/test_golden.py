@@ -16,11 +16,13 @@ def test_diversity(case: dict[str, Any]) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("name", [name for name, d in cf.MEASURES.items() if not d.content])  # these have texts
+@pytest.mark.parametrize(
+    "name", [name for name, d in cf.measures.CATALOGUE.items() if not d.content]
+)  # these have texts
 def test_every_measure_has_a_case(name: str) -> None:
     assert any(symbol(case) == name for case in CASES)
 
 
 def test_every_family_has_a_file() -> None:
     families = {module.__name__.rpartition(".")[2] for module in FAMILIES}
-    assert {cf.MEASURES[symbol(case)].family for case in CASES} <= families
+    assert {cf.measures.CATALOGUE[symbol(case)].family for case in CASES} <= families

@@ -21,7 +21,7 @@ RUN = {"q": {"b": 1.0, "a": 1.0, "x": 1.0, "c": 0.5}, "r": {"z": 1.0}}
 
 @pytest.fixture(autouse=True)
 def _catalogue() -> Iterator[None]:
-    with patch.dict(cf.MEASURES):
+    with patch.dict(cf.measures.CATALOGUE):
         yield
 
 
@@ -90,7 +90,7 @@ def test_named_with_parameters() -> None:
     cf.measure("Gain", bounds=(0, 1), formula="nDCG of 0 and 1")(gain)
     scores = cf.evaluate(QRELS, RUN, ["Gain", "Gain@3", "nDCG(rel=1)@2", "nDCG(rel=1)@3", "Gain(level=2)@1"])
     assert np.allclose(scores.values[0, :2], scores.values[0, 2:4])
-    assert cf.MEASURES["Gain"].usage == "Gain(level=1)[@k]"
+    assert cf.measures.CATALOGUE["Gain"].usage == "Gain(level=1)[@k]"
     assert cf.parse("Gain").rank_cutoff == 2
     assert cf.parse(gain) == cf.parse("Gain")
     with pytest.raises(MeasureError, match="level must be a number"):
@@ -188,7 +188,7 @@ def test_name_of_the_catalogue() -> None:
 def test_saved_and_loaded(tmp_path: Any) -> None:
     cf.measure("Mine")(reciprocal)
     cf.evaluate(QRELS, RUN, "Mine").save(tmp_path / "scores.json")
-    assert cf.load_scores(tmp_path / "scores.json").measures == ("Mine",)
+    assert cf.Scores.load(tmp_path / "scores.json").measures == ("Mine",)
 
 
 def test_properties() -> None:

@@ -18,10 +18,10 @@ import cranfield as cf
 from cranfield import example
 from cranfield.analysis.collection_statistics import collection_statistics
 from cranfield.analysis.judges import judges
-from cranfield.display import Displayed
 from cranfield.errors import MissingDependency, UnknownName, UsageError
 from cranfield.judging.next_documents import next_documents
 from cranfield.report import notebook
+from cranfield.results import Displayed
 from cranfield.studies.correlation.experiment import correlation
 from cranfield.studies.newcomers.experiment import newcomers
 from cranfield.studies.power.experiment import power
@@ -46,7 +46,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Comparison": lambda: cf.compare(EVALUATION),
     "Comparison baseline": lambda: cf.compare(SCORES, baseline="bm25"),
     "Audit": lambda: cf.audit(EVALUATION),
-    "PerQueryScores": lambda: cf.by_query(SCORES, "map"),
+    "PerQueryScores": lambda: cf.queries(SCORES, "map"),
     "Explanation": lambda: cf.explain(
         cf.Collection({"q": {"d1": 1}}, documents=TEXTS), {"q": ["d2", "d1"]}, "DELTARB(whole=True)"
     ),
@@ -129,7 +129,7 @@ def test_all_classes_that_are_displayed_have_tables() -> None:
     def below(kind: type) -> set[str]:
         return {kind.__name__}.union(*map(below, kind.__subclasses__()))
 
-    for name in below(Displayed) - {"Displayed"}:
+    for name in below(Displayed) - {"Displayed", "Saved", "Everything"}:
         kinds = {k.__name__ for k in _class(name).__mro__}
         assert kinds & set(notebook.TABLES), name
 
@@ -177,7 +177,7 @@ def test_text_of_others_is_escaped() -> None:
     runs = {HOSTILE: {HOSTILE: ["a"], "2": ["b", "a"], "3": ["a"]}, "x": {HOSTILE: ["b", "a"], "2": ["a"], "3": ["b"]}}
     evaluation = cf.Evaluator(qrels, "RR").evaluation(runs)
     scores = evaluation.scores
-    for result in (scores, scores["RR"], cf.compare(evaluation), cf.audit(evaluation), cf.by_query(scores), evaluation):
+    for result in (scores, scores["RR"], cf.compare(evaluation), cf.audit(evaluation), cf.queries(scores), evaluation):
         html = result._repr_html_()
         assert "script" not in checked(html).tags
         for text in (html, str(result), repr(result)):
@@ -297,7 +297,7 @@ def test_axes_of_the_user_are_used(pyplot: Any) -> None:
         SCORES["AP"].plot,
         comparison.plot,
         cf.audit(EVALUATION).plot,
-        cf.by_query(SCORES).plot,
+        cf.queries(SCORES).plot,
         EVALUATION.plot,
         RESULTS["JudgeReport"]().plot,
         RESULTS["Explanation"]().plot,
@@ -354,7 +354,7 @@ def test_names_are_not_markup(pyplot: Any, tmp_path: Path) -> None:
     runs = {"$\\frac$": {"1": ["a"], "2": ["b", "a"]}, "r\udcff": {"1": ["b", "a"], "2": ["a"]}}
     evaluation = cf.Evaluator({"1": {"a": 1}, "2": {"a": 1}}, "RR").evaluation(runs)
     scores = evaluation.scores
-    for result in (scores, cf.compare(scores), cf.audit(evaluation), cf.by_query(scores)):
+    for result in (scores, cf.compare(scores), cf.audit(evaluation), cf.queries(scores)):
         axis = pyplot.subplots()[1]
         assert "�" in "".join(names(result.plot(ax=axis))) or result is not scores
         result.plot().figure.savefig(tmp_path / "figure.png")

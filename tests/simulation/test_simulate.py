@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.simulation import Simulation
 from cranfield.simulation.random_numbers import RandomStream
 from cranfield.simulation.saving import save
 from cranfield.simulation.texts import spelling
@@ -17,7 +18,7 @@ from cranfield.simulation.texts import spelling
 SMALL = {"queries": 6, "systems": 5, "documents": 400, "depth": 30, "pool_depth": 8, "relevant": 9}
 
 
-def small(**other: object) -> cf.Simulation:
+def small(**other: object) -> Simulation:
     return cf.simulate(**SMALL | other)
 
 

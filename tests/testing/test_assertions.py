@@ -136,7 +136,7 @@ def test_the_plugin_writes_baselines_and_shows_tables(tmp_path: Path) -> None:
     written = suite(0, "--update-baselines")
     assert written.returncode == 0, written.stdout
     assert str(tmp_path / "baselines" / "test_search.json") in written.stdout
-    assert cf.load_scores(tmp_path / "baselines" / "test_search.json").measures == ("RR", "AP")
+    assert cf.Scores.load(tmp_path / "baselines" / "test_search.json").measures == ("RR", "AP")
     assert suite(0).returncode == 0
     failed = suite(10)
     assert failed.returncode == 1

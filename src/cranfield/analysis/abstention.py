@@ -29,27 +29,31 @@ class Confidence(NamedTuple):
     std: float
     diff1: float
 
+    @classmethod
+    def of(cls, scores: Sequence[float]) -> Confidence:
+        """The confidence of one ranking from the scores of its documents, in any order.
 
-def confidence(scores: Sequence[float]) -> Confidence:
-    """The confidence of one ranking from the scores of its documents, in any order.
+        >>> Confidence.of([3.0, 1.0, 2.0]).diff1
+        1.0
+        """
+        if len(scores) == 0:
+            return cls(math.nan, math.nan, math.nan)
+        ranked = np.sort(np.asarray(scores, np.float64))[::-1]
+        return cls(float(ranked[0]), float(ranked.std()), float(ranked[0] - ranked[1]) if len(ranked) > 1 else 0.0)
 
-    >>> confidence([3.0, 1.0, 2.0]).diff1
-    1.0
+
+def confidence(run: Any, by: ConfidenceKind = "max") -> dict[str, float]:
+    """The confidence of each ranking of a run.
+
+    >>> confidence({"q": {"a": 3.0, "b": 1.0}}, "diff1")
+    {'q': 2.0}
     """
-    if len(scores) == 0:
-        return Confidence(math.nan, math.nan, math.nan)
-    ranked = np.sort(np.asarray(scores, np.float64))[::-1]
-    return Confidence(float(ranked[0]), float(ranked.std()), float(ranked[0] - ranked[1]) if len(ranked) > 1 else 0.0)
-
-
-def confidences(run: Any, by: ConfidenceKind = "max") -> dict[str, float]:
-    """The confidence of each ranking of a run."""
     check_choice("by", by, Confidence._fields)
     table = io.load(io.read_run(run))
     scores: dict[str, list[float]] = {}
     for query, score in zip(table.query, table.score.tolist(), strict=True):
         scores.setdefault(query, []).append(score)
-    return {query: getattr(confidence(of_query), by) for query, of_query in scores.items()}
+    return {query: getattr(Confidence.of(of_query), by) for query, of_query in scores.items()}
 
 
 def nauc(

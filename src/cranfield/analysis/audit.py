@@ -13,7 +13,6 @@ import numpy as np
 
 from cranfield.analysis.nil_detection import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.display import Displayed
 from cranfield.errors import UsageError, check_choice
 from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.evaluation import Evaluation
@@ -27,6 +26,7 @@ from cranfield.measures.weights import count
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.tie_rules import TieRule, Ties
+from cranfield.results import Displayed, plain
 from cranfield.statistics.rounding import SAME, levels
 from cranfield.wording import listed
 
@@ -65,12 +65,6 @@ class Swap(NamedTuple):
     def gap(self) -> float:
         """The difference of the scores."""
         return self.score[0] - self.score[1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        pairs = {name: list(getattr(self, name)) for name in ("score", "low", "high")}
-        who = {"measure": self.measure, "cause": self.cause, "higher": self.higher, "lower": self.lower}
-        return who | pairs | {"adjacent": self.adjacent}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,7 +182,7 @@ class Audit(Displayed):
             },
             "interval": {"method": self.interval, "level": LEVEL},
             "pairs": dict(zip(self.measures, self.pairs.tolist(), strict=True)),
-            "swaps": [swap.to_dict() for swap in self.swaps],
+            "swaps": plain(self.swaps),
             "notes": sentences(self.notes),
         }
 
@@ -209,7 +203,7 @@ class Audit(Displayed):
                 **of(terminal=self.terminal),
                 "nil": int(self.nil[r, m]),
                 "silent": int(self.silent[r, m]),
-                "nil_detection": self.nil_detection(r, m).to_dict(),
+                "nil_detection": plain(self.nil_detection(r, m)),
             },
             "queries": of(low=self.low, high=self.high),
         }

@@ -12,11 +12,10 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Integers, Judgments, Run, Table
-from cranfield.display import Displayed
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.evaluation.scores import number
 from cranfield.io.duplicates import codes_of
 from cranfield.ranking.alignment import Aligner
+from cranfield.results import Displayed, plain
 from cranfield.wording import listed
 
 TOP = 10  # depth for the share of unjudged documents near the top
@@ -86,17 +85,8 @@ class RunStatistics:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "answered": self.answered,
-            "missing": self.missing,
-            "other": self.other,
-            "length": _range(self.length),
-            "tied": self.tied,
-            "tied_queries": self.tied_queries,
-            "largest_tie": self.largest_tie,
-            "unjudged": number(self.unjudged),
-            "unjudged_at_top": number(self.unjudged_at_top),
-        }
+        counts = vars(self) | {"length": _range(self.length)}
+        return plain({name: value for name, value in counts.items() if name != "name"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

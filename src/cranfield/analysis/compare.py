@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -23,14 +25,15 @@ from cranfield.analysis.significance import (
     test_pairs,
 )
 from cranfield.data import Floats, Integers, Run
-from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
-from cranfield.evaluation.notes import QueryNames
+from cranfield.evaluation.notes import Note, QueryNames, sentences
+from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_per_query, predicted_differences
 from cranfield.evaluation.reader import Progress
-from cranfield.evaluation.scores import Scores, ScoreTable, number
+from cranfield.evaluation.scores import Scores, ScoreTable
+from cranfield.results import PathLike, Saved, plain, typed
 from cranfield.statistics.anova import Anova
 from cranfield.statistics.corrections import Correction, corrected
 from cranfield.wording import decodable, few, listed, plural, printable
@@ -38,13 +41,15 @@ from cranfield.wording import decodable, few, listed, plural, printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cranfield.evaluation.predicted import PredictedMean
-    from cranfield.io.saved_results import PathLike
-
-# What a saved comparison begins with.
-KIND, VERSION = "comparison", 1
 # What could reverse a difference without any new query.
 DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
+
+
+SAVED_UNCHANGED = (
+    *("test", "correction", "family", "alpha", "level", "samples", "seed"),
+    *("baseline", "runs", "measures", "predicted"),
+)
+SAVED_BY_MEASURE = ("queries", "lowest_p", "anova")
 
 
 class PairComparison(NamedTuple):
@@ -71,14 +76,45 @@ class PairComparison(NamedTuple):
     significant: bool
     doubts: tuple[Cause, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        plain = self._asdict() | {"p": {test: number(p) for test, p in self.p.items()}, "doubts": list(self.doubts)}
-        return {name: number(value) if isinstance(value, float) else value for name, value in plain.items()}
+
+@dataclass(frozen=True)
+class SavedComparison:
+    """What a file says of a comparison, besides its kind and version."""
+
+    OMITTED: ClassVar[tuple[str, ...]] = ("predicted",)
+
+    test: Test
+    correction: Correction
+    family: str
+    alpha: float
+    level: float
+    samples: int
+    seed: int
+    baseline: str | None
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: dict[str, tuple[str, ...]]
+    lowest_p: dict[str, float]
+    anova: dict[str, Anova]
+    pairs: tuple[PairComparison, ...]
+    notes: tuple[str, ...]
+    resolution_notes: tuple[str, ...]
+    predicted: tuple[PredictedMean, ...] = ()
+
+    def pairs_by_measure(self) -> tuple[Integers, list[list[PairComparison]]]:
+        """The pairs of runs, (pair, 2), and the rows of each measure, with the same pairs in the same order."""
+        rows = [[row for row in self.pairs if row.measure == measure] for measure in self.measures]
+        index = {run: r for r, run in enumerate(self.runs)}
+        named = [[(index[row.run], index[row.other]) for row in of_measure] for of_measure in rows]
+        if not named or not named[0] or any(pairs != named[0] for pairs in named):
+            raise ValueError("the measures do not have the same pairs of runs")
+        if len(index) < len(self.runs) or {run for pair in named[0] for run in pair} != set(index.values()):
+            raise ValueError("the pairs do not cover the runs")
+        return np.array(named[0]), rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Displayed):
+class Comparison(Saved):
     """Runs compared in pairs: arrays are (measure, pair) unless noted.
 
     ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
@@ -92,6 +128,12 @@ class Comparison(Displayed):
     difference can be significant. ``query_notes``, ``resolution_notes``: which queries were compared, and whether the
     test can decide; ``notes`` are both.
     """
+
+    KIND: ClassVar[str] = "comparison"
+    WHAT: ClassVar[str] = "a saved comparison"
+    HINT: ClassVar[str] = (
+        "save a comparison with `cranfield compare ... --format json -o FILE` or `comparison.save(FILE)`"
+    )
 
     runs: tuple[str, ...]
     measures: tuple[str, ...]
@@ -119,8 +161,8 @@ class Comparison(Displayed):
     samples: int
     seed: int
     lowest_p: Floats
-    query_notes: tuple[str, ...] = ()
-    resolution_notes: tuple[str, ...] = ()
+    query_notes: tuple[Note, ...] = ()
+    resolution_notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
 
     def __repr__(self) -> str:
@@ -134,7 +176,7 @@ class Comparison(Displayed):
         )
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """The queries that were compared, and whether the test can decide."""
         return self.query_notes + self.resolution_notes
 
@@ -191,43 +233,63 @@ class Comparison(Displayed):
         return self._draw(measure=measure, top=top, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, which `load_comparison` reads."""
-        settings = "test", "correction", "family", "alpha", "level", "samples", "seed", "baseline"
-        return {
-            "kind": KIND,
-            "version": VERSION,
-            **{name: getattr(self, name) for name in settings},
-            "runs": list(self.runs),
-            "measures": list(self.measures),
-            "queries": dict(zip(self.measures, map(list, self.queries), strict=True)),
-            "lowest_p": dict(zip(self.measures, self.lowest_p.tolist(), strict=True)),
-            "anova": {
-                measure: {
-                    **{name: number(getattr(anova, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")},
-                    "squares": {name: number(getattr(anova, name)) for name in ("systems", "queries", "residual")},
-                    "freedom": list(anova.freedom),
-                }
-                for measure, anova in zip(self.measures, self.anova, strict=True)
-            },
-            "pairs": [contest.to_dict() for contest in self.contests],
-            "notes": list(self.notes),
-            "resolution_notes": list(self.resolution_notes),
-            **({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {}),
-        }
+        """Plain data for JSON, which `load` reads."""
+        values: dict[str, Any] = {name: getattr(self, name) for name in SAVED_UNCHANGED}
+        values |= {name: dict(zip(self.measures, getattr(self, name), strict=True)) for name in SAVED_BY_MEASURE}
+        values |= {name: tuple(sentences(getattr(self, name))) for name in ("notes", "resolution_notes")}
+        return self.header() | plain(SavedComparison(**values, pairs=tuple(self.contests)))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The comparison that `to_dict` returned."""
+        saved: SavedComparison = typed(SavedComparison, data)
+        if saved.baseline is not None and saved.baseline not in saved.runs:
+            raise ValueError(f"the baseline `{saved.baseline}` is not one of the runs")
+        check_settings(test=saved.test, alpha=saved.alpha, level=saved.level, samples=saved.samples)
+        pairs, rows = saved.pairs_by_measure()
+        tests = list(rows[0][0].p)
+        if any(list(row.p) != tests for of_measure in rows for row in of_measure):
+            raise ValueError("pairs have p-values of other tests")
+
+        def table(value: Callable[[PairComparison], Any]) -> Any:
+            return np.array([[value(row) for row in of_measure] for of_measure in rows])
+
+        means = np.full((len(rows), len(saved.runs)), np.nan)
+        means[:, pairs[:, 0]], means[:, pairs[:, 1]] = table(lambda row: row.mean), table(lambda row: row.other_mean)
+        numbers = "difference", "low", "high", "t_low", "t_high", "wins", "losses", "corrected"
+        notes = tuple(map(Note.saved, saved.notes))
+        return cls(
+            pairs=pairs,
+            queries=tuple(saved.queries[measure] for measure in saved.measures),
+            means=means,
+            effect=table(_saved_effect),
+            p=dict(zip(tests, np.moveaxis(table(lambda row: list(row.p.values())), 2, 0), strict=True)),
+            doubts=tuple(tuple(row.doubts for row in of_measure) for of_measure in rows),
+            anova=tuple(saved.anova[measure] for measure in saved.measures),
+            lowest_p=np.array([saved.lowest_p[measure] for measure in saved.measures]),
+            query_notes=notes[: len(notes) - len(saved.resolution_notes)],
+            resolution_notes=notes[len(notes) - len(saved.resolution_notes) :],
+            **{name: getattr(saved, name) for name in SAVED_UNCHANGED},
+            **{name: table(attrgetter(name)) for name in numbers},
+        )
 
     def save(self, path: PathLike) -> None:
         """Write the comparison as one JSON file; an existing file is replaced only by a complete one.
 
         >>> import cranfield as cf
         >>> comparison.save("comparison.json")  # doctest: +SKIP
-        >>> cf.load_comparison("comparison.json")  # doctest: +SKIP
+        >>> cf.load("comparison.json")  # doctest: +SKIP
         Comparison: 2 runs (good, bad), 1 pair; significant differences (p < 0.05): RR 1
         """
         if not np.isfinite(self.means).all():
             raise UsageError("a comparison with infinite means cannot be saved")
-        from cranfield.io.saved_results import save_result
+        super().save(path)
 
-        save_result(self.to_dict(), path)
+
+def _saved_effect(row: PairComparison) -> list[float]:
+    """The effect and its interval; JSON has no infinity, so that an infinite effect is null."""
+    effect = math.copysign(math.inf, row.difference) if math.isnan(row.effect) else row.effect
+    return [effect, row.effect_low, row.effect_high]
 
 
 def compare(
@@ -304,8 +366,6 @@ def compare(
 
 def with_predictions(comparison: Comparison, evaluation: Evaluation, runs: Sequence[Run]) -> Comparison:
     """The comparison, with the difference of each pair from human and predicted judgments together."""
-    from cranfield.evaluation.predicted import check_queries, judged_per_query, predicted_differences
-
     predicted, inference = evaluation.collection.predicted, evaluation.collection.inference
     assert predicted is not None
     check_queries(evaluation.queries, list(predicted.queries))
@@ -387,7 +447,7 @@ def number_of_tests(settings: ComparisonSettings, pairs: int, measures: int) -> 
     return pairs * measures if settings.family == "all" else pairs
 
 
-def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> list[str]:
+def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> list[Note]:
     """Before anything is computed: the number of resamples, if it was raised, and whether the test can decide."""
     tests = number_of_tests(settings, len(run_pairs(scores.runs, baseline)), len(scores.measures))
     check_comparable(scores.columns)
@@ -493,7 +553,7 @@ def build_comparison(
 
 def resolution_notes(
     settings: ComparisonSettings, measures: Sequence[str], queries: Sequence[int], tests: int
-) -> list[str]:
+) -> list[Note]:
     """The number of resamples, if it was raised; a warning if no p-value can be significant after correction.
 
     ``queries``: how many are compared, for each measure.
@@ -501,37 +561,34 @@ def resolution_notes(
     notes = []
     test = SIGNIFICANCE_TESTS[settings.test]
     if test.resamples and settings.resamples > DEFAULT_SAMPLES and DEFAULT_SAMPLES * settings.alpha <= tests:
-        notes.append(
-            f"{settings.resamples:,} resamples: with {DEFAULT_SAMPLES:,}, no difference could be significant after "
-            f"correction for {plural(tests, 'pair')}"
-        )
-    lowest = [lowest_p(settings, size, tests) for size in queries]
-    unable = [m for m, p in enumerate(lowest) if p >= settings.alpha]
-    if not unable:
-        return notes
-    which = "" if len(unable) == len(lowest) else f"{few([measures[m] for m in unable])}: "
-    limits = dict.fromkeys(f"{p:.2g}" for p in sorted(lowest[m] for m in unable))
-    *_, last = limits
-    p = last if len(limits) == 1 else f"{next(iter(limits))} to {last}, depending on the measure"
-    # Either the signs of the differences have too few patterns, or too few of them are drawn.
-    of_signs = test.signs and 2.0 ** min(max(queries) - 1, 60) <= settings.resamples
-    remedy = "more queries" if of_signs else "more samples"
-    fewer = " or fewer pairs" if settings.multiplied and tests > 1 else ""
-    return [
-        *notes,
-        f"{which}no difference can be significant: the lowest possible corrected p-value of the {settings.test} test "
-        f"is {p}; use {remedy}{fewer}",
-    ]
+        raised = {"resamples": settings.resamples, "default": DEFAULT_SAMPLES, "pairs": tests}
+        notes.append(Note("resamples_raised", values=raised))
+    lowest = {measure: lowest_p(settings, size, tests) for measure, size in zip(measures, queries, strict=True)}
+    unable = {measure: p for measure, p in lowest.items() if p >= settings.alpha}
+    if unable:
+        values = {
+            "test": settings.test,
+            "measures": [] if len(unable) == len(lowest) else list(unable),
+            "lowest_p": sorted(unable.values()),
+            # Either the signs of the differences have too few patterns, or too few of them are drawn.
+            "more": "queries" if test.signs and 2.0 ** min(max(queries) - 1, 60) <= settings.resamples else "samples",
+            "fewer_pairs": settings.multiplied and tests > 1,
+        }
+        notes.append(Note("none_significant", values=values))
+    return notes
 
 
-def _query_notes(measures: Sequence[str], all_queries: Sequence[str], used: Sequence[tuple[str, ...]]) -> list[str]:
+def _query_notes(measures: Sequence[str], all_queries: Sequence[str], used: Sequence[tuple[str, ...]]) -> list[Note]:
     """Which queries were used, and which were left out."""
     notes = []
     for queries in dict.fromkeys(used):
         same = [m for m, others in zip(measures, used, strict=True) if others == queries]
-        prefix = "" if len(same) == len(measures) else f"{', '.join(same)}: "
         used_queries = set(queries)
         missing = [query for query in all_queries if query not in used_queries]
-        left_out = f"; {QueryNames.of(missing)} left out because some run has no value there" if missing else ""
-        notes.append(f"{prefix}compared on {QueryNames.of(queries)}{left_out}")
+        values = {
+            "measures": [] if len(same) == len(measures) else same,
+            "queries": QueryNames.of(queries),
+            "left_out": QueryNames.of(missing),
+        }
+        notes.append(Note("compared", values=values))
     return notes

@@ -12,19 +12,18 @@ from cranfield import io
 from cranfield.corpus.gains import steps
 from cranfield.corpus.judged import Reading
 from cranfield.data import Floats, Integers, Judgments, Run, TextView
-from cranfield.display import Displayed
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import reading_notes
-from cranfield.evaluation.scores import number
 from cranfield.measures import Measure
 from cranfield.measures.content import rank_contributions, ranked_rows
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.views import condense_and_terminate
+from cranfield.results import Displayed, plain
 from cranfield.wording import decodable, few, plural, printable
 
 if TYPE_CHECKING:
@@ -67,17 +66,7 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "rank": self.rank,
-            "document": self.document,
-            "judged": None if self.judged is None else dict(self.judged),
-            "known": self.known,
-            "earned": number(self.earned),
-            "subtopic": self.subtopic,
-            "before": number(self.before),
-            "after": number(self.after),
-            "words": {word.word: number(word.change) for word in self.words},
-        }
+        return plain(vars(self) | {"words": {word.word: word.change for word in self.words}})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,15 +96,9 @@ class Explanation(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "run": self.run,
-            "query": self.query,
-            "measure": self.measure,
-            "score": number(self.score),
-            "subtopics": {name: [number(x) for x in self.near[:, s]] for s, name in enumerate(self.subtopics)},
-            "ranks": [step.to_dict() for step in self.steps],
-            "notes": sentences(self.notes),
-        }
+        subtopics = {name: self.near[:, s] for s, name in enumerate(self.subtopics)}
+        who = {"run": self.run, "query": self.query, "measure": self.measure, "score": self.score}
+        return plain(who | {"subtopics": subtopics, "ranks": self.steps, "notes": sentences(self.notes)})
 
 
 def explain(

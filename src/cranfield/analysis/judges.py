@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.data import Floats, Judgments, Run
-from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import number
 from cranfield.io import read_qrels
 from cranfield.ranking.first_page import ranked_lists
+from cranfield.results import Displayed
 from cranfield.statistics.agreement import (
     FalsePositives,
     Favour,

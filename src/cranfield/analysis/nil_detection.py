@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +28,11 @@ class NilDetection:
     >>> detection.false_silences, detection.recall, round(detection.precision, 4)
     (1, 0.5, 0.6667)
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("queries", "nil", "silent", "detected", "false_silences"),
+        *("precision", "recall", "f1", "accuracy"),
+    )
 
     queries: int
     nil: int
@@ -64,18 +69,6 @@ class NilDetection:
         """The share of queries whose list is empty if and only if no document is relevant; NaN without queries."""
         right = self.queries - self.false_silences - self.missed
         return right / self.queries if self.queries else math.nan
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; None for an undefined share."""
-        shares = {name: getattr(self, name) for name in ("precision", "recall", "f1", "accuracy")}
-        return {
-            "queries": self.queries,
-            "nil": self.nil,
-            "silent": self.silent,
-            "detected": self.detected,
-            "false_silences": self.false_silences,
-            **{name: None if math.isnan(share) else share for name, share in shares.items()},
-        }
 
 
 def nil_detection(nil: Booleans, silent: Booleans) -> NilDetection:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.display import Displayed
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.scores import Scores, number
 from cranfield.ranking.tie_rules import Ties
+from cranfield.results import Displayed
 from cranfield.wording import listed
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class PerQueryScores(Displayed):
         }
 
 
-def by_query(scores: Scores, measure: int | str = 0, order: Order | None = None) -> PerQueryScores:
+def queries(scores: Scores, measure: int | str = 0, order: Order | None = None) -> PerQueryScores:
     """One measure of all runs, query by query; ``measure`` is a column or any name of a measure.
 
     Sorted by ``difference`` (two runs; largest advantage of the first run first), ``hardest`` first, by
@@ -87,7 +87,7 @@ def by_query(scores: Scores, measure: int | str = 0, order: Order | None = None)
     >>> import cranfield as cf
     >>> qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     >>> runs = [{"q1": {"a": 2, "b": 1}, "q2": {"b": 2, "a": 1}}, {"q1": {"b": 2, "a": 1}, "q2": {"b": 2, "a": 1}}]
-    >>> result = by_query(cf.evaluate(qrels, runs, "RR", names=["new", "old"]))
+    >>> result = queries(cf.evaluate(qrels, runs, "RR", names=["new", "old"]))
     >>> result.queries, result.difference.tolist()
     (('q1', 'q2'), [0.5, 0.0])
     """

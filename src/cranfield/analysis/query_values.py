@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cranfield.errors import UsageError
-from cranfield.evaluation.scores import Scores, number
+from cranfield.evaluation.scores import Scores
 
 
 class QueryValues(NamedTuple):
@@ -24,10 +24,6 @@ class QueryValues(NamedTuple):
         """These values and their mean."""
         counted = [value for value in values.values() if not math.isnan(value)]
         return cls(math.fsum(counted) / len(counted) if counted else math.nan, dict(values))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; None if undefined."""
-        return {"mean": number(self.mean), "values": {name: number(value) for name, value in self.values.items()}}
 
 
 def values_of(scores: Any, run: str | None = None, measure: str | None = None) -> dict[str, float]:

@@ -258,12 +258,12 @@ def _check_options(
 
 def _saved_baseline(baseline: str | None, runs: Sequence[str]) -> Scores | None:
     """The scores of one run, if the baseline is a file of saved scores."""
-    from cranfield.evaluation.saved_scores import load_scores
+    from cranfield.evaluation.scores import Scores
 
     path, _, name = (baseline or "").partition("#")
     if not path.endswith(SAVED) or baseline in runs:
         return None
-    scores = load_scores(path)
+    scores = Scores.load(path)
     if name and name not in scores.runs:
         raise UsageError(f"{path} has no run `{name}`", hint=f"its runs are {few(scores.runs, 10)}")
     if not name and len(scores.runs) > 1:
@@ -310,7 +310,7 @@ def _compare(
 ) -> Outcome:
     """The comparison of runs that are read here. The baseline "" is the first run; ``announce`` prints notes early."""
     from cranfield.analysis.compare import compare_scores, resolution_of, with_reversals
-    from cranfield.evaluation.notes import input_notes
+    from cranfield.evaluation.notes import input_notes, sentences
 
     saved = _saved_baseline(baseline, runs)
     if saved is not None and measures is None and not checked:
@@ -333,7 +333,7 @@ def _compare(
                 hint="use --top 2 or more, or name another run as the baseline",
             )
     if announce is not None:
-        announce(resolution_of(scores, settings, name))
+        announce(sentences(resolution_of(scores, settings, name)))
     with progress("Comparing measures") as step:
         comparison = compare_scores(scores, settings, name, step)
     notes += input_notes(scores.notes)
@@ -381,6 +381,6 @@ def _compare_on_spark(
         name = _baseline_name(baseline, frame.runs, name_of, frame.mean)
         comparison = frame.compare(name, **asdict(settings))
         if announce is not None:
-            announce(comparison.resolution_notes)
+            announce(sentences(comparison.resolution_notes))
         notes += [*sentences(frame.evaluation_notes), *([warning] if warning else [])]
         return Outcome(comparison, label_of, notes)

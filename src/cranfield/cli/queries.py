@@ -91,7 +91,7 @@ def command(
         pages = [report.documents(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""))]
         draw = None
     else:
-        by_query = per_query.by_query(scores, 0, order)
+        by_query = per_query.queries(scores, 0, order)
         result = by_query.to_dict()
         pages = [report.queries(by_query, digits, most=most, bars=format == "table", texts=texts)]
         draw = partial(drawing.figures, by_query)

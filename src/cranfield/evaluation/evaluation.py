@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Strings
-from cranfield.display import Displayed
 from cranfield.errors import UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import Column, Plan, make_columns
@@ -24,6 +23,7 @@ from cranfield.evaluation.scores import Scores
 from cranfield.parallel import parallel
 from cranfield.ranking.first_page import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
+from cranfield.results import Displayed
 from cranfield.wording import listed, plural
 
 if TYPE_CHECKING:

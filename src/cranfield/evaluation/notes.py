@@ -35,6 +35,9 @@ Kind = Literal[
     "relevant_not_in_corpus",
     "subtopics_without_model",
     "read_not_in_corpus",
+    "compared",
+    "resamples_raised",
+    "none_significant",
     "saved",
 ]
 # Notes about the input, not about scores.
@@ -76,6 +79,11 @@ class Note:
     run: str | None = None
     measure: str | None = None
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def saved(cls, text: str) -> Note:
+        """A note of a saved result, of which there is only the sentence."""
+        return cls("saved", values={"text": text})
 
     def __str__(self) -> str:
         return printable("; ".join(SENTENCES[self.kind]([self])))
@@ -275,6 +283,23 @@ def _unjudged_subtopics(note: Note) -> str:
     return f"{note.values['name']} has weights for {number} without judgments ({few(subtopics)}); not used"
 
 
+def _compared(note: Note) -> str:
+    measures, left_out = note.values["measures"], note.values["left_out"]
+    missing = f"; {left_out} left out because some run has no value there" if left_out.count else ""
+    return f"{', '.join(measures)}{': ' if measures else ''}compared on {note.values['queries']}{missing}"
+
+
+def _none_significant(note: Note) -> str:
+    values = note.values
+    which = f"{few(values['measures'])}: " if values["measures"] else ""
+    first, *others = dict.fromkeys(f"{p:.2g}" for p in values["lowest_p"])
+    lowest = f"{first} to {others[-1]}, depending on the measure" if others else first
+    return (
+        f"{which}no difference can be significant: the lowest possible corrected p-value of the {values['test']} test "
+        f"is {lowest}; use more {values['more']}{' or fewer pairs' if values['fewer_pairs'] else ''}"
+    )
+
+
 STANDARDISED = {
     "z": "z-scores",
     "normal": "the normal distribution function of z-scores",
@@ -337,6 +362,14 @@ SENTENCES: dict[Kind, Callable[[Sequence[Note]], list[str]]] = {
     "relevant_not_in_corpus": _each(_relevant_not_in_corpus),
     "subtopics_without_model": _each(_without_model),
     "read_not_in_corpus": _read_not_in_corpus,
+    "compared": _each(_compared),
+    "resamples_raised": _each(
+        lambda note: (
+            f"{note.values['resamples']:,} resamples: with {note.values['default']:,}, no difference could be "
+            f"significant after correction for {plural(note.values['pairs'], 'pair')}"
+        )
+    ),
+    "none_significant": _each(_none_significant),
     "saved": _each(lambda note: note.values["text"]),
 }
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from typing import ClassVar, NamedTuple, get_args
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, check_choice
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.pair_bounds import is_linear, rank_weights
-from cranfield.evaluation.scores import Scores, number
+from cranfield.evaluation.scores import Scores
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.first_page import ranked_lists
@@ -51,6 +51,9 @@ class PredictedMean:
     documents. ``reason``: why there is no estimate, empty if there is one.
     """
 
+    JSON: ClassVar[dict[str, str]] = {"worth": "worth_queries", "judgments": "worth_judgments"}
+    OMITTED: ClassVar[tuple[str, ...]] = ("other",)
+
     measure: str
     run: str
     other: str
@@ -60,41 +63,6 @@ class PredictedMean:
     worth: float
     judgments: float
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        lines = {name: _plain(getattr(self, name)) for name in ("human", "predicted", "both")}
-        who = {"measure": self.measure, "run": self.run} | ({"other": self.other} if self.other else {})
-        worth = {"worth_queries": number(self.worth), "worth_judgments": number(self.judgments)}
-        return who | lines | worth | {"reason": self.reason}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PredictedMean:
-        """The mean that `to_dict` returned."""
-        human, predicted, both = (_estimate_of(data[name]) for name in ("human", "predicted", "both"))
-        worth, judgments = (_float(data[name]) for name in ("worth_queries", "worth_judgments"))
-        who = str(data["measure"]), str(data["run"]), str(data.get("other", ""))
-        return cls(*who, human, predicted, both, worth, judgments, str(data["reason"]))
-
-
-NUMBERS = ("estimate", "standard_error", "low", "high", "tuning")
-COUNTS = ("degrees", "human", "others")
-
-
-def _plain(estimate: MeanEstimate) -> dict[str, Any]:
-    values = {name: number(float(getattr(estimate, name))) for name in (*NUMBERS, "p_value")}
-    counts = {name: getattr(estimate, name) for name in COUNTS}
-    return {"method": estimate.method, "queries": estimate.human + estimate.others} | values | counts
-
-
-def _estimate_of(data: Mapping[str, Any]) -> MeanEstimate:
-    values: dict[str, Any] = {name: _float(data[name]) for name in NUMBERS}
-    counts = {name: int(data[name]) for name in COUNTS}
-    return MeanEstimate(method=str(data["method"]), **values, **counts)
-
-
-def _float(value: Any) -> float:
-    return math.nan if value is None else float(value)
 
 
 class _Sides(NamedTuple):

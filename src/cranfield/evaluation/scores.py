@@ -6,19 +6,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
-from cranfield.display import Displayed, TableText, table_text
 from cranfield.errors import CranfieldError, MeasureError, MissingDependency, UnknownName, UsageError
-from cranfield.evaluation.columns import Aggregate, Column
+from cranfield.evaluation.columns import Aggregate, Column, Part
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.policy import Undefined
-from cranfield.evaluation.saved_scores import header
 from cranfield.measures import parse
+from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cranfield.evaluation.predicted import PredictedMean
-    from cranfield.io.saved_results import PathLike
     from cranfield.statistics.standardisation import Standardisation
 
 Interval = Literal["bca", "t"]
@@ -207,12 +205,16 @@ class MeanScores(ScoreTable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores(ScoreTable):
+class Scores(ScoreTable, Saved):
     """Values by (run, column, query). NaN means undefined.
 
     ``columns``: the measure, and the part of it, of each column; ``measures``: their labels. ``counted`` (run, query):
     the queries over which a run is averaged. ``notes``: facts that a reader of the means should know.
     """
+
+    KIND: ClassVar[str] = "scores"
+    WHAT: ClassVar[str] = "a file of scores"
+    HINT: ClassVar[str] = "save scores with `cranfield eval ... --format json -o FILE` or `scores.save(FILE)`"
 
     runs: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -477,12 +479,37 @@ class Scores(ScoreTable):
         return {self.queries[q]: number(values[q]) for q in np.flatnonzero(self.counted[run])}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, which `load_scores` reads: a header, then ``runs`` and ``notes`` as in `ScoreTable`.
+        """Plain data for JSON, which `load` reads: a header, then ``runs`` and ``notes`` as in `ScoreTable`.
 
         With predictions also ``"predicted"``.
         """
-        plain = header(self) | super().to_dict()
-        return plain | ({"predicted": [mean.to_dict() for mean in self.predicted]} if self.predicted else {})
+        return {
+            **self.header(),
+            "undefined": self.undefined,
+            "queries": list(self.queries),
+            "measures": {c.label: {"measure": str(c.measure), "part": c.part} for c in self.columns},
+            **super().to_dict(),
+            **({"predicted": plain(self.predicted)} if self.predicted else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The scores that `to_dict` returned; notes become plain sentences."""
+        from cranfield.evaluation.predicted import PredictedMean
+
+        parts = typed(dict[str, _SavedColumn], data["measures"], "measures")
+        queries, runs = typed(tuple[str, ...], data["queries"], "queries"), typed(dict[str, Any], data["runs"], "runs")
+        values, counted = _saved_values(runs, list(parts), queries)
+        return cls(
+            tuple(runs),
+            tuple(Column(parse(column.measure), column.part, label) for label, column in parts.items()),
+            queries,
+            values,
+            counted,
+            typed(Undefined, data["undefined"], "undefined"),
+            tuple(map(Note.saved, typed(tuple[str, ...], data["notes"], "notes"))),
+            typed(tuple[PredictedMean, ...], data.get("predicted", []), "predicted"),
+        )
 
     def save(self, path: PathLike) -> None:
         """Write the scores as one JSON file; an existing file is replaced only by a complete one.
@@ -490,14 +517,37 @@ class Scores(ScoreTable):
         >>> import cranfield as cf
         >>> scores = cf.evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, "RR")
         >>> scores.save("scores.json")  # doctest: +SKIP
-        >>> cf.load_scores("scores.json").means.tolist()  # doctest: +SKIP
+        >>> cf.load("scores.json").means.tolist()  # doctest: +SKIP
         [[0.5]]
         """
         if np.isinf(self.values).any():
             raise UsageError("infinite scores cannot be saved")
-        from cranfield.io.saved_results import save_result
+        super().save(path)
 
-        save_result(self.to_dict(), path)
+
+class _SavedColumn(NamedTuple):
+    """A column in a file of scores."""
+
+    measure: str
+    part: Part
+
+
+def _saved_values(
+    runs: Mapping[str, Any], labels: list[str], queries: tuple[str, ...]
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The values (run, column, query) in a file of scores, and which queries count for each run."""
+    index = {query: q for q, query in enumerate(queries)}
+    values = np.full((len(runs), len(labels), len(queries)), np.nan)
+    counted = np.zeros((len(runs), len(queries)), bool)
+    for r, measures in enumerate(runs.values()):
+        for m, label in enumerate(labels):
+            by_query = measures[label]["queries"]
+            at = [index[query] for query in by_query]
+            values[r, m, at] = [np.nan if value is None else float(value) for value in by_query.values()]
+            if m and counted[r].sum() != len(at):
+                raise ValueError(f"{label} has other queries than {labels[0]}")
+            counted[r, at] = True
+    return values, counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

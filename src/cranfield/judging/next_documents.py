@@ -19,7 +19,6 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments
-from cranfield.display import Displayed
 from cranfield.errors import MeasureError, UsageError, check_choice, check_fraction
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.pair_bounds import DECIMALS, check_linear, rank_weights
@@ -31,6 +30,7 @@ from cranfield.judging.strategies import judging_order
 from cranfield.measures import Measure, parse
 from cranfield.ranking.first_page import ranked_lists
 from cranfield.ranking.tie_rules import Ties
+from cranfield.results import Displayed
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 

@@ -72,7 +72,7 @@ def measure(
     ...     return (grades[:k] >= level).sum()
     >>> cf.parse("Found(level=2)@3")([2, 0, 1, 2])
     1.0
-    >>> del cf.MEASURES["Found"]
+    >>> del cf.measures.CATALOGUE["Found"]
     """
     if callable(symbol):
         return measure()(symbol)

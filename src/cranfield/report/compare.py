@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.analysis.compare import Comparison, PairComparison
 from cranfield.analysis.significance import SIGNIFICANCE_TESTS
 from cranfield.data import Integers
+from cranfield.evaluation.notes import sentences
 from cranfield.report.numbers import exact, shown, signed
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, Sheet
@@ -229,7 +230,7 @@ def doubt(result: PairComparison) -> str:
 
 def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
     """Notes: the queries used, pairs that are not listed, and differences that could be reversed."""
-    texts = list(comparison.query_notes)
+    texts = sentences(comparison.query_notes)
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         texts.append(f"{len(comparison.pairs):,} pairs per measure hidden; use --all-pairs, or --format csv or json")
     return [*texts, *findings(comparison)]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from cranfield.display import TableText
 from cranfield.errors import MeasureError, UnknownName
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Interval, ScoreTable
@@ -18,6 +17,7 @@ from cranfield.measures import parse
 from cranfield.report.pages import Page, titled
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
 from cranfield.report.table import render
+from cranfield.results import TableText
 from cranfield.wording import decodable, plural, printable
 
 ROWS = 20  # of a table that are shown
@@ -174,7 +174,7 @@ def _comparison(comparison: Any) -> Shown:
     from cranfield.report import compare, predicted
 
     pages = [*compare.pages(comparison), *predicted.pages(comparison.predicted)]
-    return Shown(pages, [*comparison.notes, *compare.findings(comparison)])
+    return Shown(pages, [*sentences(comparison.notes), *compare.findings(comparison)])
 
 
 def _audit(audit: Any) -> Shown:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from cranfield import results
 from cranfield.data import Floats
 from cranfield.errors import UsageError
 from cranfield.report import markup
 from cranfield.report.numbers import UNDEFINED, shown
 from cranfield.report.sheet import Cell, Row, Sheet
 from cranfield.report.table import BOLD, PLAIN, render
-from cranfield.studies import saving
 from cranfield.wording import printable, spreadsheet_cell
 
 
@@ -37,7 +37,7 @@ def write(
 ) -> str:
     """A result in one of `FORMATS`, ending in a newline; json has the whole result, the others have the pages."""
     if format == "json":
-        return saving.text(result)
+        return results.text(result)
     if format == "table":
         return "\n".join(titled(page, width, colour=colour) for page in pages)
     if format not in WRITERS:

@@ -47,7 +47,7 @@ def _page(measure: str, means: Sequence[PredictedMean], digits: int) -> Page:
             limits = (
                 "" if math.isnan(estimate.low) else f"[{shown(estimate.low, digits)}, {shown(estimate.high, digits)}]"
             )
-            cells = [Cell(text), Cell(limits), Cell(str(estimate.human + estimate.others))]
+            cells = [Cell(text), Cell(limits), Cell(str(estimate.queries))]
             if differences:
                 cells.append(Cell("" if math.isnan(estimate.p_value) or not limits else f"{estimate.p_value:.4f}"))
             worth = (mean.worth, mean.judgments) if kind == "both" else (math.nan, math.nan)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield.data import Floats, Integers
+from cranfield.results import plain, typed
 from cranfield.statistics.rounding import SAME
 
 FAR = 1e-10  # p-values below this are approximated by a bound
@@ -20,6 +22,21 @@ class Anova(NamedTuple):
     queries: float
     residual: float
     freedom: tuple[int, int, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            **{name: plain(getattr(self, name)) for name in ("F", "p", "F_queries", "p_queries", "noise")},
+            "squares": {name: plain(getattr(self, name)) for name in ("systems", "queries", "residual")},
+            "freedom": list(self.freedom),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Anova:
+        """The variances that `to_dict` returned."""
+        freedom = typed(tuple[int, int, int], data["freedom"], "freedom")
+        systems, queries, residual = (typed(float, data["squares"][name], name) for name in cls._fields[:3])
+        return cls(systems, queries, residual, freedom)
 
     @property
     def noise(self) -> float:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,11 @@ class MeanEstimate:
     0 for a normal interval. ``human``, ``others``: the numbers of queries with and without a human score.
     """
 
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("method", "queries", "estimate", "standard_error", "low", "high", "tuning", "p_value"),
+        *("degrees", "human", "others"),
+    )
+
     method: str
     estimate: float
     standard_error: float
@@ -52,6 +57,10 @@ class MeanEstimate:
     degrees: int
     human: int
     others: int
+
+    @property
+    def queries(self) -> int:
+        return self.human + self.others
 
     @property
     def defined(self) -> bool:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.display import Displayed
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io.atomic_write import atomic_write
 from cranfield.io.formats.json import load_json
+from cranfield.results import Displayed
 from cranfield.wording import CONTROL, listed, plural
 
 if TYPE_CHECKING:

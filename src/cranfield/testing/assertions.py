@@ -14,18 +14,18 @@ from dataclasses import replace
 from typing import Any
 
 from cranfield.analysis.compare import Comparison, compare_scores, resolution_of
-from cranfield.analysis.per_query import by_query, documents, judged_grades, top_documents
+from cranfield.analysis.per_query import documents, judged_grades, queries, top_documents
 from cranfield.analysis.significance import check_settings
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import make_columns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
-from cranfield.evaluation.saved_scores import load_scores
+from cranfield.evaluation.notes import sentences
 from cranfield.evaluation.scores import Scores
-from cranfield.io.saved_results import PathLike
 from cranfield.report import guard, per_query
 from cranfield.report.pages import Page, sheet, write
 from cranfield.report.sheet import Cell
+from cranfield.results import PathLike
 from cranfield.wording import few
 
 WIDTH = 100  # characters of a line in a message
@@ -87,7 +87,7 @@ def assert_not_worse(
     scores = evaluation.scores if saved is None else evaluation.scores.with_run(saved)
     comparison = compare_scores(scores, settings, scores.runs[0])
     checks = guard.check_regressions(comparison, scores.measures, by, significance=significance)
-    note = resolution_of(scores, settings, scores.runs[0])
+    note = sentences(resolution_of(scores, settings, scores.runs[0]))
     _raise_unless_passed(checks, scores, evaluation, worst, page, note if significance else [])
     return comparison
 
@@ -122,7 +122,7 @@ def assert_at_least(
 def _saved(baseline: Any) -> Scores | None:
     """The scores of a baseline that is not a run."""
     if isinstance(baseline, (str, os.PathLike)) and os.fspath(baseline).endswith(".json"):
-        baseline = load_scores(baseline)
+        baseline = Scores.load(baseline)
     if not isinstance(baseline, Scores):
         return None
     if len(baseline.runs) != 1:
@@ -162,10 +162,10 @@ def _raise_unless_passed(
 def _culprits(scores: Scores, evaluation: Evaluation, measure: int, worst: int, page: int) -> list[Page]:
     """The queries with the largest losses, or the lowest scores, and the documents of the first of them."""
     if len(scores.runs) == 2:
-        ranked = by_query(scores, measure, "difference")
+        ranked = queries(scores, measure, "difference")
         ranked = replace(ranked, runs=ranked.runs[::-1], values=ranked.values[::-1])  # new minus baseline
     else:
-        ranked = by_query(scores, measure, "hardest")
+        ranked = queries(scores, measure, "hardest")
     pages = [per_query.queries(ranked, most=worst, bars=False)]
     query = ranked.queries[0]
     if len(evaluation.runs) == 2:

@@ -210,7 +210,7 @@ def test_measures_that_read_take_part_where_there_is_a_corpus() -> None:
     result = correlation(made.judgments, made.runs, names, corpus=made.texts)
     scores = cf.evaluate(cf.Collection(made.judgments, documents=made.texts), made.runs, names)
     assert result.means == pytest.approx(scores.means.T, abs=1e-9)
-    assert result.matrix[0, 2] == pytest.approx(cf.kendall(scores.means[:, 0], scores.means[:, 2]).tau_a)
+    assert result.matrix[0, 2] == pytest.approx(cf.stats.kendall(scores.means[:, 0], scores.means[:, 2]).tau_a)
     with pytest.raises(cf.MeasureError, match="ABSRB@20 needs a corpus, because it uses document text"):
         correlation(made.judgments, made.runs, names)
 

@@ -15,7 +15,7 @@ from study_samples import GOLDEN
 import cranfield as cf
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.measures import CATALOGUE
-from cranfield.studies.properties import small_rankings
+from cranfield.studies.properties import Properties, small_rankings
 from cranfield.studies.properties.checks import DEPTHS, LONG, PROPERTIES, SEVEN, Counterexample, PropertyChecks
 from cranfield.studies.properties.experiment import document_kinds, family, label
 from cranfield.studies.properties.tables import NOTES, PRINTED, sentence, write
@@ -471,7 +471,7 @@ def test_result_is_plain_data() -> None:
     text = json.dumps(found.to_dict(), allow_nan=False)
     one = json.loads(text)["measures"][0]["properties"]["complete"]
     assert one == {"holds": False, "counterexample": {"rankings": ["0"], "k": [1], "scores": [None]}}
-    assert cf.Properties is type(found)
+    assert type(found) is Properties
 
 
 def test_errors_in_a_measure_of_ones_own(tmp_path: Any) -> None:

@@ -17,7 +17,7 @@ from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import check_settings
 from cranfield.data import Floats, Judgments
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.notes import summarised
+from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Scores, number
 from cranfield.io.collection import read_texts
 from cranfield.io.query_texts import shortened
@@ -112,7 +112,8 @@ def contents(
         "swaps": [_swap_sentences(audit, measure) for measure in scores.measures],
         "notes": [
             *summarised(scores.notes)[0],
-            *([] if comparison is None else [*comparison.resolution_notes, *notes(comparison, all_pairs=True)]),
+            *([] if comparison is None else sentences(comparison.resolution_notes)),
+            *([] if comparison is None else notes(comparison, all_pairs=True)),
         ],
         "about": _about(scores, evaluation.judgments),
         "commands": list(commands),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cranfield import io
+from cranfield import io, results
 from cranfield.analysis.nil_detection import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
@@ -165,7 +165,7 @@ class Truncation(saving.StudyResult):
                     "short_before": float(self.short[0, r]),
                     "short_after": float(self.short[1, r]),
                     "c_at_1": self.c_at_1(r),
-                    "nil_detection": None if (detected := self.nil_detection(r)) is None else detected.to_dict(),
+                    "nil_detection": results.plain(self.nil_detection(r)),
                     "means": {
                         measure: {"plain": float(x[r, m]), "terminal": float(y[r, m]) if m in paired else None}
                         for m, measure in enumerate(self.measures)

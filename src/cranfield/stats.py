@@ -1,0 +1,39 @@
+"""Statistics that need more than judgments and one ranking: two scorings, two runs, groups of queries, texts.
+
+Correlation and overlap of orders, risk, abstention, variants of queries, neighbours, and answers. Where the result has
+a value for each query or group, it is a `QueryValues`.
+"""
+
+from cranfield.analysis.abstention import Confidence, confidence, nauc
+from cranfield.analysis.answers import context_precision, context_recall, nugget_recall
+from cranfield.analysis.neighbours import ann_recall
+from cranfield.analysis.query_values import QueryValues
+from cranfield.analysis.risk import georisk, urisk
+from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
+from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
+from cranfield.statistics.overlap import Overlap, rbo
+
+__all__ = [
+    "Agreement",
+    "Confidence",
+    "Overlap",
+    "QueryValues",
+    "ann_recall",
+    "confidence",
+    "context_precision",
+    "context_recall",
+    "georisk",
+    "kendall",
+    "nauc",
+    "nugget_recall",
+    "p_mrr",
+    "paired_accuracy",
+    "pearson",
+    "rbo",
+    "robustness",
+    "spearman",
+    "swaps",
+    "tau",
+    "tau_ap",
+    "urisk",
+]
