@@ -177,11 +177,6 @@ def linear_difference(
     )
 
 
-def _completions(n: int) -> Floats:
-    """All 0/1 rows of this width."""
-    return ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
-
-
 def _chances(difference: Floats, probability: Floats) -> Chances:
     a, b = float(probability[difference > SAME].sum()), float(probability[difference < -SAME].sum())
     return Chances(a, b, max(1 - a - b, 0.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections import Counter
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cranfield import results
 from cranfield.analysis.audit import CAUSES, Audit, Cause, Swap
 from cranfield.analysis.nil_detection import NilDetection
 from cranfield.errors import UsageError
@@ -113,7 +113,7 @@ def write(
     accept(format)
     all_runs = all_runs or len(audit.runs) <= FEW_RUNS
     if format == "json":
-        return json.dumps(audit.to_dict(), allow_nan=False) + "\n"
+        return results.text(audit.to_dict())
     layout = Layout(digits=digits)
     if format == "markdown":
         return "\n".join(_markdown(audit, layout, all_pairs=all_pairs, all_runs=all_runs)) + "\n"

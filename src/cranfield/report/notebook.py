@@ -6,8 +6,9 @@ No colours: text and rules take those of the page, so that the tables are readab
 from __future__ import annotations
 
 import html as markup
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from cranfield.errors import MeasureError, UnknownName
@@ -140,99 +141,66 @@ def few_notes(notes: Sequence[str]) -> list[str]:
     return [*notes[:NOTES], *([f"... and {plural(rest, 'more note')}"] if rest > 0 else [])]
 
 
-# What each class shows. Modules are loaded when a result of the class is shown.
-
-
 def shown(result: Any) -> Shown:
     """The tables and notes of a result."""
-    found: Shown = _of_class(TABLES, result)(result)
+    module, show = _of_class(TABLES, result)
+    found = show(import_module(f"cranfield.{module}"), result)
     return Shown(found.pages, list(map(printable, found.notes)))
 
 
 def plot(result: Any, **options: Any) -> Any:
     """Draw a result; returns the axes."""
-    return _of_class(FIGURES, result)(result, **options)
+    module, draw = _of_class(FIGURES, result)
+    return draw(import_module(f"cranfield.{module}"), result, **options)
 
 
-def _of_class(functions: Mapping[str, Callable[..., Any]], result: Any) -> Callable[..., Any]:
-    return next(functions[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in functions)
+def _of_class(entries: Mapping[str, tuple[str, Callable[..., Any]]], result: Any) -> tuple[str, Callable[..., Any]]:
+    return next(entries[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in entries)
 
 
-def _scores(scores: ScoreTable) -> Shown:
-    return Shown(list(_score_pages(scores)), summarised(scores.notes)[0])
+def _scores(report: Any, scores: ScoreTable) -> Shown:
+    sheet = Layout().sheet(scores.of_runs(scores.order()) if scores.columns else scores)
+    pages = [Page("", sheet), *report.pages(getattr(scores, "predicted", ()))]
+    return Shown(pages, summarised(scores.notes)[0])
 
 
-def _score_pages(scores: ScoreTable) -> Iterator[Page]:
-    yield Page("", Layout().sheet(scores.of_runs(scores.order()) if scores.columns else scores))
-    if means := getattr(scores, "predicted", ()):
-        from cranfield.report import predicted
+def _comparison(report: Any, comparison: Any) -> Shown:
+    from cranfield.report import predicted
 
-        yield from predicted.pages(means)
-
-
-def _comparison(comparison: Any) -> Shown:
-    from cranfield.report import compare, predicted
-
-    pages = [*compare.pages(comparison), *predicted.pages(comparison.predicted)]
-    return Shown(pages, [*sentences(comparison.notes), *compare.findings(comparison)])
+    pages = [*report.pages(comparison), *predicted.pages(comparison.predicted)]
+    return Shown(pages, [*sentences(comparison.notes), *report.findings(comparison)])
 
 
-def _audit(audit: Any) -> Shown:
-    from cranfield.report import audit as report
-
+def _audit(report: Any, audit: Any) -> Shown:
     pages = [Page(report.COUNTED, report.counts(audit)), *report.overview(audit, Layout())]
     return Shown(pages, [*report.verdict(audit), *summarised(audit.notes)[0]])
 
 
-def _explanation(explanation: Any) -> Shown:
-    from cranfield.report import explanation as report
-
-    return Shown(report.pages(explanation), sentences(explanation.notes))
-
-
-def _per_query(scores: Any) -> Shown:
-    from cranfield.report import per_query
-
+def _per_query(report: Any, scores: Any) -> Shown:
     missing = f"{plural(scores.left_out, 'query')} left out because some run has no value there"
-    return Shown([per_query.queries(scores, bars=False)], [missing] if scores.left_out else [])
+    return Shown([report.queries(scores, bars=False)], [missing] if scores.left_out else [])
 
 
-def _judge(report: Any) -> Shown:
-    from cranfield.report import judges
-
-    return Shown(judges.pages([report]), judges.notes([report]))
+def _study(registry: Any, result: Any) -> Shown:
+    return Shown(registry.Study(result.to_dict()["study"]).tables(result), list(result.notes))
 
 
-def _next_documents(found: Any) -> Shown:
-    from cranfield.report import judging
-
-    return Shown(judging.pages(found), list(judging.notes(found)))
-
-
-def _statistics(found: Any) -> Shown:
-    from cranfield.report import statistics
-
-    return Shown(statistics.tables(found))
-
-
-def _study(result: Any) -> Shown:
-    from cranfield.studies.registry import Study
-
-    return Shown(Study(result.to_dict()["study"]).tables(result), list(result.notes))
-
-
-TABLES: dict[str, Callable[[Any], Shown]] = {
-    "ScoreTable": _scores,
-    "ScoreColumn": lambda column: Shown([*_score_pages(column.scores.only([column.column]))]),
-    "Evaluation": lambda evaluation: _scores(evaluation.scores),
-    "Comparison": _comparison,
-    "Audit": _audit,
-    "Explanation": _explanation,
-    "PerQueryScores": _per_query,
-    "JudgeReport": _judge,
-    "NextDocuments": _next_documents,
-    "CollectionStatistics": _statistics,
-    "StudyResult": _study,
+# What each class shows: the module that makes its tables, which is loaded then, and how.
+TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
+    "ScoreTable": ("report.predicted", _scores),
+    "ScoreColumn": (
+        "report.predicted",
+        lambda report, column: Shown(_scores(report, column.scores.only([column.column])).pages),
+    ),
+    "Evaluation": ("report.predicted", lambda report, evaluation: _scores(report, evaluation.scores)),
+    "Comparison": ("report.compare", _comparison),
+    "Audit": ("report.audit", _audit),
+    "Explanation": ("report.explanation", lambda report, found: Shown(report.pages(found), sentences(found.notes))),
+    "PerQueryScores": ("report.per_query", _per_query),
+    "JudgeReport": ("report.judges", lambda report, found: Shown(report.pages([found]), report.notes([found]))),
+    "NextDocuments": ("report.judging", lambda report, found: Shown(report.pages(found), list(report.notes(found)))),
+    "CollectionStatistics": ("report.statistics", lambda report, found: Shown(report.tables(found))),
+    "StudyResult": ("studies.registry", _study),
 }
 
 
@@ -248,66 +216,31 @@ def _measure_index(measures: Sequence[str], name: str | None) -> int:
         ) from None
 
 
-def _plot_scores(scores: Any, **options: Any) -> Any:
-    from cranfield.report.figures import overview
-
-    return overview.plot_means(scores, **options)
+def _plot_measure(figures: Any, found: Any, measure: str | None, **options: Any) -> Any:
+    return figures.plot(found, _measure_index(found.measures, measure), **options)
 
 
-def _plot_evaluation(evaluation: Any, **options: Any) -> Any:
-    from cranfield.report.figures import overview
-
-    return overview.plot_curve(evaluation, **options)
-
-
-def _plot_comparison(comparison: Any, measure: str | None, **options: Any) -> Any:
-    from cranfield.report.figures import compare
-
-    return compare.plot(comparison, _measure_index(comparison.measures, measure), **options)
-
-
-def _plot_audit(audit: Any, measure: str | None, **options: Any) -> Any:
-    from cranfield.report.figures import audit as figures
-
-    return figures.plot(audit, _measure_index(audit.measures, measure), **options)
-
-
-def _plot_explanation(explanation: Any, **options: Any) -> Any:
-    from cranfield.report.figures import explanation as figures
-
-    return figures.plot(explanation, **options)
-
-
-def _plot_per_query(scores: Any, **options: Any) -> Any:
-    from cranfield.report.figures import contrasts
-
-    return contrasts.plot(scores, **options)
-
-
-def _plot_judge(report: Any, measure: str | None, **options: Any) -> Any:
-    from cranfield.report.figures import judges
-
+def _plot_judge(figures: Any, report: Any, measure: str | None, **options: Any) -> Any:
     at = _measure_index([one.measure for one in report.measures], measure)
-    return judges.plot(report, report.measures[at], **options)
+    return figures.plot(report, report.measures[at], **options)
 
 
-def _plot_study(result: Any, figure: str | None) -> Any:
+def _plot_study(registry: Any, result: Any, figure: str | None) -> Any:
     from cranfield.report.figures import canvas
-    from cranfield.studies.registry import Study
 
-    drawings = Study(result.to_dict()["study"]).drawings(result)
+    drawings = registry.Study(result.to_dict()["study"]).drawings(result)
     if figure is not None and figure not in drawings:
         raise UnknownName(f"`{figure}` is not one of the figures", hint=f"the figures are {', '.join(drawings)}")
     return canvas.plotted(drawings[figure or next(iter(drawings))]).axes
 
 
-FIGURES: dict[str, Callable[..., Any]] = {
-    "Scores": _plot_scores,
-    "Evaluation": _plot_evaluation,
-    "Comparison": _plot_comparison,
-    "Audit": _plot_audit,
-    "Explanation": _plot_explanation,
-    "PerQueryScores": _plot_per_query,
-    "JudgeReport": _plot_judge,
-    "StudyResult": _plot_study,
+FIGURES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "Scores": ("report.figures.overview", lambda figures, scores, **options: figures.plot_means(scores, **options)),
+    "Evaluation": ("report.figures.overview", lambda figures, found, **options: figures.plot_curve(found, **options)),
+    "Comparison": ("report.figures.compare", _plot_measure),
+    "Audit": ("report.figures.audit", _plot_measure),
+    "Explanation": ("report.figures.explanation", lambda figures, found, **options: figures.plot(found, **options)),
+    "PerQueryScores": ("report.figures.contrasts", lambda figures, found, **options: figures.plot(found, **options)),
+    "JudgeReport": ("report.figures.judges", _plot_judge),
+    "StudyResult": ("studies.registry", _plot_study),
 }

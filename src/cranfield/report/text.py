@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv as comma
-import json as notation
 from collections.abc import Iterator
 from io import StringIO
 
 import numpy as np
 
+from cranfield import results
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.report.numbers import exact
 from cranfield.report.sheet import ALL, Layout
@@ -17,7 +17,7 @@ from cranfield.wording import printable, spreadsheet_cell
 
 def json(scores: ScoreTable, _layout: Layout) -> str:
     """``scores.to_dict()``: means, per-query values and notes."""
-    return notation.dumps(scores.to_dict(), allow_nan=False) + "\n"
+    return results.text(scores.to_dict())
 
 
 def csv(scores: ScoreTable, layout: Layout) -> str:

@@ -116,16 +116,6 @@ def stratified_estimate(
     return Total(estimate, variance)
 
 
-def fixed_size_variance(y: npt.ArrayLike, probability: npt.ArrayLike, joint: npt.ArrayLike) -> float:
-    """The variance of Σ y/π for any design of a fixed size (Yates and Grundy), from joint probabilities."""
-    y, pi = _columns(y, probability)
-    both = np.asarray(joint, np.float64)
-    share = y / pi
-    off = ~np.eye(len(y), dtype=bool)
-    terms = (both - np.outer(pi, pi)) / np.where(off, both, 1) * (share[:, None] - share) ** 2
-    return float(-0.5 * terms[off].sum())
-
-
 def ratio_estimate(
     above: npt.ArrayLike,
     below: npt.ArrayLike,
@@ -170,18 +160,6 @@ def sum_of_precisions(gain: npt.ArrayLike, probability: npt.ArrayLike, predicted
         both = drawn[i] & drawn[: i + 1]
         total += float((said + np.where(both, (known - said) / joint, 0)).sum()) / (i + 1)
     return total
-
-
-def tuned_on_others(
-    weight: npt.ArrayLike, gain: npt.ArrayLike, probability: npt.ArrayLike, predicted: npt.ArrayLike
-) -> float:
-    """λ for a query from the drawn documents of other queries, between 0 and 1; 1 without any information."""
-    w, g, pi, f = _columns(weight, gain, probability, predicted)
-    drawn = ~np.isnan(g)
-    w, g, pi, f = (column[drawn] for column in (w, g, pi, f))
-    a = w**2 * (1 - pi) / pi
-    below = float((a * f * f / pi).sum())
-    return min(max(float((a * g * f / pi).sum()) / below, 0.0), 1.0) if below > 0 else 1.0
 
 
 @dataclass(frozen=True)

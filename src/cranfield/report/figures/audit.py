@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.analysis.audit import Audit, Cause
-from cranfield.errors import UsageError
 from cranfield.report.figures.canvas import (
     BLACK,
     BLUE,
     COLUMN,
-    FORMATS,
     GREEN,
     GREY,
     ORANGE,
@@ -25,8 +21,6 @@ from cranfield.report.figures.canvas import (
     name_rows,
     new_figure,
     plotted_axes,
-    require,
-    styled,
 )
 
 if TYPE_CHECKING:
@@ -43,24 +37,6 @@ BANDS: tuple[tuple[Cause, str, str, float], ...] = (
     ("queries", "95% confidence interval", GREY, 0.24),
 )
 MARKS: tuple[tuple[Cause, str, str], ...] = (("condensed", "D", BLUE), ("terminal", "s", GREEN))
-
-
-def accept(path: str) -> None:
-    """Raise if the figure cannot be drawn; called before the work starts."""
-    if Path(path).suffix.lower()[1:] not in FORMATS:
-        *first, last = (f".{kind}" for kind in FORMATS)
-        raise UsageError(f"{path}: a figure is a {', '.join(first)} or {last} file")
-    require()
-
-
-def render(audit: Audit, path: str) -> bytes:
-    """The figure as the content of a file of this name."""
-    accept(path)
-    kind = Path(path).suffix.lower()[1:]
-    out = io.BytesIO()
-    with styled():
-        draw(audit).savefig(out, format=kind, dpi=300, metadata=FORMATS[kind])
-    return out.getvalue()
 
 
 def draw(audit: Audit) -> Figure:
