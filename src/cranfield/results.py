@@ -197,7 +197,8 @@ def plain(value: Any, *, infinite: bool = False) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(value) if infinite and not math.isnan(value) else None
     if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist(), infinite=infinite)
+        finite = value.dtype.kind != "f" or np.isfinite(value).all()
+        return value.tolist() if finite else plain(value.tolist(), infinite=infinite)
     if isinstance(value, Mapping):
         return {name: plain(one, infinite=infinite) for name, one in value.items()}
     if hasattr(value, "to_dict"):

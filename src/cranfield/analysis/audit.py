@@ -21,7 +21,7 @@ from cranfield.evaluation.notes import Kind, Note, sentences
 from cranfield.evaluation.pair_limits import lowest_differences
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.evaluation.scores import Interval, Scores, number
+from cranfield.evaluation.scores import Interval, Scores
 from cranfield.measures.weights import count
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.row_math import summed
@@ -175,7 +175,7 @@ class Audit(Displayed):
             "runs": {
                 run: {
                     "empty": int(self.empty[r]),
-                    "length": number(self.length[r]),
+                    "length": plain(self.length[r]),
                     "measures": {measure: self._entry(r, m) for m, measure in enumerate(self.measures)},
                 }
                 for r, run in enumerate(self.runs)
@@ -188,7 +188,7 @@ class Audit(Displayed):
 
     def _entry(self, r: int, m: int) -> dict[str, Any]:
         def of(**arrays: Floats) -> dict[str, float | None]:
-            return {name: number(float(array[r, m])) for name, array in arrays.items()}
+            return {name: plain(float(array[r, m])) for name, array in arrays.items()}
 
         return {
             **of(score=self.score),

@@ -19,7 +19,6 @@ from cranfield.analysis.significance import (
     Family,
     MeasureComparison,
     Test,
-    check_settings,
     choose_samples,
     lowest_p,
     test_pairs,
@@ -195,27 +194,24 @@ class Comparison(Saved):
         at = measure, pair
         a, b = self.pairs[pair].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
+        names = "difference", "low", "high", "t_low", "t_high", "corrected"
+        effect, effect_low, effect_high = self.effect[at].tolist()
         return PairComparison(
-            self.measures[measure],
-            self.runs[a],
-            self.runs[b],
-            float(self.means[measure, a]),
-            float(self.means[measure, b]),
-            float(self.difference[at]),
-            float(self.low[at]),
-            float(self.high[at]),
-            float(self.t_low[at]),
-            float(self.t_high[at]),
-            float(self.effect[at][0]),
-            float(self.effect[at][1]),
-            float(self.effect[at][2]),
-            wins,
-            len(self.queries[measure]) - wins - losses,
-            losses,
-            {test: float(p[at]) for test, p in self.p.items()},
-            float(self.corrected[at]),
-            bool(self.corrected[at] < self.alpha),
-            self.doubts[measure][pair],
+            measure=self.measures[measure],
+            run=self.runs[a],
+            other=self.runs[b],
+            mean=float(self.means[measure, a]),
+            other_mean=float(self.means[measure, b]),
+            effect=effect,
+            effect_low=effect_low,
+            effect_high=effect_high,
+            wins=wins,
+            ties=len(self.queries[measure]) - wins - losses,
+            losses=losses,
+            p={test: float(p[at]) for test, p in self.p.items()},
+            significant=bool(self.corrected[at] < self.alpha),
+            doubts=self.doubts[measure][pair],
+            **{name: float(getattr(self, name)[at]) for name in names},
         )
 
     @property
@@ -245,7 +241,7 @@ class Comparison(Saved):
         saved: SavedComparison = typed(SavedComparison, data)
         if saved.baseline is not None and saved.baseline not in saved.runs:
             raise ValueError(f"the baseline `{saved.baseline}` is not one of the runs")
-        check_settings(test=saved.test, alpha=saved.alpha, level=saved.level, samples=saved.samples)
+        ComparisonSettings(test=saved.test, alpha=saved.alpha, level=saved.level, samples=saved.samples)
         pairs, rows = saved.pairs_by_measure()
         tests = list(rows[0][0].p)
         if any(list(row.p) != tests for of_measure in rows for row in of_measure):
@@ -331,7 +327,7 @@ def compare(
     >>> comparison.contests[0].difference, round(comparison.contests[0].corrected, 5)
     (0.5, 0.03125)
     """
-    settings = check_settings(
+    settings = ComparisonSettings(
         test=test,
         tests=tests,
         correction=correction,

@@ -10,9 +10,9 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.scores import Scores, number
+from cranfield.evaluation.scores import Scores
 from cranfield.ranking.tie_rules import Ties
-from cranfield.results import Displayed
+from cranfield.results import Displayed, plain
 from cranfield.wording import listed
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ class PerQueryScores(Displayed):
             "measure": self.measure,
             "queries": {
                 query: {
-                    "runs": {run: number(self.values[r, q]) for r, run in enumerate(self.runs)},
-                    "mean": number(self.mean[q]),
-                    "deviation": number(self.deviation[q]),
-                    **({"difference": number(self.difference[q])} if len(self.runs) == 2 else {}),
+                    "runs": {run: plain(self.values[r, q]) for r, run in enumerate(self.runs)},
+                    "mean": plain(self.mean[q]),
+                    "deviation": plain(self.deviation[q]),
+                    **({"difference": plain(self.difference[q])} if len(self.runs) == 2 else {}),
                 }
                 for q, query in enumerate(self.queries)
             },

@@ -37,19 +37,41 @@ CELLS = 1 << 17  # differences of pairs by query that are held at a time: there 
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """The checked arguments of `compare` that do not depend on the scores.
+    """The arguments of `compare`, which explains them, that do not depend on the scores; checked.
 
-    ``samples``: the number of resamples; None until `choose_samples` has chosen it.
+    ``tests`` begins with ``test``. ``samples``: the number of resamples; None until `choose_samples` has chosen it. A
+    joint test needs no correction.
     """
 
-    test: Test
-    tests: tuple[Test, ...]
-    correction: Correction
-    family: Family
-    alpha: float
-    level: float
-    samples: int | None
-    seed: int
+    test: Test = "randomisation"
+    tests: Sequence[Test] = ()
+    correction: Correction = "holm"
+    family: Family = "measure"
+    alpha: float = 0.05
+    level: float = 0.95
+    samples: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("test", self.test, TESTS),
+            ("correction", self.correction, CORRECTIONS),
+            ("family", self.family, FAMILIES),
+            *(("tests", other, TESTS) for other in self.tests),
+        ):
+            check_choice(name, value, choices)
+        checked: dict[str, Any] = {name: check_fraction(name, getattr(self, name)) for name in ("alpha", "level")}
+        checked["samples"] = None if self.samples is None else check_count("samples", self.samples)
+        checked["tests"] = tuple(dict.fromkeys((self.test, *self.tests)))
+        if SIGNIFICANCE_TESTS[self.test].joint:
+            if self.family == "all":
+                raise UsageError(
+                    f"{self.test} tests the pairs of one measure, not of all measures",
+                    hint="use family=measure or another test",
+                )
+            checked["correction"] = "none"
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def resamples(self) -> int:
@@ -134,38 +156,6 @@ class MeasureComparison(NamedTuple):
     losses: Integers
     p: dict[Test, Floats]
     anova: Anova
-
-
-def check_settings(
-    *,
-    test: Test = "randomisation",
-    tests: Sequence[Test] = (),
-    correction: Correction = "holm",
-    family: Family = "measure",
-    alpha: float = 0.05,
-    level: float = 0.95,
-    samples: int | None = None,
-    seed: int = 0,
-) -> ComparisonSettings:
-    """Check the arguments of `compare`, which explains them."""
-    for name, value, choices in (
-        ("test", test, TESTS),
-        ("correction", correction, CORRECTIONS),
-        ("family", family, FAMILIES),
-        *(("tests", other, TESTS) for other in tests),
-    ):
-        check_choice(name, value, choices)
-    alpha, level = check_fraction("alpha", alpha), check_fraction("level", level)
-    samples = None if samples is None else check_count("samples", samples)
-    if SIGNIFICANCE_TESTS[test].joint:
-        if family == "all":
-            raise UsageError(
-                f"{test} tests the pairs of one measure, not of all measures", hint="use family=measure or another test"
-            )
-        correction = "none"
-    return ComparisonSettings(
-        test, tuple(dict.fromkeys((test, *tests))), correction, family, alpha, level, samples, seed
-    )
 
 
 def choose_samples(settings: ComparisonSettings, queries: int, tests: int) -> ComparisonSettings:

@@ -154,7 +154,7 @@ def command(
     cranfield compare qrels.txt main.run new.run --fail-if-worse nDCG@10 --by 0.01
     cranfield compare qrels.txt new.run --baseline scores.json --fail-below AP=0.3
     """
-    from cranfield.analysis.significance import check_settings
+    from cranfield.analysis.significance import ComparisonSettings
     from cranfield.report import compare as report
     from cranfield.report import guard
     from cranfield.report.pages import write
@@ -173,7 +173,7 @@ def command(
         ignore_significance=ignore_significance,
     )
     results.drawable(figures)
-    settings = check_settings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
+    settings = ComparisonSettings(seed=given["seed"], **{name: given.pop(name) for name in TESTING})
     checked = [*guarded, *limits]
     if format in ("csv", "json") and audit is None:
         audit = True

@@ -15,7 +15,7 @@ from typing import Any
 
 from cranfield.analysis.compare import Comparison, compare_scores, resolution_of
 from cranfield.analysis.per_query import documents, judged_grades, queries, top_documents
-from cranfield.analysis.significance import check_settings
+from cranfield.analysis.significance import ComparisonSettings
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import make_columns
 from cranfield.evaluation.evaluation import Evaluation
@@ -80,7 +80,7 @@ def assert_not_worse(
     """
     __tracebackhide__ = True
     seed = options.get("seed", 0)
-    settings = check_settings(seed=seed, **{name: options.pop(name) for name in TESTING if name in options})
+    settings = ComparisonSettings(seed=seed, **{name: options.pop(name) for name in TESTING if name in options})
     saved = _saved(baseline)
     runs = {"new": run} if saved is not None else {"baseline": baseline, "new": run}
     evaluation = _evaluate(qrels, runs, measures, page, options)

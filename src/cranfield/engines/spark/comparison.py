@@ -16,7 +16,7 @@ from cranfield.analysis.compare import (
     number_of_tests,
     run_pairs,
 )
-from cranfield.analysis.significance import MeasureComparison, check_settings, choose_samples
+from cranfield.analysis.significance import ComparisonSettings, MeasureComparison, choose_samples
 from cranfield.engines.comparisons import MeasureOutcome, PairTests, measure_outcomes
 from cranfield.engines.totals import PACKED_SCHEMA, unpack
 from cranfield.errors import CranfieldError
@@ -42,7 +42,7 @@ def compare_runs(
 ) -> Comparison:
     """`cranfield.compare` of a frame with columns measure (an index of ``columns``), query, run and value."""
     measures = [column.label for column in columns]
-    pairs, settings = run_pairs(runs, baseline), check_settings(**terms)
+    pairs, settings = run_pairs(runs, baseline), ComparisonSettings(**terms)
     # The number of queries is not known here; the memory of a task is limited in other ways.
     settings = choose_samples(settings, 1, number_of_tests(settings, len(pairs), len(measures)))
     tests = PairTests(settings, tuple(runs), pairs, undefined)

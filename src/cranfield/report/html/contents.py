@@ -14,16 +14,17 @@ import numpy as np
 from cranfield import __version__
 from cranfield.analysis.audit import CAUSES, Audit, audit_evaluation
 from cranfield.analysis.compare import Comparison, compare_scores
-from cranfield.analysis.significance import check_settings
+from cranfield.analysis.significance import ComparisonSettings
 from cranfield.data import Floats, Judgments
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
-from cranfield.evaluation.scores import Scores, number
+from cranfield.evaluation.scores import Scores
 from cranfield.io.collection import read_texts
 from cranfield.io.query_texts import shortened
 from cranfield.parallel import in_background
 from cranfield.report.audit import CAUSE_TEXTS
 from cranfield.report.compare import method, notes
+from cranfield.results import plain
 from cranfield.statistics.correlation import tau
 from cranfield.statistics.intervals import bca
 from cranfield.wording import plural
@@ -62,7 +63,7 @@ def contents(
     scores = evaluation.scores
     matched = [len(scores.matched(m)[1]) for m in range(len(scores.columns))]
     comparable = [m for m, column in enumerate(scores.columns) if column.aggregate != "geometric" and matched[m] > 1]
-    settings = check_settings(**{"seed": policy.seed, **(comparing or {})})
+    settings = ComparisonSettings(**{"seed": policy.seed, **(comparing or {})})
     pending = None
     if len(scores.runs) > 1 and comparable:
         pending = in_background(partial(compare_scores, scores.only(comparable), settings))
@@ -221,12 +222,8 @@ PACKED = ("difference", "low", "high", "effect", "effect_low", "effect_high", "p
 
 
 def _table(values: Floats) -> list[Any]:
-    """The values as nested lists for JSON, None for NaN and infinity."""
-    values = np.asarray(values, np.float64)
-    if np.isfinite(values).all():
-        table: list[Any] = values.tolist()
-        return table
-    return [_table(row) if row.ndim else number(float(row)) for row in values]
+    table: list[Any] = plain(np.asarray(values, np.float64))
+    return table
 
 
 def _pairs(comparison: Comparison | None, measures: int, comparable: Sequence[int]) -> dict[str, Any]:
