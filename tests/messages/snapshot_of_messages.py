@@ -264,6 +264,15 @@ PYTHON_ERRORS: dict[str, Callable[[], Any]] = {
 
 FEW, MANY = QueryNames.of(["q8"]), QueryNames(2000, ("q1", "q2", "q3", "q4", "q5"))
 NOTES = (
+    Note(
+        "compared",
+        values={"measures": ["AP"], "queries": QueryNames.of(["q1", "q2"]), "left_out": QueryNames.of(["q3"])},
+    ),
+    Note("resamples_raised", values={"resamples": 200_000, "default": 100_000, "pairs": 7875}),
+    Note(
+        "none_significant",
+        values={"test": "t", "measures": ["AP", "RR"], "lowest_p": [0.06, 0.1], "more": "queries", "fewer_pairs": True},
+    ),
     Note("saved", values={"text": "a note of scores that were saved: bm25: 1 judged query has no ranking (q3)"}),
     Note(
         "reading",
