@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, get_type_hints
 
 import numpy as np
 
@@ -46,7 +46,7 @@ DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
 
 SAVED_UNCHANGED = (
     *("test", "correction", "family", "alpha", "level", "samples", "seed"),
-    *("baseline", "runs", "measures", "predicted"),
+    *("baseline", "runs", "measures"),
 )
 SAVED_BY_MEASURE = ("queries", "lowest_p", "anova")
 
@@ -74,42 +74,6 @@ class PairComparison(NamedTuple):
     corrected: float
     significant: bool
     doubts: tuple[Cause, ...]
-
-
-@dataclass(frozen=True)
-class SavedComparison:
-    """What a file says of a comparison, besides its kind and version."""
-
-    OMITTED: ClassVar[tuple[str, ...]] = ("predicted",)
-
-    test: Test
-    correction: Correction
-    family: str
-    alpha: float
-    level: float
-    samples: int
-    seed: int
-    baseline: str | None
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    queries: dict[str, tuple[str, ...]]
-    lowest_p: dict[str, float]
-    anova: dict[str, Anova]
-    pairs: tuple[PairComparison, ...]
-    notes: tuple[str, ...]
-    resolution_notes: tuple[str, ...]
-    predicted: tuple[PredictedMean, ...] = ()
-
-    def pairs_by_measure(self) -> tuple[Integers, list[list[PairComparison]]]:
-        """The pairs of runs, (pair, 2), and the rows of each measure, with the same pairs in the same order."""
-        rows = [[row for row in self.pairs if row.measure == measure] for measure in self.measures]
-        index = {run: r for r, run in enumerate(self.runs)}
-        named = [[(index[row.run], index[row.other]) for row in of_measure] for of_measure in rows]
-        if not named or not named[0] or any(pairs != named[0] for pairs in named):
-            raise ValueError("the measures do not have the same pairs of runs")
-        if len(index) < len(self.runs) or {run for pair in named[0] for run in pair} != set(index.values()):
-            raise ValueError("the pairs do not cover the runs")
-        return np.array(named[0]), rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,19 +194,29 @@ class Comparison(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which `load` reads."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in SAVED_UNCHANGED}
-        values |= {name: dict(zip(self.measures, getattr(self, name), strict=True)) for name in SAVED_BY_MEASURE}
-        values |= {name: tuple(sentences(getattr(self, name))) for name in ("notes", "resolution_notes")}
-        return self.header() | plain(SavedComparison(**values, pairs=tuple(self.contests)))
+        return {
+            **self.header(),
+            **{name: plain(getattr(self, name)) for name in SAVED_UNCHANGED},
+            **{name: plain(dict(zip(self.measures, getattr(self, name), strict=True))) for name in SAVED_BY_MEASURE},
+            "pairs": plain(self.contests),
+            "notes": sentences(self.notes),
+            "resolution_notes": sentences(self.resolution_notes),
+            **({"predicted": plain(self.predicted)} if self.predicted else {}),
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The comparison that `to_dict` returned."""
-        saved: SavedComparison = typed(SavedComparison, data)
-        if saved.baseline is not None and saved.baseline not in saved.runs:
-            raise ValueError(f"the baseline `{saved.baseline}` is not one of the runs")
-        ComparisonSettings(test=saved.test, alpha=saved.alpha, level=saved.level, samples=saved.samples)
-        pairs, rows = saved.pairs_by_measure()
+        hints = get_type_hints(cls)
+        values = {name: typed(hints[name], data[name], name) for name in SAVED_UNCHANGED}
+        runs, measures, baseline = (values[name] for name in ("runs", "measures", "baseline"))
+        if baseline is not None and baseline not in runs:
+            raise ValueError(f"the baseline `{baseline}` is not one of the runs")
+        ComparisonSettings(**{name: values[name] for name in ("test", "alpha", "level", "samples", "seed")})
+        for name in SAVED_BY_MEASURE:
+            values[name] = typed(hints[name], [data[name][measure] for measure in measures], name)
+        notes, resolution = (typed(tuple[str, ...], data[name], name) for name in ("notes", "resolution_notes"))
+        pairs, rows = _saved_pairs(typed(tuple[PairComparison, ...], data["pairs"], "pairs"), runs, measures)
         tests = list(rows[0][0].p)
         if any(list(row.p) != tests for of_measure in rows for row in of_measure):
             raise ValueError("pairs have p-values of other tests")
@@ -250,22 +224,19 @@ class Comparison(Saved):
         def table(value: Callable[[PairComparison], Any]) -> Any:
             return np.array([[value(row) for row in of_measure] for of_measure in rows])
 
-        means = np.full((len(rows), len(saved.runs)), np.nan)
+        means = np.full((len(rows), len(runs)), np.nan)
         means[:, pairs[:, 0]], means[:, pairs[:, 1]] = table(lambda row: row.mean), table(lambda row: row.other_mean)
         numbers = "difference", "low", "high", "t_low", "t_high", "wins", "losses", "corrected"
-        notes = tuple(map(Note.saved, saved.notes))
         return cls(
             pairs=pairs,
-            queries=tuple(saved.queries[measure] for measure in saved.measures),
             means=means,
             effect=table(_saved_effect),
             p=dict(zip(tests, np.moveaxis(table(lambda row: list(row.p.values())), 2, 0), strict=True)),
             doubts=tuple(tuple(row.doubts for row in of_measure) for of_measure in rows),
-            anova=tuple(saved.anova[measure] for measure in saved.measures),
-            lowest_p=np.array([saved.lowest_p[measure] for measure in saved.measures]),
-            query_notes=notes[: len(notes) - len(saved.resolution_notes)],
-            resolution_notes=notes[len(notes) - len(saved.resolution_notes) :],
-            **{name: getattr(saved, name) for name in SAVED_UNCHANGED},
+            query_notes=tuple(map(Note.saved, notes[: len(notes) - len(resolution)])),
+            resolution_notes=tuple(map(Note.saved, resolution)),
+            predicted=typed(hints["predicted"], data.get("predicted", []), "predicted"),
+            **values,
             **{name: table(attrgetter(name)) for name in numbers},
         )
 
@@ -280,6 +251,20 @@ class Comparison(Saved):
         if not np.isfinite(self.means).all():
             raise UsageError("a comparison with infinite means cannot be saved")
         super().save(path)
+
+
+def _saved_pairs(
+    contests: Sequence[PairComparison], runs: Sequence[str], measures: Sequence[str]
+) -> tuple[Integers, list[list[PairComparison]]]:
+    """The pairs of runs, (pair, 2), and the rows of each measure, with the same pairs in the same order."""
+    rows = [[row for row in contests if row.measure == measure] for measure in measures]
+    index = {run: r for r, run in enumerate(runs)}
+    named = [[(index[row.run], index[row.other]) for row in of_measure] for of_measure in rows]
+    if not named or not named[0] or any(pairs != named[0] for pairs in named):
+        raise ValueError("the measures do not have the same pairs of runs")
+    if len(index) < len(runs) or {run for pair in named[0] for run in pair} != set(index.values()):
+        raise ValueError("the pairs do not cover the runs")
+    return np.array(named[0]), rows
 
 
 def _saved_effect(row: PairComparison) -> list[float]:
