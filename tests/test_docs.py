@@ -21,7 +21,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE, FAMILIES
-from cranfield.report import bibliography
+from cranfield.report import catalogue
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -38,7 +38,7 @@ from tolerant import FLAGS, Checker  # noqa: E402
 def test_every_measure_says_what_it_means_and_where_it_comes_from(definition: Any) -> None:
     assert definition.cite.split()
     for key in definition.cite.split():
-        assert key in bibliography.entries(bibliography.SOURCE)
+        assert key in catalogue.entries(catalogue.SOURCE)
     assert definition.summary.endswith(".")
     assert len(definition.summary) <= 115
     assert definition.formula

@@ -16,7 +16,7 @@ from cranfield.cli.main import Verbs, cli
 from cranfield.compat.peers import PEERS
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition
-from cranfield.report import bibliography
+from cranfield.report import catalogue
 from cranfield.report.catalogue import CUTOFFS, allowed, parameter_meaning
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def entry(d: Definition) -> str:
         f"- **With `ties=expected`:** {ties(d)}",
         f"- **Terminal form:** {'none: ' + d.terminal if d.terminal else 'yes, see {doc}`/concepts/truncated`'}.",
         f"- **Residual:** {residual}",
-        *(f"- **Source:** {bibliography.reference(key)}." for key in d.cite.split()),
+        *(f"- **Source:** {catalogue.reference(key)}." for key in d.cite.split()),
         "",
     ]
     if example:

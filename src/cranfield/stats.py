@@ -4,14 +4,10 @@ Correlation and overlap of orders, risk, abstention, variants of queries, neighb
 a value for each query or group, it is a `QueryValues`.
 """
 
-from cranfield.analysis.abstention import Confidence, confidence, nauc
 from cranfield.analysis.answers import context_precision, context_recall, nugget_recall
-from cranfield.analysis.neighbours import ann_recall
-from cranfield.analysis.query_values import QueryValues
-from cranfield.analysis.risk import georisk, urisk
+from cranfield.analysis.query_values import Confidence, QueryValues, ann_recall, confidence, georisk, nauc, urisk
 from cranfield.analysis.variants import p_mrr, paired_accuracy, robustness
-from cranfield.statistics.correlation import Agreement, kendall, pearson, spearman, swaps, tau, tau_ap
-from cranfield.statistics.overlap import Overlap, rbo
+from cranfield.statistics.correlation import Agreement, Overlap, kendall, pearson, rbo, spearman, swaps, tau, tau_ap
 
 __all__ = [
     "Agreement",

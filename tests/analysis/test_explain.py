@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from corpus_samples import NAMES, QRELS, TEXTS, documents, judged, texts
 from cranfield.analysis.explain import Explanation
+from cranfield.report import explanation as figures
 from cranfield.report.explanation import pages
-from cranfield.report.figures import explanation as figures
 from cranfield.report.pages import FORMATS, write
 
 RUN = {"q": {d: -float(i) for i, d in enumerate(["D2", "D9", "D1", "D3", "D6"])}, "other": {"D1": 1.0}}

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cranfield.analysis.nil_detection import NilDetection, nil_detection
+from cranfield.analysis.audit import NilDetection, nil_detection
 from cranfield.errors import UsageError
 from cranfield.results import plain
 

@@ -14,7 +14,7 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import Verbs, cli
 from cranfield.measures import CATALOGUE
-from cranfield.report.bibliography import SOURCE, entries
+from cranfield.report.catalogue import SOURCE, entries
 
 
 def test_help_lists_every_verb(call: Call) -> None:

@@ -21,9 +21,8 @@ import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
 from cranfield.evaluation.evaluator import evaluator_of
-from cranfield.report.html import report
+from cranfield.report.html import _kept, report
 from cranfield.report.html.contents import LONGEST_LABEL, contents, cut_names, short_labels
-from cranfield.report.html.page import _kept
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 DL19 = Path(__file__).parents[3] / "shared/data/dl19"

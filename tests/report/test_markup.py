@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.report.markup import latex, markdown
+from cranfield.report.pages import latex, markdown
 from cranfield.report.sheet import Cell, Row, Sheet
 
 SHEET = Sheet(

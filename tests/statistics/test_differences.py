@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from cranfield.statistics.anova import anova, tukey
-from cranfield.statistics.corrections import corrected
 from cranfield.statistics.intervals import bca, effect_size, student, t_quantile
-from cranfield.statistics.paired import t_test, wilcoxon
+from cranfield.statistics.pair_tests import anova, corrected, t_test, tukey, wilcoxon
 from cranfield.statistics.resampling import discriminate
 
 # Hours of sleep gained by ten patients with either drug: Student, The probable error of a mean, 1908.

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.statistics.overlap import Overlap, rbo
+from cranfield.statistics.correlation import Overlap, rbo
 
 P = 0.8
 FAR = 120  # ranks after which nothing is left of P

@@ -33,8 +33,7 @@ from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.results import PathLike, Saved, plain, typed
-from cranfield.statistics.anova import Anova
-from cranfield.statistics.corrections import Correction, corrected
+from cranfield.statistics.pair_tests import Anova, Correction, corrected
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:

@@ -1,13 +1,23 @@
-"""One value for each query or group of queries, with their mean; and one column of scores as such values."""
+"""One value for each query or group of queries: their mean, risk, abstention, and recall of neighbours.
+
+Risk: a system that is worse than others on some queries loses more than its mean shows. Abstention: whether a system
+knows which of its rankings are poor, so that it could leave these queries out.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from cranfield.errors import UsageError
+import numpy as np
+
+from cranfield import io
+from cranfield.data import Floats
+from cranfield.errors import InputError, UsageError, check_choice, check_count
 from cranfield.evaluation.scores import Scores
+from cranfield.io.faults import quotable
+from cranfield.statistics.rounding import SAME
 
 
 class QueryValues(NamedTuple):
@@ -50,3 +60,223 @@ def choose(names: tuple[str, ...], name: str | None, kind: str) -> int:
             hint=f"choose one with {kind}=: {', '.join(names)}",
         )
     return names.index(name)
+
+
+def urisk(scores: Any, baseline: str, *, alpha: float = 1.0, measure: str | None = None) -> dict[str, float]:
+    """URisk of every run but the baseline: its mean gain over the baseline, where losses count (1 + alpha) times.
+
+    ``scores``: the result of `evaluate`, or ``{run: {query: score}}``; ``measure`` chooses among several. Queries
+    count that have a score in every run. With ``alpha=0`` it is the difference of the means.
+
+    >>> round(urisk({"old": {"1": 0.5, "2": 0.5}, "new": {"1": 0.9, "2": 0.4}}, "old")["new"], 6)
+    0.1
+    """
+    runs, values = _table(scores, measure, alpha)
+    at = choose(runs, baseline, "run")
+    found = risk_utility(values, values[at], alpha).tolist() if values.size else [math.nan] * len(runs)
+    return {run: value for run, value in zip(runs, found, strict=True) if run != baseline}
+
+
+def georisk(scores: Any, *, alpha: float = 1.0, measure: str | None = None) -> dict[str, float]:
+    """GeoRisk of every run among all of them: high if its mean is high and no query scores far below expectation.
+
+    ``scores``: the result of `evaluate`, or ``{run: {query: score}}``, with all the runs to compare; ``measure``
+    chooses among several. Queries count that have a score in every run.
+
+    >>> found = georisk({"a": {"1": 0.5, "2": 0.5}, "b": {"1": 0.9, "2": 0.1}})
+    >>> {run: round(value, 4) for run, value in found.items()}
+    {'a': 0.4886, 'b': 0.4489}
+    """
+    runs, values = _table(scores, measure, alpha)
+    if (values < 0).any():
+        raise UsageError("GeoRisk needs scores that are not negative")
+    found = geometric_risk(values, alpha).tolist() if values.size else [math.nan] * len(runs)
+    return dict(zip(runs, found, strict=True))
+
+
+def _table(scores: Any, measure: str | None, alpha: float) -> tuple[tuple[str, ...], Floats]:
+    """The runs, and their values by (run, query)."""
+    if not (isinstance(alpha, (int, float)) and 0 <= alpha < math.inf):
+        raise UsageError(f"alpha must be a number of at least 0, not {alpha!r}")
+    if isinstance(scores, Scores):
+        return scores.runs, scores.matched(choose(scores.measures, measure, "measure"))[0]
+    if not isinstance(scores, Mapping) or not scores or not all(isinstance(of, Mapping) for of in scores.values()):
+        raise UsageError(
+            "risk needs the scores of several runs", hint="give the result of evaluate, or {run: {query: score}}"
+        )
+    by_run = [{query: value for query, value in of.items() if value is not None} for of in scores.values()]
+    common = [query for query in by_run[0] if all(query in of for of in by_run)]
+    values = np.array([[of[query] for query in common] for of in by_run], np.float64).reshape(len(by_run), -1)
+    return tuple(map(str, scores)), values[:, ~np.isnan(values).any(axis=0)]
+
+
+def risk_utility(values: Floats, baseline: Floats, alpha: float) -> Floats:
+    """URisk of each system (Wang et al. 2012): the mean gain over a baseline; losses count (1 + alpha) times.
+
+    ``values`` (system, query), ``baseline`` (query,).
+    """
+    difference = values - baseline
+    return np.asarray(np.where(difference < 0, (1 + alpha) * difference, difference).mean(axis=-1))
+
+
+def geometric_risk(values: Floats, alpha: float) -> Floats:
+    """GeoRisk of each system (Dinçer et al. 2016): the geometric mean of effectiveness and of risk among all systems.
+
+    ``values`` (system, query), not negative. A system is expected to have its share of what all systems have on a
+    query. z is the difference from this in standard units; where it is negative it counts (1 + alpha) times.
+    """
+    from scipy.special import ndtr
+
+    queries, total = values.shape[1], values.sum()
+    expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / (total if total > 0 else 1)
+    z = (values - expected) / np.sqrt(np.where(expected > 0, expected, 1))
+    risk = np.where(z < 0, (1 + alpha) * z, z).sum(axis=1) / queries
+    return np.asarray(np.sqrt(values.mean(axis=1) * ndtr(risk)))
+
+
+RATES = np.linspace(0, 1, 11)[:-1]  # the shares of queries that are left out
+
+ConfidenceKind = Literal["max", "std", "diff1"]
+
+
+class Confidence(NamedTuple):
+    """How sure a system is of a ranking, by its scores.
+
+    ``max``: the best score; ``std``: the standard deviation of all scores; ``diff1``: the best score minus the second.
+    """
+
+    max: float
+    std: float
+    diff1: float
+
+    @classmethod
+    def of(cls, scores: Sequence[float]) -> Confidence:
+        """The confidence of one ranking from the scores of its documents, in any order.
+
+        >>> Confidence.of([3.0, 1.0, 2.0]).diff1
+        1.0
+        """
+        if len(scores) == 0:
+            return cls(math.nan, math.nan, math.nan)
+        ranked = np.sort(np.asarray(scores, np.float64))[::-1]
+        return cls(float(ranked[0]), float(ranked.std()), float(ranked[0] - ranked[1]) if len(ranked) > 1 else 0.0)
+
+
+def confidence(run: Any, by: ConfidenceKind = "max") -> dict[str, float]:
+    """The confidence of each ranking of a run.
+
+    >>> confidence({"q": {"a": 3.0, "b": 1.0}}, "diff1")
+    {'q': 2.0}
+    """
+    check_choice("by", by, Confidence._fields)
+    table = io.load(io.read_run(run))
+    scores: dict[str, list[float]] = {}
+    for query, score in zip(table.query, table.score.tolist(), strict=True):
+        scores.setdefault(query, []).append(score)
+    return {query: getattr(Confidence.of(of_query), by) for query, of_query in scores.items()}
+
+
+def nauc(
+    confidence: Mapping[str, float] | Sequence[float] | Floats,
+    scores: Mapping[str, float | None] | Sequence[float] | Floats,
+) -> float:
+    """NAUC of abstention: how much leaving out the least confident queries raises the mean score.
+
+    ``confidence``, ``scores``: one number for each query, by query or in the same order. For each rate 0, 0.1, ... 0.9
+    this share of the queries is left out, those with the least confidence first, and the scores of the others are
+    averaged. The area under these means is scaled: leaving out queries at random gives 0, and leaving out those with
+    the lowest scores gives 1. NaN (undefined) if all scores are equal. Among queries with equal confidence the result
+    is the mean over all orders in which they may be left out, so the order of the queries does not matter.
+
+    >>> nauc([0.9, 0.1, 0.5, 0.7], [1, 0, 0.5, 0.8])
+    1.0
+    >>> nauc([0.5, 0.5], [1, 0])
+    0.0
+    """
+    sure, values = _paired(confidence, scores)
+    if len(values) == 0:
+        return math.nan
+    order = np.lexsort((values, sure))  # sums are the same to the last bit for every order of the queries
+    sure, values = sure[order], values[order]
+    found, best = _area(sure, values), _area(values, values)
+    random = float((RATES[-1] - RATES[0]) * values.mean())
+    return math.nan if abs(best - random) <= SAME else (found - random) / (best - random)
+
+
+def _paired(confidence: Any, scores: Any) -> tuple[Floats, Floats]:
+    if isinstance(confidence, Mapping) != isinstance(scores, Mapping):
+        raise UsageError("confidence and scores must both be by query, or both be lists")
+    if isinstance(scores, Mapping):
+        defined = {str(query): value for query, value in scores.items() if value is not None and not math.isnan(value)}
+        given = {str(query): value for query, value in confidence.items()}
+        faults = [f"query `{quotable(query)}` has no confidence" for query in defined if query not in given]
+        if faults:
+            raise InputError(faults)
+        confidence, scores = [given[query] for query in defined], list(defined.values())
+    if len(confidence) != len(scores):
+        raise UsageError(f"expected a confidence for each of {len(scores)} scores, not {len(confidence)}")
+    return np.asarray(confidence, np.float64), np.asarray(scores, np.float64)
+
+
+def _area(key: Floats, values: Floats) -> float:
+    """The area under the mean of the values that remain, where those with the lowest keys are left out first.
+
+    Any value of a group with equal keys may remain, so each counts as the mean of its group.
+    """
+    _, group, size = np.unique(key, return_inverse=True, return_counts=True)
+    expected = np.repeat(np.bincount(group, values) / size, size)
+    left_out = np.minimum(np.round(RATES * len(expected)), len(expected) - 1).astype(np.int64)
+    means = np.array([expected[n:].mean() for n in left_out])
+    return float((np.diff(RATES) * (means[1:] + means[:-1]) / 2).sum())
+
+
+ABSOLUTE, RELATIVE = 1e-3, 0.01  # the tolerances of ann-benchmarks
+
+
+def ann_recall(
+    true_distances: Any, found_distances: Any, count: int, *, relative: bool = False, epsilon: float | None = None
+) -> QueryValues:
+    """Recall as in ann-benchmarks: the share of ``count`` neighbours that are as near as the true ones.
+
+    ``true_distances``: the distances of the true neighbours, nearest first; ``found_distances``: those of the
+    neighbours found, in their order. Both are a list for one query, a list of lists, or ``{query: list}``.
+    With t, the distance of the true neighbour number ``count``, a neighbour counts if its distance is at most
+    t + epsilon (default 0.001), or with ``relative`` at most t (1 + epsilon) (default 0.01). Ids are not compared, so
+    that ties at t all count. If fewer neighbours were found, the others count 0.
+
+    >>> ann_recall([0.1, 0.2, 0.2, 0.5], [0.1, 0.2, 0.5, 0.6], 2).mean
+    1.0
+    """
+    check_count("count", count)
+    tolerance = (RELATIVE if relative else ABSOLUTE) if epsilon is None else float(epsilon)
+    if not 0 <= tolerance < np.inf:
+        raise UsageError(f"epsilon must be a number of at least 0, not {epsilon!r}")
+    true, found = _by_query(true_distances), _by_query(found_distances)
+    faults, values = [], {}
+    for query, distances in true.items():
+        exact = np.sort(np.asarray(distances, np.float64))
+        given = np.asarray(found.get(query, ()), np.float64)[:count]
+        name = f"query `{quotable(query)}`"
+        if len(exact) < count:
+            faults.append(f"{name}: expected {count} true distances, found {len(exact)}")
+        elif np.isnan(exact).any() or np.isnan(given).any():
+            faults.append(f"{name}: a distance is NaN")
+        elif relative and (exact.min() < 0 or given.min(initial=0) < 0):
+            faults.append(f"{name}: a distance is negative, and has no relative tolerance")
+        else:
+            limit = exact[count - 1]
+            limit = limit * (1 + tolerance) if relative else limit + tolerance
+            values[query] = float((given <= limit).sum()) / count
+    faults += [f"query `{quotable(query)}` has no true distances" for query in found if query not in true]
+    if faults:
+        raise InputError(faults)
+    return QueryValues.of(values)
+
+
+def _by_query(distances: Any) -> dict[str, Sequence[float]]:
+    """The distances of each query; the queries of a list are numbered from 0."""
+    if isinstance(distances, Mapping):
+        return {str(query): of_query for query, of_query in distances.items()}
+    rows = list(distances)
+    nested = bool(rows) and np.ndim(rows[0]) > 0
+    return {str(i): row for i, row in enumerate(rows)} if nested else {"0": rows}

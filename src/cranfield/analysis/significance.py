@@ -15,10 +15,8 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
-from cranfield.statistics.anova import Anova, anova, tukey
-from cranfield.statistics.corrections import CORRECTIONS, Correction
 from cranfield.statistics.intervals import bca, effect_size, student
-from cranfield.statistics.paired import t_test, wilcoxon
+from cranfield.statistics.pair_tests import CORRECTIONS, Anova, Correction, anova, t_test, tukey, wilcoxon
 from cranfield.statistics.resampling import discriminate, draw_signs, randomisation_p_values
 from cranfield.statistics.rounding import SAME
 

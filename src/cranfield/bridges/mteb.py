@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.analysis.abstention import nauc
+from cranfield.analysis.query_values import nauc
 from cranfield.data import Floats
 from cranfield.evaluation.evaluator import Evaluator
 

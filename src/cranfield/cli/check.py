@@ -79,7 +79,7 @@ def command(
         ctx.exit(1)
     if stats:
         from cranfield.analysis.collection_statistics import collection_statistics
-        from cranfield.report.statistics import tables
+        from cranfield.report.collection import tables
 
         found = collection_statistics(qrels, runs, rel=rel)
         emit(write(tables(found), found.to_dict(), format, width=width(), colour=colour(output)), output)

@@ -18,7 +18,7 @@ def command(measures: tuple[str, ...], output: str | None) -> None:
     \b
     cranfield cite nDCG@10 "RBP(p=0.8)" >> paper.bib
     """
-    from cranfield.report import bibliography, catalogue
+    from cranfield.report import catalogue
 
     names = options.measure_names(measures)
-    emit(bibliography.bibtex(catalogue.find(name).definition.cite for name in names), output)
+    emit(catalogue.bibtex(catalogue.find(name).definition.cite for name in names), output)

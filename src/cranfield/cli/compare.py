@@ -16,7 +16,7 @@ from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
-from cranfield.statistics.corrections import CORRECTIONS
+from cranfield.statistics.pair_tests import CORRECTIONS
 from cranfield.wording import few
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def command(
     if format != "json":
         note([*notes, *report.notes(comparison, all_pairs=all_pairs or format == "csv")])
     if figures is not None:
-        from cranfield.report.figures import compare as drawing
+        from cranfield.report import compare as drawing
 
         say_written(f"{len(drawing.figures(comparison, figures))} files written to {figures}")
     gate.conclude(checks, junit, "cranfield compare", gate.REMEDY if guarded else "")

@@ -96,7 +96,7 @@ def command(
     from cranfield.corpus.build import build
     from cranfield.corpus.settings import Settings, Split, stop_words
     from cranfield.errors import optional
-    from cranfield.report import corpus as report
+    from cranfield.report import collection as report
     from cranfield.report import pages
 
     spark.check_options(engine, master=master)

@@ -61,8 +61,8 @@ def command(
     """
     from cranfield import explain
     from cranfield.cli.evaluating import collection_of
+    from cranfield.report.explanation import figures as draw
     from cranfield.report.explanation import pages
-    from cranfield.report.figures.explanation import figures as draw
 
     results.drawable(figures)
     collection, chosen = collection_of(qrels, settings)

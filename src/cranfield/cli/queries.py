@@ -69,8 +69,8 @@ def command(
     from cranfield.analysis import per_query
     from cranfield.errors import UsageError
     from cranfield.evaluation.notes import input_notes
+    from cranfield.report import per_query as drawing
     from cranfield.report import per_query as report
-    from cranfield.report.figures import contrasts as drawing
     from cranfield.wording import plural
 
     results.drawable(figures)

@@ -89,8 +89,8 @@ def command(
     cranfield report qrels.txt bm25.run dense.run -m "nDCG@10 RR" \\
       --texts documents.jsonl
     """
+    from cranfield.report.html import html, require
     from cranfield.report.html.contents import contents
-    from cranfield.report.html.page import html, require
 
     require()
     results.drawable(figures)

@@ -14,8 +14,8 @@ from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.policy import Undefined
 from cranfield.evaluation.scores import Scores
 from cranfield.report.compare import leaderboard
+from cranfield.report.pages import BOLD, PLAIN, render
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
-from cranfield.report.table import BOLD, PLAIN, render
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield import results
-from cranfield.analysis.audit import CAUSES, Audit, Cause, Swap
-from cranfield.analysis.nil_detection import NilDetection
+from cranfield.analysis.audit import CAUSES, Audit, Cause, NilDetection, Swap
 from cranfield.errors import UsageError
-from cranfield.report.markup import markdown, piped
-from cranfield.report.numbers import UNDEFINED
-from cranfield.report.pages import Page
+from cranfield.report.pages import BOLD, DIM, GAP, PLAIN, Page, draw, markdown, piped, render, widths
 from cranfield.report.pages import sheet as titled_sheet
-from cranfield.report.sheet import Cell, Layout, Row, Sheet
-from cranfield.report.table import BOLD, DIM, GAP, PLAIN, draw, render, widths
+from cranfield.report.sheet import UNDEFINED, Cell, Layout, Row, Sheet
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural, printable
 

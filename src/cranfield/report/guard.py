@@ -13,8 +13,8 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.scores import ScoreTable
 from cranfield.measures import Measure
 from cranfield.report.compare import chance, method
-from cranfield.report.markup import piped
-from cranfield.report.numbers import shown, signed
+from cranfield.report.pages import piped
+from cranfield.report.sheet import shown, signed
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
 

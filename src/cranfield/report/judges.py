@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cranfield.analysis.judges import TOPS, JudgeReport, MeasureAgreement
-from cranfield.report.numbers import shown, signed
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import plural
 
 

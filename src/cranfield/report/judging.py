@@ -10,9 +10,8 @@ import numpy as np
 
 from cranfield.evaluation.scores import Scores
 from cranfield.judging.next_documents import NextDocuments
-from cranfield.report.numbers import shown, signed
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import plural
 
 

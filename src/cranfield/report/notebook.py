@@ -15,9 +15,8 @@ from cranfield.errors import MeasureError, UnknownName
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Interval, ScoreTable
 from cranfield.measures import parse
-from cranfield.report.pages import Page, titled
+from cranfield.report.pages import Page, render, titled
 from cranfield.report.sheet import Cell, Layout, Row, Sheet
-from cranfield.report.table import render
 from cranfield.results import TableText
 from cranfield.wording import decodable, plural, printable
 
@@ -199,7 +198,7 @@ TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
     "PerQueryScores": ("report.per_query", _per_query),
     "JudgeReport": ("report.judges", lambda report, found: Shown(report.pages([found]), report.notes([found]))),
     "NextDocuments": ("report.judging", lambda report, found: Shown(report.pages(found), list(report.notes(found)))),
-    "CollectionStatistics": ("report.statistics", lambda report, found: Shown(report.tables(found))),
+    "CollectionStatistics": ("report.collection", lambda report, found: Shown(report.tables(found))),
     "StudyResult": ("studies.registry", _study),
 }
 
@@ -237,10 +236,10 @@ def _plot_study(registry: Any, result: Any, figure: str | None) -> Any:
 FIGURES: dict[str, tuple[str, Callable[..., Any]]] = {
     "Scores": ("report.figures.overview", lambda figures, scores, **options: figures.plot_means(scores, **options)),
     "Evaluation": ("report.figures.overview", lambda figures, found, **options: figures.plot_curve(found, **options)),
-    "Comparison": ("report.figures.compare", _plot_measure),
+    "Comparison": ("report.compare", _plot_measure),
     "Audit": ("report.figures.audit", _plot_measure),
-    "Explanation": ("report.figures.explanation", lambda figures, found, **options: figures.plot(found, **options)),
-    "PerQueryScores": ("report.figures.contrasts", lambda figures, found, **options: figures.plot(found, **options)),
+    "Explanation": ("report.explanation", lambda figures, found, **options: figures.plot(found, **options)),
+    "PerQueryScores": ("report.per_query", lambda figures, found, **options: figures.plot(found, **options)),
     "JudgeReport": ("report.figures.judges", _plot_judge),
     "StudyResult": ("studies.registry", _plot_study),
 }

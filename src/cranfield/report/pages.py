@@ -1,24 +1,231 @@
-"""Results as titled tables, in several formats."""
+"""Results as titled tables, in several formats: for the terminal, Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
+import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from rich.cells import cell_len
 
 from cranfield import results
 from cranfield.data import Floats
 from cranfield.errors import UsageError
-from cranfield.report import markup
-from cranfield.report.numbers import UNDEFINED, shown
-from cranfield.report.sheet import Cell, Row, Sheet
-from cranfield.report.table import BOLD, PLAIN, render
+from cranfield.report.sheet import UNDEFINED, Cell, Row, Sheet, shown
 from cranfield.wording import printable, spreadsheet_cell
+
+GAP = 2
+BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+TONES = {"": "", "good": "\x1b[32m", "bad": "\x1b[31m"}
+
+
+def render(sheet: Sheet, *, width: int = 80, colour: bool = False) -> str:
+    """The sheet for a screen of this width; transposed or split into blocks of columns if it is too wide."""
+    return "\n".join(draw(part, colour=colour) for part in arranged(sheet, width))
+
+
+def draw(sheet: Sheet, *, colour: bool) -> str:
+    """The sheet in lines: headings, a rule, rows; intervals are dimmed below their numbers."""
+    needed = [wide - GAP for wide in widths(sheet)]
+    left = len(sheet.names)
+
+    def line(names: Sequence[str], texts: Sequence[str], styles: Sequence[str]) -> str:
+        spaces = [" " * (wide - cell_len(text)) for text, wide in zip([*names, *texts], needed, strict=True)]
+        styled = [
+            f"{style}{text}{PLAIN}" if style and text else text for text, style in zip(texts, styles, strict=True)
+        ]
+        cells = [name + space for name, space in zip(names, spaces[:left], strict=True)]
+        cells += [space + text for space, text in zip(spaces[left:], styled, strict=True)]
+        return (" " * GAP).join(cells).rstrip() + "\n"
+
+    def lines() -> Iterator[str]:
+        heads = [column.split("\n") for column in sheet.columns]
+        height = max(map(len, heads), default=1)
+        for level in range(-height, 0):
+            names = [name if level == -1 else "" for name in sheet.names]
+            texts = [head[level] if len(head) >= -level else "" for head in heads]
+            yield line(names, texts, [BOLD if colour else ""] * len(texts))
+        yield "─" * (sum(needed) + GAP * (len(needed) - 1)) + "\n"
+        for row in sheet.rows:
+            styles = [(BOLD if c.best else "") + TONES[c.tone] if colour else "" for c in row.cells]
+            yield line(row.names, [c.text for c in row.cells], styles)
+            below = [cell.aside.split("\n") for cell in row.cells]
+            for level in range(max(map(len, below), default=0)):
+                asides = [texts[level] if level < len(texts) else "" for texts in below]
+                if any(asides):
+                    yield line([""] * left, asides, [DIM if colour else ""] * len(asides))
+            if sheet.ends(row):
+                yield "\n"
+
+    return "".join(lines())
+
+
+def arranged(sheet: Sheet, width: int) -> list[Sheet]:
+    """The sheet in the first form with the fewest blocks: as it is, with folded headings, numbered, or transposed."""
+    forms = [sheet, folded(sheet)]
+    # A sheet whose rows have a run and a query cannot be transposed.
+    if sheet.square:
+        forms += [numbered(sheet), numbered(sheet, fold=True)]
+    elif len(sheet.names) == 1:
+        forms.append(sheet.transposed)
+    return min((list(blocks(form, width)) for form in forms), key=len)
+
+
+def folded(sheet: Sheet) -> Sheet:
+    """The sheet with long headings in two lines: the measure, then its views."""
+    folds = sheet.folded or tuple(name.replace("[", "\n[", 1) for name in sheet.columns)
+    return replace(sheet, columns=folds)
+
+
+def numbered(sheet: Sheet, *, fold: bool = False) -> Sheet:
+    """A square sheet with numbers as headings; rows have the number and the name, a long one with its views below."""
+    digits, blank = len(str(len(sheet.rows))), (Cell(""),) * len(sheet.columns)
+    # Names without views cannot be folded: folding narrower than these saves nothing.
+    longest = max((len(row.names[0].partition("[")[0]) for row in sheet.rows), default=0) if fold else math.inf
+
+    def rows() -> Iterator[Row]:
+        for i, row in enumerate(sheet.rows, 1):
+            name = row.names[0]
+            first = name if len(name) <= longest else name.partition("[")[0]
+            yield replace(row, names=(f"{i:>{digits}} {first}",))
+            if first != name:
+                yield Row((" " * (digits + 1) + name.removeprefix(first),), blank)
+
+    return replace(sheet, columns=tuple(map(str, range(1, len(sheet.columns) + 1))), rows=tuple(rows()), folded=())
+
+
+def blocks(sheet: Sheet, width: int) -> Iterator[Sheet]:
+    """The sheet split between columns so that each part fits; a column that is too wide gets its own part."""
+    left, needed = len(sheet.names), widths(sheet)
+    begin = end = 0
+    while begin < len(sheet.columns):
+        used = sum(needed[:left]) - GAP
+        while end < len(sheet.columns) and (end == begin or used + needed[left + end] <= width):
+            used += needed[left + end]
+            end += 1
+        yield sheet.part(slice(begin, end))
+        begin = end
+
+
+def widths(sheet: Sheet) -> list[int]:
+    """The width of each column, including the gap to the next."""
+    names = [[head, *(row.names[i] for row in sheet.rows)] for i, head in enumerate(sheet.names)]
+    cells = [
+        [*head.split("\n"), *(t for row in sheet.rows for t in (row.cells[i].text, *row.cells[i].aside.split("\n")))]
+        for i, head in enumerate(sheet.columns)
+    ]
+    return [max(map(cell_len, texts)) + GAP for texts in names + cells]
+
+
+_MINUS = re.compile(r"(?<![\w.)\]])-(?=[\d.∞])")  # the sign of a number, not of an exponent or within a name
+_TAG_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"${sign}$" for sign in "<>|"},  # the default font encoding prints these as ¡, ¿ and —
+    **{"▲": "$\\blacktriangle$", "▼": "$\\blacktriangledown$"},
+    **{"–": "--", "τ": "$\\tau$", "ρ": "$\\rho$", "±": "$\\pm$", "∞": "$\\infty$"},
+}
+
+
+def piped(text: str) -> str:
+    r"""Text escaped for Markdown, also inside a table.
+
+    >>> piped("my_run|2")
+    'my\\_run\\|2'
+    """
+    escaped = "".join(f"\\{sign}" if sign in "\\|*_`" else sign for sign in printable(text))
+    return _TAG_OR_LINK.sub(r"\\\g<0>", escaped)
+
+
+def escaped(text: str) -> str:
+    r"""Text escaped for LaTeX.
+
+    >>> escaped("50% of my_run")
+    '50\\% of my\\_run'
+    """
+    return "".join(SPECIAL.get(sign, sign) for sign in printable(text))
+
+
+def number(text: str) -> str:
+    r"""The text of a cell escaped for LaTeX; a minus sign is not a hyphen.
+
+    >>> number("[-0.0013, +2e-05]")
+    '[$-$0.0013, +2e-05]'
+    """
+    return "$-$".join(map(escaped, _MINUS.split(text)))
+
+
+def markdown(sheet: Sheet) -> str:
+    """A pipe table, aligned so that its source is readable too."""
+    head = [piped(name) for name in _heads(sheet)]
+    body = [[*map(piped, row.names), *map(_starred, row.cells)] for row in sheet.rows]
+    widths = [max(3, *(len(line[i]) for line in [head, *body])) for i in range(len(head))]
+    left = len(sheet.names)
+    rule = ["-" * w if i < left else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
+
+    def joined(texts: Sequence[str]) -> str:
+        cells = (t.ljust(w) if i < left else t.rjust(w) for i, (t, w) in enumerate(zip(texts, widths, strict=True)))
+        return f"| {' | '.join(cells)} |\n"
+
+    return "".join(map(joined, (head, rule, *body)))
+
+
+def latex(sheet: Sheet) -> str:
+    """A tabular with the rules of the booktabs package."""
+    marked = any(cell.text in ("▲", "▼") for row in sheet.rows for cell in row.cells)
+    lines = [
+        f"% \\usepackage{{booktabs{',amssymb' if marked else ''}}}",
+        f"\\begin{{tabular}}{{{'l' * len(sheet.names)}{'r' * len(sheet.columns)}}}",
+        "\\toprule",
+        _ampersands([escaped(name) for name in _heads(sheet)]),
+        "\\midrule",
+        *_rows(sheet),
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _heads(sheet: Sheet) -> list[str]:
+    """The headings, each on one line."""
+    return [" ".join(name.split()) for name in sheet.names + sheet.columns]
+
+
+def _starred(cell: Cell) -> str:
+    text = f"**{piped(cell.text)}**" if cell.best else piped(cell.text)
+    if cell.raised and cell.aside:
+        return f"{text}<sup>{cell.aside}</sup>"
+    return f"{text} {piped(cell.one_line_aside)}".rstrip()
+
+
+def _rows(sheet: Sheet) -> Iterator[str]:
+    for row in sheet.rows:
+        yield _ampersands([*map(escaped, row.names), *map(_set, row.cells)])
+        if sheet.ends(row):
+            yield "\\midrule"
+
+
+def _ampersands(cells: Sequence[str]) -> str:
+    line = " & ".join(cells) + " \\\\"
+    # LaTeX would read `[` or `*` at the start of a row as an argument of the row before.
+    return f"{{}}{line}" if line[:1] in ("[", "*") else line
+
+
+def _set(cell: Cell) -> str:
+    text = f"\\textbf{{{number(cell.text)}}}" if cell.best else number(cell.text)
+    if cell.raised and cell.aside:
+        return f"{text}\\textsuperscript{{{number(cell.aside)}}}"
+    return f"{text} {{\\scriptsize {number(cell.one_line_aside)}}}" if cell.aside else text
 
 
 @dataclass(frozen=True)
@@ -54,14 +261,14 @@ def titled(page: Page, width: int, *, colour: bool) -> str:
     return f"{title}\n{render(page.sheet, width=width, colour=colour)}"
 
 
-def markdown(page: Page) -> str:
+def markdown_page(page: Page) -> str:
     """The table under its title."""
-    return f"**{markup.piped(page.title)}**\n\n{markup.markdown(page.sheet)}"
+    return f"**{piped(page.title)}**\n\n{markdown(page.sheet)}"
 
 
-def latex(page: Page) -> str:
+def latex_page(page: Page) -> str:
     """The table, with its title as a comment to use in the caption."""
-    return f"% {markup.escaped(' '.join(page.title.split()))}\n{markup.latex(page.sheet)}"
+    return f"% {escaped(' '.join(page.title.split()))}\n{latex(page.sheet)}"
 
 
 def comma_separated(page: Page) -> str:
@@ -85,7 +292,7 @@ def comma_separated(page: Page) -> str:
     return f"# {page.title}\n{lines.getvalue()}"
 
 
-WRITERS: dict[str, Callable[[Page], str]] = {"markdown": markdown, "latex": latex, "csv": comma_separated}
+WRITERS: dict[str, Callable[[Page], str]] = {"markdown": markdown_page, "latex": latex_page, "csv": comma_separated}
 FORMATS = ("table", *WRITERS, "json")
 
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from cranfield.evaluation.predicted import PredictedMean
-from cranfield.report.numbers import shown, signed
 from cranfield.report.pages import Page, sheet, write
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown, signed
 from cranfield.wording import plural
 
 LINES = {"human": "humans only", "predicted": "predictions only", "both": "both together"}

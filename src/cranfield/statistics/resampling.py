@@ -18,7 +18,7 @@ from cranfield import native
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
-from cranfield.statistics.paired import t_test
+from cranfield.statistics.pair_tests import t_test
 from cranfield.statistics.rounding import SAME, equalize
 
 Test = Literal["bootstrap", "randomisation", "randomised-tukey", "t"]

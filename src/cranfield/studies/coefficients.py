@@ -12,8 +12,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.errors import UsageError
-from cranfield.statistics.correlation import critical_tau, pearson, spearman, tau, tau_ap
-from cranfield.statistics.overlap import rbo
+from cranfield.statistics.correlation import critical_tau, pearson, rbo, spearman, tau, tau_ap
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from study_samples import GOLDEN, call, written
 
 import cranfield as cf
 from cranfield import example
-from cranfield.analysis.nil_detection import NilDetection
+from cranfield.analysis.audit import NilDetection
 from cranfield.studies.truncation.experiment import Truncation, c_at_1, transform, truncation
 
 NAMES = {"RR": "RR", "nDCG@5": "NDCG", "RBP(p=0.5)": "RBP", "AP": "AP"}

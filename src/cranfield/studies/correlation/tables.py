@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, exchanged, sheet
-from cranfield.report.sheet import Cell, Sheet
+from cranfield.report.sheet import Cell, Sheet, shown
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.correlation.experiment import Correlation
 from cranfield.studies.several import check_alike, mean_of

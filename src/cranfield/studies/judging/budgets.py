@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.judging.strategies import judging_order
 from cranfield.statistics.correlation import tau
-from cranfield.statistics.paired import t_test
+from cranfield.statistics.pair_tests import t_test
 from cranfield.statistics.rounding import SAME
 
 BUDGETS = (5, 10, 15, 20, 30, 40, 60, 80, 100, 150)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 from cranfield.studies.judging.budgets import sufficient
 from cranfield.studies.judging.coverage import LIKE, THESE
 from cranfield.studies.judging.experiment import DECISION_MEASURE, INTERVAL_MEASURE, Judging

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.report.numbers import UNDEFINED, shown
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.newcomers.experiment import Newcomers
 

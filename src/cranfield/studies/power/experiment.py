@@ -18,10 +18,15 @@ from cranfield.errors import InputError, UsageError, check_choice, check_count, 
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Undefined
 from cranfield.measures import Measure
-from cranfield.statistics.design import detectable_difference, difference_variance, queries_needed
+from cranfield.statistics.design import (
+    SwapRates,
+    detectable_difference,
+    difference_variance,
+    queries_needed,
+    swap_rates,
+)
 from cranfield.statistics.resampling import TESTS, PairwiseTests, Test, discriminate
 from cranfield.statistics.standardisation import Standardisation
-from cranfield.statistics.swap_rates import SwapRates, swap_rates
 from cranfield.studies import saving
 from cranfield.studies.systems import SystemScores, score_systems
 

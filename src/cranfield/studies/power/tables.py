@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 from cranfield.statistics.design import MAX_QUERIES
 from cranfield.studies.power.experiment import MAX_SWAP_RATE, Power, Sensitivity
 from cranfield.studies.several import check_alike, mean_of

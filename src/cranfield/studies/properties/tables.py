@@ -11,11 +11,8 @@ from typing import Any, Literal
 from cranfield.errors import UsageError
 from cranfield.measures import parse
 from cranfield.report import pages
-from cranfield.report.markup import escaped, piped
-from cranfield.report.numbers import UNDEFINED, exact, shown
-from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
-from cranfield.report.table import BOLD, PLAIN, widths
+from cranfield.report.pages import BOLD, PLAIN, Page, escaped, piped, sheet, widths
+from cranfield.report.sheet import UNDEFINED, Cell, exact, shown
 from cranfield.studies.properties.checks import LONG, PROPERTIES, SEVEN, Counterexample
 from cranfield.studies.properties.experiment import CheckedMeasure, Properties, properties
 

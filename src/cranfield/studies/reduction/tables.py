@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, column, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reduction.experiment import Reduction
 from cranfield.studies.several import check_alike, mean_of

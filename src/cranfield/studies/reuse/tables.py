@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.reuse.experiment import Reuse
 from cranfield.studies.sampling.tables import claim_tables

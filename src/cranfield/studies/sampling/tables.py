@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.report.numbers import UNDEFINED, shown
 from cranfield.report.pages import Page, column, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import UNDEFINED, Cell, shown
 from cranfield.statistics.rounding import SAME
 from cranfield.studies.coefficients import get_coefficient
 from cranfield.studies.divergence_claim import DivergenceClaim

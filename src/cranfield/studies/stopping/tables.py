@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 from cranfield.studies.stopping.experiment import CutResult, RuleResult, Stopping
 from cranfield.studies.stopping.rules import RULES
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 from cranfield.studies.ties.cost import ALL, COLUMNS, TieCosts, Times
 from cranfield.studies.ties.experiment import BEST, EXPECTED, QUANTILES, RULES, TREC, WORST, Ties
 from cranfield.studies.ties.tie_groups import TieCounts, histogram_bins

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield import io, results
-from cranfield.analysis.nil_detection import NilDetection, nil_detection
+from cranfield.analysis.audit import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
 from cranfield.evaluation.columns import AlignmentKey, make_plan

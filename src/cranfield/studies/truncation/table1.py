@@ -8,9 +8,8 @@ from cranfield.cli import options, results
 from cranfield.measures import parse
 from cranfield.ranking.rankings import from_ranking
 from cranfield.ranking.views import Gains, terminate
-from cranfield.report.numbers import shown
 from cranfield.report.pages import WRITERS, Page, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 
 # The rankings and R of Table 1 of Liu et al.; everything else is computed.
 RANKINGS = (

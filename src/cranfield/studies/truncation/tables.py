@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cranfield.report.numbers import shown
 from cranfield.report.pages import Page, column, exchanged, sheet
-from cranfield.report.sheet import Cell
+from cranfield.report.sheet import Cell, shown
 from cranfield.studies.several import check_alike, mean_of
 from cranfield.studies.truncation.experiment import Truncation
 
