@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from cranfield.analysis.explain import explain
     from cranfield.analysis.per_query import queries
     from cranfield.data import Judgments, Run
-    from cranfield.engines.tensors.candidates import evaluate_tensors
+    from cranfield.engines import spark as spark
+    from cranfield.engines import tensors as tensors
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
@@ -48,7 +49,6 @@ __all__ = [
     "audit",
     "compare",
     "evaluate",
-    "evaluate_tensors",
     "explain",
     "load",
     "measure",
@@ -72,7 +72,6 @@ MODULES = {
     "analysis.explain": ("explain",),
     "analysis.per_query": ("queries",),
     "data": ("Judgments", "Run"),
-    "engines.tensors.candidates": ("evaluate_tensors",),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.collection": ("Collection",),
     "evaluation.evaluation": ("Evaluation",),
@@ -89,7 +88,12 @@ MODULES = {
 }
 
 
+SUBMODULES = ("spark", "tensors")  # loaded when they are asked for, with PySpark and PyTorch if they need them
+
+
 def __getattr__(name: str) -> Any:
+    if name in SUBMODULES:
+        return import_module(f"cranfield.engines.{name}")
     module = next((module for module, names in MODULES.items() if name in names), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -99,4 +103,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *SUBMODULES, "__version__"]

@@ -116,6 +116,9 @@ def test_sentence_transformers() -> None:
     assert scores["dev_nDCG@10"] == pytest.approx((1 + 1 / np.log2(3)) / 2)
     tied = RetrievalEvaluator({"q": "c"}, {"d1": "a", "d2": "b"}, {"q": {"d1"}}, ["RR"], depth=1)
     assert tied(Model())["RR"] == 0.75  # the mean of both orders
+    views = RetrievalEvaluator({"q": "a"}, {"d1": "b", "d2": "a"}, {"q": {"d1"}}, ["AP", "AP[condensed]"])
+    assert views.primary_metric == "AP"
+    assert views(Model()) == {"AP": 0.5, "AP[condensed]": 1.0}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -19,15 +19,14 @@ def framed(spark: SparkSession, columns: Columns) -> DataFrame:
     return spark.createDataFrame(table)
 
 
-def collected(scores: engine.Scores) -> Evaluated:
+def collected(scores: engine.ScoreFrame) -> Evaluated:
     rows = scores.frame.toArrow().to_pydict()
-    means = scores.mean()
-    found = means.to_dict()["runs"]
+    found = scores.to_dict()["runs"]
     values = zip(*(rows[name] for name in ("run", "query", "measure", "value")), strict=True)
     return Evaluated(
         {(run, query, measure): value for run, query, measure, value in values},
         {(run, measure): one["mean"] for run, of in found.items() for measure, one in of.items()},
-        sentences(means.notes),
+        sentences(scores.notes),
     )
 
 

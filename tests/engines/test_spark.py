@@ -86,7 +86,7 @@ class OnSpark(EngineContract):
     @contextlib.contextmanager
     def scored(
         self, runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any
-    ) -> Iterator[engine.Scores]:
+    ) -> Iterator[engine.ScoreFrame]:
         frame = framed(self.spark, runs[0]).coalesce(1)
         for piece in runs[1:]:
             frame = frame.unionByName(framed(self.spark, piece).coalesce(1))
@@ -149,7 +149,7 @@ def test_columns_by_other_names_and_types(spark: SparkSession) -> None:
     runs = spark.createDataFrame(rows, "qid int, docno long, sim decimal(5, 3)")
     qrels = spark.createDataFrame([("7", b"2", 1)], "topic string, passage binary, label smallint")
     scores = engine.evaluate(qrels, runs, "RR", qrels_columns={"document": "passage"})
-    assert [tuple(row) for row in scores.collect()] == [("run", "7", "RR", 0.5)]
+    assert [tuple(row) for row in scores.frame.collect()] == [("run", "7", "RR", 0.5)]
 
 
 @pytest.mark.parametrize(

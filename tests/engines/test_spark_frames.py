@@ -34,7 +34,7 @@ def test_columns_by_odd_names(spark: SparkSession) -> None:
     qrels = spark.createDataFrame(JUDGED[:2], "QUERY string, `doc no` string, `Rel` int")
     columns = {"query": "a.q", "document": "b`d"}
     scores = engine.evaluate(qrels, runs, "RR", columns=columns, qrels_columns={"document": "doc no"})
-    assert [tuple(row) for row in scores.collect()] == [("run", "q1", "RR", 0.5)]
+    assert [tuple(row) for row in scores.frame.collect()] == [("run", "q1", "RR", 0.5)]
 
 
 def test_columns_of_one_name(spark: SparkSession) -> None:
@@ -74,7 +74,7 @@ def test_an_order_that_is_none(spark: SparkSession) -> None:
     assert again.endswith("the row in column `line` is 7, as for another document")
     rows = [("r", "q1", "d1", 1.0, 0.3), ("r", "q1", "d2", 1.0, 0.2)]
     runs, qrels = spark.createDataFrame(rows, f"{RUNS}, row double"), spark.createDataFrame(JUDGED[:2], QRELS)
-    assert engine.evaluate(qrels, runs, "RR", ties="input").collect()[0]["value"] == 0.5
+    assert engine.evaluate(qrels, runs, "RR", ties="input").frame.collect()[0]["value"] == 0.5
 
 
 def test_ids_that_are_no_text(spark: SparkSession) -> None:
@@ -84,8 +84,8 @@ def test_ids_that_are_no_text(spark: SparkSession) -> None:
     judged = [(bytearray(query), bytearray(b"d2"), 1) for query in (b"\xff", b"\xfe", b"\xfd\xff")]
     qrels = spark.createDataFrame(judged, "query binary, document binary, grade int")
     scores = engine.evaluate(qrels, runs.union(runs.withColumn("run", sql.lit("s"))), ["RR", "NumRet"])
-    assert sorted(row["value"] for row in scores.collect() if row["measure"] == "RR") == [0, 0, 0, 0, 0.5, 0.5]
-    assert scores.mean().means[0].tolist() == [0.5 / 3, 2]
+    assert sorted(row["value"] for row in scores.frame.collect() if row["measure"] == "RR") == [0, 0, 0, 0, 0.5, 0.5]
+    assert scores.means[0].tolist() == [0.5 / 3, 2]
     found = scores.compare(samples=10)
     assert found.queries[0] == ("\udcfd\udcff", "\udcfe", "\udcff")
 

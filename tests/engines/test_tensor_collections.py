@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 import cranfield as cf
-from cranfield.engines.tensors import RankCounter, audit_precision, dense_evaluate
+from cranfield.engines.tensors import RankCounter, audit_precision, evaluate_embeddings
 from cranfield.errors import CranfieldError
 
 MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2"]
@@ -44,7 +44,7 @@ def test_blocks_in_any_order(name: str, table: Any, ties: Any, data: st.DataObje
 
         def counter() -> RankCounter:
             positions = array(columns) if ties == "input" else None
-            return RankCounter(array(of_judged), array(values), positions=positions)
+            return RankCounter(array(values), array(of_judged), positions=positions)
 
         parts = [counter(), counter()]
         for i, (a, b) in enumerate(blocks):
@@ -56,20 +56,11 @@ def test_blocks_in_any_order(name: str, table: Any, ties: Any, data: st.DataObje
                         mask=None if mask is None else array(mask[first:last, a:b]),
                         positions=array(np.arange(a, b)) if ties == "input" else None,
                     )
-        ours, other = (part.evaluate(MEASURES, ties=ties) for part in (parts[0] + parts[1], parts[1] + parts[0]))
+        ours, other = (part.evaluate(MEASURES, ties=ties).scores for part in (parts[0] + parts[1], parts[1] + parts[0]))
     qrels, run = as_dicts(scores, grades, mask)
     expected = cf.evaluate(qrels, run, MEASURES, ties=ties)
     same(ours, expected)
     same(other, expected)
-
-
-def test_batches_are_the_input_of_measures() -> None:
-    counter = RankCounter(np.array([[2.0, 1.0]]), np.array([[1.0, 0.0]]))
-    counter.add(np.array([[3.0, 2.0, 2.0, 1.0]]))
-    (batch,) = counter.batches()
-    assert batch.start[0, :2].tolist() == [1, 3]
-    assert batch.size[0, :2].tolist() == [2, 1]
-    assert batch.length.tolist() == [4]
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -98,12 +89,12 @@ def test_embeddings(name: str, data: st.DataObject, ties: Any) -> None:
             lambda: iter([given_documents[:cut], given_documents[cut:]]),
         ]
         ours = [
-            dense_evaluate(array(given_queries), x, qrels, MEASURES, ties=ties, document_ids=ids, block=block)
+            evaluate_embeddings(qrels, array(given_queries), x, MEASURES, ties=ties, document_ids=ids, block=block)
             for x in made
         ]
     expected = cf.evaluate(qrels, run, MEASURES, ties=ties)
-    for scores in ours:
-        same(scores, expected)
+    for evaluation in ours:
+        same(evaluation.scores, expected)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -116,7 +107,7 @@ def test_cosine_similarity_and_memory_maps(name: str, tmp_path: Any) -> None:
     stored = np.memmap(tmp_path / "documents", np.float32, "r", shape=documents.shape)
     qrels = {q: {int(d): 1 for d in rng.choice(50, 5, replace=False)} for q in range(3)}
     with library(name) as array:
-        ours = dense_evaluate(array(queries), stored, qrels, MEASURES, similarity="cosine", block=7)
+        ours = evaluate_embeddings(qrels, array(queries), stored, MEASURES, similarity="cosine", block=7).scores
     unit = [x / np.sqrt((x.astype(float) ** 2).sum(axis=1, keepdims=True)) for x in (queries, documents)]
     table = unit[0] @ unit[1].T
     run = {str(q): {str(d): float(table[q, d]) for d in range(50)} for q in range(3)}
@@ -125,15 +116,16 @@ def test_cosine_similarity_and_memory_maps(name: str, tmp_path: Any) -> None:
 
 
 def test_many_queries_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.engines.tensors import dense
+    from cranfield.engines.tensors import embeddings
 
-    monkeypatch.setattr(dense, "QUERIES", 2)
+    monkeypatch.setattr(embeddings, "QUERIES", 2)
     rng = np.random.default_rng(1)
     queries, documents = rng.integers(-2, 3, (5, 3)).astype(float), rng.integers(-2, 3, (9, 3)).astype(float)
     qrels = {str(q): {str(d): d % 2 for d in rng.choice(9, 4, replace=False).tolist()} for q in range(5)}
     table = queries @ documents.T
     run = {str(q): {str(d): float(table[q, d]) for d in range(9)} for q in range(5)}
-    same(dense_evaluate(queries, documents, qrels, MEASURES), cf.evaluate(qrels, run, MEASURES, ties="expected"))
+    ours = evaluate_embeddings(qrels, queries, documents, MEASURES).scores
+    same(ours, cf.evaluate(qrels, run, MEASURES, ties="expected"))
 
 
 def test_what_precision_does() -> None:
@@ -142,17 +134,17 @@ def test_what_precision_does() -> None:
     generator = torch.Generator().manual_seed(0)
     queries, documents = torch.randn(6, 16, generator=generator), torch.randn(400, 16, generator=generator)
     qrels = {str(q): {str(d): 1 for d in range(q, 400, 40)} for q in range(6)}
-    audit = audit_precision(queries, documents, qrels, ["AP", "RR"], k=100, block=64)
+    audit = audit_precision(qrels, queries, documents, ["AP", "RR"], k=100, block=64)
     assert audit.types == ("float32", "float16", "bfloat16", "int8")
     tied = dict(zip(audit.types, audit.tied, strict=True))
     assert tied["float32"] == 0
     assert tied["float16"] < tied["bfloat16"]
     assert (audit.worst <= audit.expected).all()
     assert (audit.expected <= audit.best).all()
-    exact = dense_evaluate(queries, documents, qrels, ["AP", "RR"])
+    exact = evaluate_embeddings(qrels, queries, documents, ["AP", "RR"]).scores
     assert np.allclose(audit.expected[0], exact.means[0])
     # Without ties, the first 100 documents of torch.topk are those of the ranking.
-    cut = dense_evaluate(queries, documents, qrels, ["AP[depth=100]", "RR[depth=100]"])
+    cut = evaluate_embeddings(qrels, queries, documents, ["AP[depth=100]", "RR[depth=100]"]).scores
     assert np.allclose(audit.top_k[0], cut.means[0])
     assert audit.to_dict()["types"]["bfloat16"]["measures"]["AP[ties=expected]"]["best"] == audit.best[2, 0]
 
@@ -161,7 +153,7 @@ S, G = np.array([[2.0]]), np.array([[1.0]])
 
 
 def counted(*blocks: Any, **options: Any) -> RankCounter:
-    counter = RankCounter(S, G, **options)
+    counter = RankCounter(G, S, **options)
     for block in blocks:
         counter.add(np.array(block))
     return counter
@@ -170,8 +162,8 @@ def counted(*blocks: Any, **options: Any) -> RankCounter:
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda: RankCounter(S[0], G[0]), "scores of judged documents must have two dimensions"),
-        (lambda: RankCounter(S, G[:0]), "grades has the shape (0, 1), but scores has the shape (1, 1)"),
+        (lambda: RankCounter(G[0], S[0]), "scores of judged documents must have two dimensions"),
+        (lambda: RankCounter(G[:0], S), "grades has the shape (0, 1), but scores has the shape (1, 1)"),
         (lambda: counted([[1.0], [2.0]]), "a block must have up to 1 rows, one for each query, not the shape (2, 1)"),
         (lambda: counted([[1.0]]).evaluate("AP"), "query `0`: the score of a judged document is in none of the blocks"),
         (lambda: counted([[2.0, np.nan]]).evaluate("AP"), "query `0` has a score that is NaN"),
@@ -180,25 +172,37 @@ def counted(*blocks: Any, **options: Any) -> RankCounter:
         (lambda: counted([[2.0]]).evaluate("AP", ties="rank"), "AP[ties=rank]: ties=rank needs the ranks of documents"),
         (lambda: counted([[2.0]], positions=[[0]]), "the counter has positions of documents, but the block has none"),
         (
-            lambda: counted() + RankCounter(S + 1, G),
+            lambda: counted() + RankCounter(G, S + 1),
             "counters can be added only if they have the same judged documents",
         ),
-        (lambda: RankCounter(S, G * np.nan).evaluate("AP"), "grades: no document is judged"),
+        (lambda: RankCounter(G * np.nan, S).evaluate("AP"), "grades: no document is judged"),
         (
-            lambda: dense_evaluate(S, np.ones((2, 2)), {"0": {"0": 1}}, "AP"),
+            lambda: evaluate_embeddings({"0": {"0": 1}}, S, np.ones((2, 2)), "AP"),
             "query embeddings have 1 dimensions, but a",
         ),
         (
-            lambda: dense_evaluate(S, S, {"9": {"9": 1}}, "AP"),
+            lambda: evaluate_embeddings({"9": {"9": 1}}, S, S, "AP"),
             "qrels: none of the judged documents is among the embedd",
         ),
-        (lambda: dense_evaluate(S[:0], S, {"0": {"0": 1}}, "AP"), "there are no queries: query_embeddings has no rows"),
-        (lambda: dense_evaluate(S, S[:0], {"0": {"0": 1}}, "AP"), "document_embeddings has no documents"),
-        (lambda: dense_evaluate(S, iter([S]), {"0": {"0": 1}}, "AP"), "an iterator of blocks can be read only once"),
-        (lambda: dense_evaluate(S, S, {"0": {"0": 1}}, "AP", ties="trec"), "ties=trec needs document ids"),
-        (lambda: dense_evaluate(S, S, {"0": {"0": 1}}, "AP", similarity="l2"), "similarity must be one of dot, cosine"),
-        (lambda: dense_evaluate(S, S, {"0": {"0": 1}}, "AP", block=0), "block must be a whole number of at least 1"),
-        (lambda: dense_evaluate(S, S.astype("f4"), {"0": {"0": 1}}, "AP"), "query embeddings are"),
+        (
+            lambda: evaluate_embeddings({"0": {"0": 1}}, S[:0], S, "AP"),
+            "there are no queries: query_embeddings has no rows",
+        ),
+        (lambda: evaluate_embeddings({"0": {"0": 1}}, S, S[:0], "AP"), "document_embeddings has no documents"),
+        (
+            lambda: evaluate_embeddings({"0": {"0": 1}}, S, iter([S]), "AP"),
+            "an iterator of blocks can be read only once",
+        ),
+        (lambda: evaluate_embeddings({"0": {"0": 1}}, S, S, "AP", ties="trec"), "ties=trec needs document ids"),
+        (
+            lambda: evaluate_embeddings({"0": {"0": 1}}, S, S, "AP", similarity="l2"),
+            "similarity must be one of dot, cosine",
+        ),
+        (
+            lambda: evaluate_embeddings({"0": {"0": 1}}, S, S, "AP", block=0),
+            "block must be a whole number of at least 1",
+        ),
+        (lambda: evaluate_embeddings({"0": {"0": 1}}, S, S.astype("f4"), "AP"), "query embeddings are"),
     ],
 )
 def test_errors(work: Any, message: str) -> None:

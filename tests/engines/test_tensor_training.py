@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.engines.tensors import Accumulator, RankCounter, dense_evaluate, dense_evaluation
+from cranfield.engines.tensors import Accumulator, RankCounter, evaluate, evaluate_embeddings
 
 torch = pytest.importorskip("torch")
 MEASURES = ["AP", "nDCG@5", "RR", "bpref"]
@@ -52,7 +52,7 @@ def batched(target: Any, chosen: Any) -> Any:
 def counter(documents: Any) -> RankCounter:
     """Counts of some of the documents, against the scores of judged documents of all."""
     queries, every, _ = embeddings()
-    made = RankCounter((queries @ every.T)[:, :3], torch.ones(QUERIES, 3))
+    made = RankCounter(torch.ones(QUERIES, 3), (queries @ every.T)[:, :3])
     made.add(queries @ documents.T)
     return made
 
@@ -64,18 +64,20 @@ def one_of_two(process: int, folder: str) -> None:
     results: dict[str, Any] = {}
     for split, chosen in splits(process).items():
         accumulator = batched(Accumulator(MEASURES), chosen)
-        results[split] = accumulator.scores().values.tobytes(), accumulator.compute()
+        results[split] = accumulator.evaluate().scores.values.tobytes(), accumulator.compute()
         if split != "none" and cf.errors.available("torchmetrics") is not None:
             from cranfield.engines.tensors import RetrievalMetric
 
             metric = batched(RetrievalMetric(MEASURES), chosen)
             means = {label: float(mean) for label, mean in metric.compute().items()}
-            results[f"metric {split}"] = metric.scores().values.tobytes(), means
+            results[f"metric {split}"] = metric.evaluate().scores.values.tobytes(), means
     queries, documents, qrels = embeddings()
     part = documents[:13] if process == 0 else documents[13:]
-    evaluation = dense_evaluation(queries, part, qrels, MEASURES, block=3, group="world", first_document=13 * process)
+    evaluation = evaluate_embeddings(
+        qrels, queries, part, MEASURES, block=3, group="world", first_document=13 * process
+    )
     results["dense"] = evaluation.scores.values.tobytes()
-    results["counter"] = counter(part).all_reduce().evaluate(MEASURES).values.tobytes()
+    results["counter"] = counter(part).all_reduce().evaluate(MEASURES).scores.values.tobytes()
     torch.save(results, f"{folder}/{process}")
     torch.distributed.destroy_process_group()
 
@@ -87,12 +89,13 @@ def test_two_processes_have_the_bits_of_one(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")
         torch.multiprocessing.spawn(one_of_two, (str(tmp_path),), nprocs=2)
     alone = batched(Accumulator(MEASURES), np.arange(QUERIES * WIDTH))
-    expected = alone.scores().values.tobytes(), alone.compute()
+    expected = alone.evaluate().scores.values.tobytes(), alone.compute()
     queries, documents, qrels = embeddings()
     for process in (0, 1):
         results = torch.load(tmp_path / str(process), weights_only=False)
-        assert results.pop("dense") == dense_evaluate(queries, documents, qrels, MEASURES).values.tobytes()
-        assert results.pop("counter") == counter(documents).evaluate(MEASURES).values.tobytes()
+        whole = evaluate_embeddings(qrels, queries, documents, MEASURES).scores
+        assert results.pop("dense") == whole.values.tobytes()
+        assert results.pop("counter") == counter(documents).evaluate(MEASURES).scores.values.tobytes()
         assert len(results) >= 3
         for split, result in results.items():
             assert result == expected, split
@@ -100,10 +103,10 @@ def test_two_processes_have_the_bits_of_one(tmp_path: Path) -> None:
 
 def test_batches_of_one_process() -> None:
     scores, grades, indexes = rows()
-    whole = cf.evaluate_tensors(scores, grades, MEASURES, indexes=indexes)
+    whole = evaluate(grades, scores, MEASURES, indexes=indexes).scores
     order = np.random.default_rng(2).permutation(QUERIES * WIDTH)
     accumulator = batched(Accumulator(MEASURES), order)
-    assert accumulator.scores().values.tobytes() == whole.values.tobytes()
+    assert accumulator.evaluate().scores.values.tobytes() == whole.values.tobytes()
     two = batched(Accumulator(MEASURES), order[:30]) + batched(Accumulator(MEASURES), order[30:])
     assert two.compute() == accumulator.compute()
     assert list(accumulator.compute().values()) == whole.means[0].tolist()
@@ -117,13 +120,13 @@ def test_metric() -> None:
     from cranfield.engines.tensors import RetrievalMetric
 
     scores, grades, indexes = rows()
-    whole = cf.evaluate_tensors(scores, grades, MEASURES, indexes=indexes)
+    whole = evaluate(grades, scores, MEASURES, indexes=indexes).scores
     metric = RetrievalMetric(MEASURES)
     for _ in range(2):
         batched(metric, np.arange(QUERIES * WIDTH))
         means = metric.compute()
         assert [float(mean) for mean in means.values()] == whole.means[0].tolist()
-        assert metric.scores().values.tobytes() == whole.values.tobytes()
+        assert metric.evaluate().scores.values.tobytes() == whole.values.tobytes()
         metric.reset()
     # The value of a step is that of its batch; the end of the epoch has all of them.
     first = {k: float(v) for k, v in metric(scores[:WIDTH], grades[:WIDTH], indexes[:WIDTH]).items()}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 import cranfield as cf
-from cranfield.engines.tensors import tensor_evaluation
+from cranfield.engines.tensors import evaluate
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.evaluator import evaluator_of
+from cranfield.evaluation.collection import split_options
 
 MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2", "RBP", "infAP", "Q"]
 TIES = ["expected", "trec", "trec9", "best", "worst", "input", "rank"]
@@ -40,18 +40,19 @@ def test_table(name: str, table: Any, ties: Any, options: dict[str, Any]) -> Non
     scores, grades, mask = table
     qrels, run = as_dicts(scores, grades, mask)
     measures = measures_for(options)
-    expected = evaluator_of(qrels, measures, {"ties": ties, **options})(run)
+    parts, options = split_options(options)
+    expected = cf.evaluate(cf.Collection(qrels, **parts), run, measures, ties=ties, **options)
     with library(name) as array:
-        ours = cf.evaluate_tensors(
+        ours = evaluate(
+            cf.Collection(array(grades), **parts),
             array(scores),
-            array(grades),
             measures,
             mask=None if mask is None else array(mask),
             ids=[str(c) for c in range(scores.shape[1])],
             ties=ties,
             **options,
         )
-    same(ours, expected)
+    same(ours.scores, expected)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -78,16 +79,16 @@ def test_flat_form(name: str, table: Any, ties: Any, data: st.DataObject) -> Non
     qrels, run = as_dicts(scores, known, present if mask is None else present & mask)
     expected = cf.evaluate(qrels, {str(q): run[str(q)] for q in asked}, MEASURES, ties=ties)
     with library(name) as array:
-        ours = cf.evaluate_tensors(
-            array(scores[rows, columns]),
+        ours = evaluate(
             array(grades[rows, columns]),
+            array(scores[rows, columns]),
             MEASURES,
             mask=None if mask is None else array(mask[rows, columns]),
             ids=[str(c) for c in columns],
             indexes=array(rows),
             ties=ties,
         )
-    same(ours, expected)
+    same(ours.scores, expected)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -106,10 +107,10 @@ def test_very_uneven_queries_are_sorted_in_flat_form(name: str) -> None:
             qrels.setdefault(str(q), {})[d] = float(g)
     for ties in ("expected", "trec", "input", "rank", "worst"):
         with library(name) as array:
-            ours = cf.evaluate_tensors(
-                *map(array, (scores, grades)), MEASURES, mask=array(mask), ids=ids, indexes=array(indexes), ties=ties
+            ours = evaluate(
+                *map(array, (grades, scores)), MEASURES, mask=array(mask), ids=ids, indexes=array(indexes), ties=ties
             )
-        same(ours, cf.evaluate(qrels, run, MEASURES, ties=ties))
+        same(ours.scores, cf.evaluate(qrels, run, MEASURES, ties=ties))
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -121,27 +122,27 @@ def test_comparing_and_sorting_count_the_same(name: str, judged: int) -> None:
     mask = rng.random((7, 90)) < 0.8
     scores[0, :5] = -np.inf
     with library(name) as array:
-        ours = cf.evaluate_tensors(*map(array, (scores, grades)), MEASURES, mask=array(mask))
-    same(ours, cf.evaluate(*as_dicts(scores, grades, mask), MEASURES, ties="expected"))
+        ours = evaluate(*map(array, (grades, scores)), MEASURES, mask=array(mask))
+    same(ours.scores, cf.evaluate(*as_dicts(scores, grades, mask), MEASURES, ties="expected"))
 
 
 @pytest.mark.parametrize("missed", [[[1.0, np.nan], [0.0, 2.0]], {"0": [1.0], 1: {"x": 0, "y": 2}}])
 def test_missed_documents(missed: Any) -> None:
     scores, grades = np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([[np.nan, 1.0], [1.0, np.nan]])
-    ours = cf.evaluate_tensors(scores, grades, MEASURES, missed=missed)
+    ours = evaluate(grades, scores, MEASURES, missed=missed).scores
     qrels = {"0": {"1": 1, "x": 1}, "1": {"0": 1, "x": 0, "y": 2}}
     same(ours, cf.evaluate(qrels, as_dicts(scores, grades)[1], MEASURES, ties="expected"))
 
 
 def test_a_missed_query_is_not_answered() -> None:
     scores, grades = np.array([[2.0, 1.0]]), np.array([[np.nan, 1.0]])
-    ours = cf.evaluate_tensors(scores, grades, "AP", missed={"q": [1]}, query_ids=["p"])
+    ours = evaluate(grades, scores, "AP", missed={"q": [1]}, query_ids=["p"]).scores
     same(ours, cf.evaluate({"p": {"b": 1}, "q": {"x": 1}}, {"p": {"a": 2.0, "b": 1.0}}, "AP", ties="expected"))
 
 
 def test_an_own_value_for_unjudged() -> None:
     scores, grades = np.array([[3.0, 2.0, 1.0]]), np.array([[0, 1, 2]])
-    ours = cf.evaluate_tensors(scores, grades, ["bpref", "AP"], unjudged=0)
+    ours = evaluate(grades, scores, ["bpref", "AP"], unjudged=0).scores
     same(ours, cf.evaluate({"0": {"1": 1, "2": 2}}, as_dicts(scores, grades)[1], ["bpref", "AP"], ties="expected"))
 
 
@@ -149,7 +150,7 @@ def test_several_runs_are_audited_and_compared() -> None:
     rng = np.random.default_rng(3)
     grades = rng.choice([np.nan, 0, 1], (9, 6))
     runs = {"old": rng.integers(0, 3, (9, 6)).astype(float), "new": rng.integers(0, 9, (9, 6)).astype(float)}
-    evaluation = tensor_evaluation(runs, grades, ["AP", "nDCG@3"])
+    evaluation = evaluate(grades, runs, ["AP", "nDCG@3"])
     qrels = as_dicts(runs["old"], grades)[0]
     dicts = {name: as_dicts(scores, grades)[1] for name, scores in runs.items()}
     same(evaluation.scores, cf.evaluate(qrels, dicts, ["AP", "nDCG@3"], ties="expected"))
@@ -165,7 +166,7 @@ def test_every_measure_of_grades() -> None:
     plain = [d for d in cf.measures.CATALOGUE.values() if not (d.subtopics or d.content or d.preferences)]
     cutoff = {"required": "@10", "recall": "@0.5"}
     measures = [d.symbol + cutoff.get(d.cutoff, "") for d in plain]
-    ours = cf.evaluate_tensors(scores, grades, measures, ids=[str(c) for c in range(12)])
+    ours = evaluate(grades, scores, measures, ids=[str(c) for c in range(12)]).scores
     same(ours, cf.evaluate(*as_dicts(scores, grades), measures, ties="expected"))
 
 
@@ -175,15 +176,15 @@ def test_nil_and_costs_need_ids() -> None:
     grades[:, 5] = np.nan
     ids = ["a", "b", "c", "d", "e", "NIL"]
     qrels, run = as_dicts(scores, grades, names=ids.__getitem__)
-    ours = cf.evaluate_tensors(scores, grades, ["AP", "P@3"], ids=ids, nil="NIL", terminal=False)
+    ours = evaluate(cf.Collection(grades, nil="NIL"), scores, ["AP", "P@3"], ids=ids).scores
     same(ours, cf.evaluate(cf.Collection(qrels, nil="NIL"), run, ["AP", "P@3"], ties="expected"))
     costs = {"0": {"a": 3.0, "e": 9.0}, "2": {"b": 0.5}}
-    ours = cf.evaluate_tensors(scores, grades, ["TBG", "AP"], ids=ids, costs=costs)
+    ours = evaluate(cf.Collection(grades, costs=costs), scores, ["TBG", "AP"], ids=ids).scores
     same(ours, cf.evaluate(cf.Collection(qrels, costs=costs), run, ["TBG", "AP"], ties="expected"))
     with pytest.raises(CranfieldError, match="needs document ids"):
-        cf.evaluate_tensors(scores, grades, "TBG", costs=costs)
+        evaluate(cf.Collection(grades, costs=costs), scores, "TBG")
     with pytest.raises(CranfieldError, match="nil needs document ids"):
-        cf.evaluate_tensors(scores, grades, "AP", nil="NIL")
+        evaluate(cf.Collection(grades, nil="NIL"), scores, "AP")
 
 
 def test_subtopics_are_a_third_dimension() -> None:
@@ -196,7 +197,7 @@ def test_subtopics_are_a_third_dimension() -> None:
     }
     run = as_dicts(scores, grades[..., 0])[1]
     measures = ["alpha_nDCG@5", "ERR_IA@5", "StRecall@5", "AP"]
-    ours = cf.evaluate_tensors(scores, grades, measures, ids=ids)
+    ours = evaluate(grades, scores, measures, ids=ids).scores
     assert ours.values.tobytes() == cf.evaluate(qrels, run, measures, ties="expected").values.tobytes()
 
 
@@ -207,7 +208,7 @@ def test_types_of_torch(kind: str) -> None:
     grades = np.array([[np.nan, 1, 0, 1], [1, np.nan, np.nan, 0]])
     scores = numbers.to(getattr(torch, kind))
     same(
-        cf.evaluate_tensors(scores, torch.from_numpy(grades), MEASURES),
+        evaluate(torch.from_numpy(grades), scores, MEASURES).scores,
         cf.evaluate(*as_dicts(numbers.double().numpy(), grades), MEASURES, ties="expected"),
     )
 
@@ -217,7 +218,7 @@ def test_gradients_and_read_only_arrays() -> None:
     scores = torch.tensor([[1.0, 2.0]], requires_grad=True)
     grades = np.array([[1.0, 0.0]])
     grades.flags.writeable = False
-    assert cf.evaluate_tensors(scores, grades, "RR").means.tolist() == [[0.5]]
+    assert evaluate(grades, scores, "RR").scores.means.tolist() == [[0.5]]
 
 
 class Foreign:
@@ -236,7 +237,7 @@ class Foreign:
 def test_dlpack() -> None:
     pytest.importorskip("torch")
     scores, grades = Foreign([[1.0, 2.0]]), Foreign([[1.0, np.nan]])
-    assert cf.evaluate_tensors(scores, grades, "RR").means.tolist() == [[0.5]]
+    assert evaluate(grades, scores, "RR").scores.means.tolist() == [[0.5]]
 
 
 S, G = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
@@ -249,7 +250,7 @@ S, G = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
         ((S, G[:1]), {}, "grades has the shape (1, 2), but scores has the shape (2, 2)"),
         ((S, G), {"mask": G[:, :1]}, "mask has the shape (2, 1), expected (2, 2)"),
         ((S[:0], G[:0]), {}, "there are no queries: scores has no rows"),
-        ((S, G * np.nan), {}, "grades: no candidate is judged"),
+        ((S, G * np.nan), {}, "grades: no document is judged"),
         (
             (S * np.nan, G),
             {"query_ids": ["p", "q"]},
@@ -257,7 +258,7 @@ S, G = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
         ),
         ((S, G + np.inf), {}, "grades: query `0` has an infinite grade"),
         ((S, G), {"ids": ["a"]}, "ids has the shape (1,), expected (2,) or (2, 2)"),
-        ((S, G), {"ids": ["a", "a"]}, "query `0`: document `a` is twice among ids"),
+        ((S, G), {"ids": ["a", "a"]}, "query `0`: document `a` appears twice among ids"),
         ((S, G), {"query_ids": ["a"]}, "query_ids has 1 ids for 2 rows of scores"),
         ((S, G), {"query_ids": ["a", "a"]}, "query_ids has the id `a` twice"),
         ((S, G), {"ties": "trec"}, "AP[ties=trec]: ties=trec needs document ids"),
@@ -272,13 +273,13 @@ S, G = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
 )
 def test_errors(arguments: Any, options: Any, message: str) -> None:
     with pytest.raises(CranfieldError) as error:
-        cf.evaluate_tensors(*arguments, "AP", **options)
+        evaluate(*reversed(arguments), "AP", **options)
     assert str(error.value).startswith(message)
 
 
 def test_text_is_refused() -> None:
     with pytest.raises(CranfieldError, match="needs document text, which tensors do not have"):
-        cf.evaluate_tensors(S, G, "DELTARB")
+        evaluate(G, S, "DELTARB")
 
 
 def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,13 +290,13 @@ def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(candidates, "count_scores", fail)
     with pytest.raises(cf.InputError, match="there is not enough memory for the counts of these scores"):
-        cf.evaluate_tensors(S, G, "AP")
+        evaluate(G, S, "AP")
 
 
 def test_tensors_on_two_devices() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(CranfieldError, match="scores is on meta, but grades is on cpu"):
-        cf.evaluate_tensors(torch.zeros(2, 2, device="meta"), torch.zeros(2, 2), "AP")
+        evaluate(torch.zeros(2, 2), torch.zeros(2, 2, device="meta"), "AP")
 
 
 def test_torch_is_loaded_only_by_its_users() -> None:
@@ -304,8 +305,7 @@ def test_torch_is_loaded_only_by_its_users() -> None:
 
     code = (
         "import sys, numpy as np, cranfield as cf\n"
-        "cf.evaluate_tensors(np.ones((1, 2)), np.ones((1, 2)), 'AP')\n"
-        "import cranfield.engines.tensors\n"
+        "cf.tensors.evaluate(np.ones((1, 2)), np.ones((1, 2)), 'AP')\n"
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -315,6 +315,6 @@ def test_scores_and_grades_the_other_way_round() -> None:
     rng = np.random.default_rng(0)
     scores, grades = rng.normal(size=(4, 10)), (rng.random((4, 10)) < 0.3).astype(float)
     with pytest.raises(CranfieldError, match="the grades look like scores") as raised:
-        cf.evaluate_tensors(grades, scores, ["nDCG@10"])
-    assert "evaluate_tensors(scores, grades, measures)" in raised.value.hint
-    assert np.isfinite(cf.evaluate_tensors(scores, grades, ["nDCG@10"]).means).all()
+        evaluate(scores, grades, ["nDCG@10"])
+    assert "evaluate(grades, scores, measures)" in raised.value.hint
+    assert np.isfinite(evaluate(grades, scores, ["nDCG@10"]).scores.means).all()

@@ -372,16 +372,18 @@ def _tensors(
         score, mask, ids, grades = score[real], mask[real], ids[real], grades[real]
         keywords["indexes"] = array(index)
     with refusing():
-        found = cf.evaluate_tensors(
-            array(score),
+        found = _call(
+            cf.tensors.evaluate,
             array(grades),
+            array(score),
             measures,
             mask=array(mask),
             ids=ids,
             ties=ties,
             **keywords,
-            **_renamed(options | settings),
-        )
+            **options,
+            **settings,
+        ).scores
     return _of_scores(measures, found.to_dict())
 
 
@@ -401,31 +403,29 @@ def embeddings_torch(case: Case, measures: Sequence[str], ties: str, settings: S
 def _embeddings(
     case: Case, measures: Sequence[str], ties: str, settings: Settings, array: Any, block: int | None = None
 ) -> dict[str, Values]:
-    from cranfield.engines.tensors import dense_evaluate
-
     if case.run != "dense":
         message = "the run has no embeddings"
         raise RefusedCase(message)
     qrels, options = _objects(case)
     with refusing():
-        found = dense_evaluate(
+        found = _call(
+            cf.tensors.evaluate_embeddings,
+            qrels,
             array(np.array(list(data.DENSE_QUERIES.values()), float)),
             array(np.array(list(data.DENSE_DOCUMENTS.values()), float)),
-            qrels,
             measures,
             query_ids=list(data.DENSE_QUERIES),
             document_ids=list(data.DENSE_DOCUMENTS),
             block=block,
             ties=ties,
-            **_renamed(options | settings),
-        )
+            **options,
+            **settings,
+        ).scores
     return _of_scores(measures, found.to_dict())
 
 
 def spark(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
     """DataFrames of Spark; means may be summed in another order."""
-    from cranfield.engines import spark as engine
-
     qrels, options = _objects(case)
     if case.judgments not in ("qrels", "subtopics") or case.with_costs or "types" in options:
         message = f"no argument for {case.name}"
@@ -441,7 +441,7 @@ def spark(case: Case, measures: Sequence[str], ties: str, settings: Settings) ->
     session = _session()
     with refusing():
         found = _call(
-            engine.evaluate,
+            cf.spark.evaluate,
             session.createDataFrame(judged, names),
             session.createDataFrame(rows, ["run", "query", "document", "rank", "score", "row"]),
             measures,

@@ -56,13 +56,3 @@ def test_compare_and_audit() -> None:
     comparison = cf.compare(qrels, {"a": first, "b": second}, "c_at_1", test="t")
     assert comparison.contests[0].difference == pytest.approx(c_at_1(12, 8, 2) - c_at_1(12, 3, 2))
     assert cf.audit(qrels, first, "c_at_1").score[0, 0] == pytest.approx(c_at_1(12, 8, 2))
-
-
-def test_distributed_sums_give_the_same_bits() -> None:
-    from cranfield.engines.totals import Total
-
-    rng = np.random.default_rng(1)
-    values = np.where(rng.random(50) < 0.3, np.nan, rng.random(50))
-    total = Total.of(values[:20], "credit") + Total.of(values[20:], "credit")
-    whole = summary_of(handle_undefined(values, "skip", "credit"), "credit")
-    assert total.mean(50, "credit", "skip") == whole

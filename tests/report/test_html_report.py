@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
-from cranfield.evaluation.evaluator import evaluator_of
+from cranfield.evaluation.collection import split_options
 from cranfield.report.html import _kept, report
 from cranfield.report.html.contents import LONGEST_LABEL, contents, cut_names, short_labels
 
@@ -40,7 +40,8 @@ def museum() -> tuple[list[str], str]:
 
 
 def evaluated(qrels: Any, runs: Any, measures: Any, *, page: int = 20, names: Any = None, **how: Any) -> cf.Evaluation:
-    return evaluator_of(qrels, measures, how).evaluation(runs, page=page, names=names)
+    parts, options = split_options(how)
+    return cf.Evaluator(cf.Collection(qrels, **parts), measures, **options).evaluation(runs, page=page, names=names)
 
 
 def test_data_are_the_scores() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import io
 from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluation.evaluator import evaluator_of
+from cranfield.evaluation.collection import split_options
 from cranfield.measures import CATALOGUE
 from cranfield.studies import relabelling
 from cranfield.studies.relabelling import Relabeller
@@ -99,7 +99,9 @@ JUDGED = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"x": 0, "y": 1}}
 
 
 def relabelled(runs: Any, judgments: Any, measures: Any, **how: Any) -> Relabeller:
-    return Relabeller(evaluator_of(judgments, list(measures), how).evaluation(list(runs)))
+    parts, options = split_options(how)
+    evaluator = cf.Evaluator(cf.Collection(judgments, **parts), list(measures), **options)
+    return Relabeller(evaluator.evaluation(list(runs)))
 
 
 def relabeller(*measures: str) -> Relabeller:

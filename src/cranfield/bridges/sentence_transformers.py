@@ -9,7 +9,9 @@ import numpy as np
 
 from cranfield.data import Run, Strings, Table
 from cranfield.errors import optional
+from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.evaluation.policy import Policy
 from cranfield.ranking.tie_rules import Ties
 
 _package = optional("sentence_transformers", "the bridge to sentence-transformers", "sentence-transformers")
@@ -45,8 +47,8 @@ class RetrievalEvaluator(_BASE):  # type: ignore[misc,valid-type]
         self.queries = {str(query): text for query, text in queries.items() if str(query) in judged}
         self.corpus = {str(document): text for document, text in corpus.items()}
         self.name, self.depth, self.batch_size = name, depth, batch_size
-        # Loggers know measures by short names; the tie rule is the same for all of them.
-        self._labels = [column.label.partition("[")[0] for column in self.evaluator.columns]
+        # Loggers know measures by short names: the tie rule of all of them is not one of their views.
+        self._labels = [column.label for column in make_plan(measures, Policy()).columns]
         self.primary_metric = self._labels[0]
 
     def __call__(

@@ -378,7 +378,7 @@ def _compare_on_spark(
     columns += options.absent(asked, columns)
     label_of = gate.labels_of(columns, checked, asked)
     with spark.evaluate(collection, runs, columns, master, scores, chosen) as (frame, name_of):
-        name = _baseline_name(baseline, frame.runs, name_of, frame.mean)
+        name = _baseline_name(baseline, frame.runs, name_of, lambda: frame)
         comparison = frame.compare(name, **asdict(settings))
         if announce is not None:
             announce(sentences(comparison.resolution_notes))

@@ -127,7 +127,7 @@ def command(
     chosen["show"] = [name for name, wanted in shown.items() if wanted]
     if engine == "spark":
         with spark.evaluate(collection, runs, columns, master, scores, chosen) as (frame, _):
-            table: ScoreTable = frame.mean()
+            table: ScoreTable = frame
     else:
         with progress("Scoring runs") as step:
             table = evaluate(collection, list(runs), columns, progress=step, **chosen)

@@ -11,7 +11,7 @@ from cranfield.io.duplicates import default_duplicates
 
 if TYPE_CHECKING:
     from cranfield.corpus import Corpus
-    from cranfield.engines.spark import Scores
+    from cranfield.engines.spark import ScoreFrame
     from cranfield.evaluation.collection import Collection
 
 
@@ -49,7 +49,7 @@ def evaluate(
     master: str | None,
     folder: str | None,
     settings: dict[str, Any],
-) -> Iterator[tuple[Scores, Mapping[str, str]]]:
+) -> Iterator[tuple[ScoreFrame, Mapping[str, str]]]:
     """The scores of runs that Spark reads, and the names of the runs by file.
 
     ``folder`` is where Spark writes per-query scores.
@@ -70,11 +70,11 @@ def evaluate(
         yield scores, names
 
 
-def _write_scores(scores: Scores, folder: str) -> None:
+def _write_scores(scores: ScoreFrame, folder: str) -> None:
     from cranfield.engines.spark.session import FAILURES
 
     try:
-        scores.write.parquet(folder)
+        scores.frame.write.parquet(folder)
     except FAILURES as error:
         if "PATH_ALREADY_EXISTS" not in str(error):
             raise

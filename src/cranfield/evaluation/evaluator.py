@@ -13,7 +13,7 @@ import numpy as np
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.collection import Collection, checked_keywords, split_options
+from cranfield.evaluation.collection import Collection, checked_keywords
 from cranfield.evaluation.columns import Column, Plan, Shown, make_plan
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.group_scores import (
@@ -273,7 +273,9 @@ class Evaluator:
         scores = [self.reader.run_scores(run) for run in runs]
         for of_run in scores:
             self._check(of_run)
-        return Evaluation(self.plan, self.collection, self.judgments, scores, self._queries, self._notes)
+        evaluation = Evaluation(self.plan, self.collection, self.judgments, scores, self._queries, self._notes)
+        evaluation.table(self.columns)  # raises if a measure needs what was not aligned
+        return evaluation
 
     def means(self, run: Any) -> dict[str, float]:
         """The mean of each measure over the queries of one run, without notes; NaN if undefined. Fast in loops."""
@@ -355,12 +357,6 @@ class Evaluator:
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
-
-
-def evaluator_of(qrels: Any, measures: Measures, options: Mapping[str, Any]) -> Evaluator:
-    """An evaluator, with options of the collection among those of the evaluation."""
-    parts, rest = split_options(options)
-    return Evaluator(Collection(qrels, **parts) if parts else qrels, measures, **rest)
 
 
 def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:

@@ -46,7 +46,11 @@ class Evaluated(NamedTuple):
 
 def local(runs: Sequence[Columns], qrels: Columns, measures: Sequence[str], **policies: Any) -> Evaluated:
     """The local engine: one process, everything in memory; queries are sorted by id, as in notes."""
-    scores = _scores(runs, qrels, measures, **policies)
+    return evaluated(_scores(runs, qrels, measures, **policies))
+
+
+def evaluated(scores: cf.Scores) -> Evaluated:
+    """Scores of the local process as the result of an engine."""
     found = scores.to_dict()["runs"]
     return Evaluated(
         {(r, q, m): v for r, of in found.items() for m, one in of.items() for q, v in one["queries"].items()},
@@ -213,16 +217,16 @@ class EngineContract:
     def test_weights_of_subtopics(self) -> None:
         """Weights for some queries only, for an unjudged query, and for only some subtopics of a query."""
         runs, qrels = collection(2, queries=9, seed=8, subtopics=4)
-        weights = {f"q{q:04d}": {f"s{s}": 1 + (q + s) % 3 for s in range(4 if q else 2)} for q in range(3)}
-        found = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"s0": 1}})
+        weights = {f"q{q:04d}": {str(s): 1 + (q + s) % 3 for s in range(4 if q else 2)} for q in range(3)}
+        found = self.check(pieces(runs, 3), qrels, DIVERSITY, intents=weights | {"nobody": {"0": 1}})
         alike = self.evaluate([runs], qrels, DIVERSITY)
         assert {
             query for run, query, name in found.rows if found.rows[run, query, name] != alike.rows[run, query, name]
         }
         for wrong, words in (
-            ({"q0000": {"s9": 1}}, "for subtopic `s9` of query `q0000`"),
-            ({"q0000": {"s0": 0}}, "all weights of query `q0000` are 0"),
-            ({"nobody": {"s0": 1}}, "none of its queries is judged"),
+            ({"q0000": {"9": 1}}, "for subtopic `9` of query `q0000`"),
+            ({"q0000": {"0": 0}}, "all weights of query `q0000` are 0"),
+            ({"nobody": {"0": 1}}, "none of its queries is judged"),
         ):
             self.refused([runs], qrels, words, intents=wrong)
         plain = {name: of[::4] for name, of in qrels.items() if name != "subtopic"}
@@ -281,10 +285,14 @@ class EngineContract:
             pieces(twice, 2), qrels, "appears twice", f"query `{runs['query'][0]}`", f"`{runs['document'][0]}`"
         )
 
-    def test_bad_rows_of_runs(self) -> None:
+    def test_a_score_that_is_nan(self) -> None:
+        runs, qrels = collection(2, queries=4)
+        bad = {**runs, "score": [float("nan"), *runs["score"][1:]]}
+        self.refused(pieces(bad, 2), qrels, f"query `{runs['query'][0]}`", "score", "NaN")
+
+    def test_nulls_in_runs(self) -> None:
         runs, qrels = collection(2, queries=4)
         for column, value, words in (
-            ("score", float("nan"), ("score", "NaN")),
             ("score", None, ("score", "not a number")),
             ("document", None, ("document", "id must be text")),
         ):
@@ -372,7 +380,7 @@ def collection(runs: int, *, queries: int, seed: int = 0, subtopics: int = 0) ->
                 judged["document"].append(f"d{i}")
                 judged["grade"].append(0 if q == 1 else int(rng.integers(-1 if not subtopics else 0, 4)))
                 if subtopics:
-                    judged["subtopic"].append(f"s{s}")
+                    judged["subtopic"].append(str(s))
     return rows, judged
 
 

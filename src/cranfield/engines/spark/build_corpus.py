@@ -1,34 +1,53 @@
-"""The corpus of a collection in a Spark DataFrame: tasks count words, the driver gets the kept documents."""
+"""The corpus of a collection in a Spark DataFrame: tasks count words, the driver gets the kept documents.
+
+A row of a task has an id, whether the words of the document are kept (``kept``), and its texts. A record is one of: a
+term and its frequency in the texts of a task; a kept document with its terms; the number of texts; a fault. Spark adds
+up frequencies and numbers of texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow
+from pyarrow import compute
 from pyspark.sql import functions as sql
 from pyspark.sql import types
 
 from cranfield.corpus import Corpus, Settings
 from cranfield.corpus.build import DEPTH, no_overlap_error, nothing_needed_error
 from cranfield.corpus.corpus_file import Origin
-from cranfield.corpus.counting import ONE_TEXT_HINT, document_vectors, sort_by_bytes
+from cranfield.corpus.counting import ONE_TEXT_HINT, KeptDocuments, WordCounter, document_vectors, sort_by_bytes
 from cranfield.data import Integers, Strings
-from cranfield.engines.shards import Job
-from cranfield.engines.spark import frames
+from cranfield.engines.spark import frames, shards
 from cranfield.engines.spark.scores import collect_faults
-from cranfield.engines.texts import RECORD, WordCountTask
-from cranfield.engines.top_documents import TopDocuments
-from cranfield.errors import InputError, optional
+from cranfield.engines.spark.shards import Job, binary, record_batch
+from cranfield.errors import InputError
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.policy import Policy
-from cranfield.io.documents import FieldChoice, Fields
+from cranfield.io.documents import Documents, FieldChoice, Fields, join_text_columns
 from cranfield.io.faults import quotable
 from cranfield.io.tables import strings_of
 
-_RECORDS = frames.schema(RECORD)
-_TOP_DOCUMENTS = "query binary, document binary, fault array<string>, faults bigint, hint string, kind string"
+# A task returns its counts after this many bytes of text, or terms of kept documents, so that its memory is limited.
+MAX_BYTES, MAX_KEPT_TERMS = 1 << 28, 1 << 22
+
+RECORD = {
+    "term": "bytes",
+    "count": "count",
+    "kept": "flag",  # whether a kept document has the term
+    "document": "bytes",
+    "digest": "bytes",  # of its text
+    "terms": "list of bytes",
+    "counts": "list of counts",
+    "size": "count",  # texts
+    "empty": "count",  # texts without words
+    "fault": "text",
+}
 
 
 def corpus(
@@ -73,7 +92,7 @@ def corpus(
         # The ids are broadcast to the texts, however many they are; texts are not moved.
         marked = rows.join(sql.broadcast(kept_ids), "id", "left")
         marked = marked.select("id", sql.coalesce("kept", sql.lit(False)).alias("kept"), *rows.columns[1:])
-        records = persist(marked.mapInArrow(WordCountTask(settings, fields.id, fields.texts), _RECORDS))
+        records = persist(marked.mapInArrow(partial(count_words, settings, fields), shards.schema(RECORD)))
         return Corpus(**_corpus_columns(records, wanted), settings=settings, origins=tuple(origins))
 
 
@@ -116,7 +135,8 @@ def _top_documents(runs: Any, columns: Mapping[str, str] | None, depth: int | No
     plan = make_plan("P@1", Policy())  # only to order documents by score; nothing is measured
     chosen = frames.run_columns(runs, columns, plan)
     rows = frames.sharded(frames.rankings(runs, chosen), None, by_query=False)
-    return rows.mapInArrow(TopDocuments(Job(plan, "qrels", 0, False, chosen), depth), _TOP_DOCUMENTS)
+    job = Job(plan, "qrels", 0, False, chosen)
+    return rows.mapInArrow(partial(shards.top_document_records, job, depth), shards.schema(shards.TOP_DOCUMENT))
 
 
 def _retrieved(top: Any, judged: Any) -> Any:
@@ -168,7 +188,6 @@ def _corpus_columns(records: Any, wanted: Any) -> dict[str, Any]:
 
 def _check_copies(documents: Any) -> None:
     """Raise if a document has different texts."""
-    compute = optional("pyarrow.compute", "an engine", "arrow")
     different = documents.filter(compute.not_equal(documents.column("digest"), documents.column("other")))
     if len(different):
         rows = zip(_names(different.column("document")), different.column("copies").to_pylist(), strict=True)
@@ -192,7 +211,6 @@ def _missing(wanted: Any, names: Sequence[str]) -> list[str]:
 
 def _rows(documents: Any, terms: Any) -> tuple[Integers, Integers, Integers]:
     """For every term of every document: the document, the term, and the count."""
-    compute = optional("pyarrow.compute", "an engine", "arrow")
     vocabulary = terms.combine_chunks()
     owner = np.repeat(np.arange(len(documents)), compute.list_value_length(documents.column("terms")).to_numpy())
     # Chunk by chunk, because all chunks together may exceed Arrow's 32-bit offsets.
@@ -204,8 +222,7 @@ def _rows(documents: Any, terms: Any) -> tuple[Integers, Integers, Integers]:
 
 
 def _strings(column: Any) -> Strings:
-    pyarrow = optional("pyarrow", "an engine", "arrow")
-    return strings_of(column.cast(pyarrow.large_binary()).combine_chunks())
+    return strings_of(column.cast(pyarrow.large_binary()))
 
 
 def _names(column: Any) -> list[str]:
@@ -214,3 +231,77 @@ def _names(column: Any) -> list[str]:
 
 def _quotable(name: bytes) -> str:
     return quotable(name.decode("utf-8", "replace"))
+
+
+def count_words(settings: Settings, fields: Fields, batches: Iterable[Any]) -> Iterator[Any]:
+    """Count the words of batches of rows; ``fields`` has the users' names of the columns."""
+    counter, kept, bytes_read = WordCounter(settings), list[KeptDocuments](), 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        faults = _faults(fields, batch)
+        if faults:
+            yield record_batch(RECORD, len(faults), fault=faults)
+            continue
+        texts = join_text_columns([batch.column(name) for name in batch.schema.names[2:]])
+        documents = Documents(range(batch.num_rows), _names(batch.column("id")), texts.offsets, texts.data)
+        rows = np.flatnonzero(batch.column("kept").to_numpy(zero_copy_only=False))
+        kept.append(counter.count_rows(documents, rows))
+        bytes_read += int(documents.offsets[-1] - documents.offsets[0])
+        if bytes_read >= MAX_BYTES or sum(len(block.word) for block in kept) >= MAX_KEPT_TERMS:
+            yield from _count_records(settings, counter, kept)
+            counter, kept, bytes_read = WordCounter(settings), [], 0
+    yield from _count_records(settings, counter, kept)
+
+
+def _faults(fields: Fields, batch: Any) -> list[str]:
+    """The faults of rows, one sentence each."""
+    ids, *texts = (batch.column(name).cast("binary") for name in ("id", *batch.schema.names[2:]))
+    without_id = compute.fill_null(compute.equal(compute.binary_length(ids), 0), True)
+    without_text = texts[0].is_null()
+    for column in texts[1:]:
+        without_text = compute.and_(without_text, column.is_null())
+    faults = []
+    for row in compute.indices_nonzero(without_id).to_pylist():
+        begins = next((text for column in texts if (text := column[row].as_py())), b"")[:40]
+        value = "null" if ids[row].as_py() is None else "an empty id"
+        faults.append(
+            f"texts: a document must have an id, found {value} in column `{quotable(fields.id)}`; "
+            f"the text begins with `{quotable(begins.decode('utf-8', 'replace'))}`"
+        )
+    where, contain = ("column", "contains") if len(fields.texts) == 1 else ("columns", "contain")
+    columns = ", ".join(f"`{quotable(name)}`" for name in fields.texts)
+    for row in compute.indices_nonzero(compute.and_not(without_text, without_id)).to_pylist():
+        name = quotable(ids[row].as_py().decode("utf-8", "replace"))
+        faults.append(f"texts: document `{name}`: there is no text; {where} {columns} {contain} null")
+    return faults
+
+
+def _count_records(settings: Settings, counter: WordCounter, kept: Sequence[KeptDocuments]) -> Iterator[Any]:
+    """The counts so far, as records."""
+    words, counts = counter.core.columns()
+    term_of_word = settings.terms(Strings(*words))
+    terms, is_term = Strings.of(term_of_word), np.array([bool(term) for term in term_of_word], bool)
+    in_kept = np.zeros(len(is_term), bool)
+    for block in kept:
+        in_kept[block.word] = True
+    yield record_batch(RECORD, 1, size=[sum(block.size for block in kept)], empty=[sum(block.empty for block in kept)])
+    rows = np.flatnonzero(is_term)
+    if len(rows):
+        yield record_batch(RECORD, len(rows), term=binary(terms.take(rows)), count=counts[rows], kept=in_kept[rows])
+    for block in kept:
+        if block.names:
+            with_term = is_term[block.word]
+            begin = np.concatenate([[0], np.cumsum(with_term)])[block.begin]
+            yield record_batch(
+                RECORD,
+                len(block.names),
+                document=binary(Strings.of(block.names)),
+                digest=block.digests,
+                terms=_lists(begin, binary(terms.take(block.word[with_term]))),
+                counts=_lists(begin, block.count[with_term]),
+            )
+
+
+def _lists(begin: Any, values: Any) -> Any:
+    return pyarrow.ListArray.from_arrays(pyarrow.array(begin, pyarrow.int32()), values)

@@ -8,31 +8,13 @@ from typing import Any
 from pyspark.sql import functions as sql
 from pyspark.sql import types
 
-from cranfield.engines.shards import RUN_BITS, RUN_MASK
+from cranfield.engines.spark.shards import RUN_BITS, RUN_MASK
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Plan
 from cranfield.io.faults import quotable
 from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
 
 DEFAULT_RUN = "run"  # the name of the run if there is no column of runs
-
-# Spark's types for the columns of records.
-_TYPES = {
-    "text": "string",
-    "texts": "array<string>",
-    "bytes": "binary",
-    "list of bytes": "array<binary>",
-    "flag": "boolean",
-    "flags": "array<boolean>",
-    "count": "bigint",
-    "list of counts": "array<bigint>",
-    "numbers": "array<double>",
-}
-
-
-def schema(record: Mapping[str, str]) -> str:
-    """The schema of records with these columns."""
-    return ", ".join(f"`{name}` {_TYPES[type_name]}" for name, type_name in record.items())
 
 
 def run_columns(frame: Any, columns: Mapping[str, str] | None, plan: Plan) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,38 +13,40 @@ from pyspark.sql import functions as sql
 from cranfield import errors
 from cranfield.analysis.audit import Audit
 from cranfield.analysis.compare import Comparison
+from cranfield.corpus import Corpus, corpus_file
 from cranfield.data import Integers
-from cranfield.engines import totals
-from cranfield.engines.records import RECORD
-from cranfield.engines.shards import Job, empty_records, with_all_judgments, with_own_judgments
-from cranfield.engines.spark import content, frames
+from cranfield.engines.spark import frames, shards, totals
 from cranfield.engines.spark.comparison import compare_runs
 from cranfield.engines.spark.session import broadcast as broadcast_value
-from cranfield.engines.spark.weights import weights_of
-from cranfield.engines.totals import PACKED_SCHEMA, Summary, unpack
+from cranfield.engines.spark.shards import Job, Weights
+from cranfield.engines.spark.totals import MAX_NAMES, PACKED_SCHEMA, Summary, unpack
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import Plan, Shown, make_plan
 from cranfield.evaluation.evaluator import Measures
-from cranfield.evaluation.intents import with_intents
+from cranfield.evaluation.intents import add_weights, with_intents
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.evaluation.run_notes import (
     figure_notes,
     gain_notes,
+    learning_notes,
     read_note,
     subtopic_grades,
     subtopic_notes,
     undefined_note,
 )
 from cranfield.evaluation.scores import MeanScores
+from cranfield.io import read_qrels
 from cranfield.io.judgments import NO_SUBTOPIC
+from cranfield.io.weights import read_weights
+from cranfield.ranking.unjudged import check_readable, no_overlap_error
 from cranfield.wording import one_of
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
 
 NOT_HERE = ("prefs", "groups", "types", "costs", "predicted")  # parts of a collection that Spark does not read
 
-_RECORDS = frames.schema(RECORD)
+_RECORDS = shards.schema(shards.RECORD)
 
 
 def evaluate(
@@ -59,7 +61,7 @@ def evaluate(
     partitions: int | None = None,
     show: Shown | Sequence[Shown] = (),
     **options: Any,
-) -> Scores:
+) -> ScoreFrame:
     """The scores of the runs in one Spark DataFrame with the judgments in another, computed by Spark's tasks.
 
     ``runs`` has one row per retrieved document, with columns for the run (optional if there is one run), the query, the
@@ -84,7 +86,7 @@ def evaluate(
     facts = _facts(judgments)
     job = Job(plan, "qrels", float(facts["grades"].max(initial=0)), facts["subtopics"], run_columns, judged_columns)
     if plan.content_columns:
-        job = content.with_corpus(job, runs.sparkSession, corpus)
+        job = _with_corpus(job, runs.sparkSession, corpus)
     rows = frames.rankings(runs, run_columns)
     notes: list[Note] = [Note("corpus_unused")] if corpus is not None and not plan.content_columns else []
     notes += gain_notes(facts["grades"], plan.columns)
@@ -95,21 +97,26 @@ def evaluate(
             all_judgments, intent_notes = with_intents(all_judgments, intents)
             notes += intent_notes
         shared = broadcast_value(runs.sparkSession, all_judgments)
-        shards = frames.sharded(rows, partitions, by_query=False)
-        records = shards.mapInArrow(_WithAllJudgments(job, shared), _RECORDS)
-        empty = judgments.sparkSession.range(1).mapInArrow(_EmptyRecords(job, shared), _RECORDS)
-        records = records.unionByName(empty)
+        sharded = frames.sharded(rows, partitions, by_query=False)
+        records = sharded.mapInArrow(partial(shards.with_all_judgments, job, shared), _RECORDS)
+        one_row = judgments.sparkSession.range(1)
+        records = records.unionByName(one_row.mapInArrow(partial(shards.without_rankings, job, shared), _RECORDS))
     else:
         if facts["subtopics"] and _diverse(judgments):
             notes += subtopic_grades("qrels", plan.columns)
         if intents is not None:
-            weights, intent_notes = weights_of(judgments, intents, subtopics=facts["subtopics"])
+            weights, intent_notes = _weights_of(judgments, intents, subtopics=facts["subtopics"])
             job = replace(job, weights=weights)
             notes += intent_notes
         both = rows.unionByName(judgments, allowMissingColumns=True)
-        shards = frames.sharded(both, partitions, by_query=True)
-        records = shards.mapInArrow(_WithOwnJudgments(job), _RECORDS)
-    return _checked(Scores(plan, _persist(records), tuple(notes), tuple(names)), judgments)
+        sharded = frames.sharded(both, partitions, by_query=True)
+        records = sharded.mapInArrow(partial(shards.with_own_judgments, job), _RECORDS)
+    records = _persist(records)
+    try:
+        return _summed_up(plan, records, judgments, tuple(notes), names)
+    except BaseException:
+        records.unpersist()
+        raise
 
 
 def _persist(records: Any) -> Any:
@@ -121,41 +128,6 @@ def _persist(records: Any) -> Any:
         return records.persist()
     finally:
         settings.set(name, before)
-
-
-@dataclass(frozen=True)
-class _WithAllJudgments:
-    job: Job
-    judgments: Any
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        return with_all_judgments(self.job, self.judgments.value, batches)
-
-
-@dataclass(frozen=True)
-class _EmptyRecords:
-    job: Job
-    judgments: Any
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        if any(batch.num_rows for batch in batches):
-            yield from empty_records(self.job, self.judgments.value)
-
-
-@dataclass(frozen=True)
-class _WithOwnJudgments:
-    job: Job
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        return with_own_judgments(self.job, batches)
-
-
-@dataclass(frozen=True)
-class _Summaries:
-    plan: Plan
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        return totals.summaries(self.plan, batches)
 
 
 def _facts(judgments: Any) -> dict[str, Any]:
@@ -190,40 +162,34 @@ def _diverse(judgments: Any) -> bool:
     return bool(labels > documents)
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Scores in Spark: ``frame`` has one row per run, query and measure; everything else is a summary of it.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ScoreFrame(MeanScores):
+    """Scores in Spark: means and notes on the driver, and the values of all queries in the DataFrame ``frame``.
 
-    Other attributes are those of the frame: ``scores.write.parquet(path)``.
+    ``records``: what Spark persists, one row per ranking; ``values``: the same by measure, as an index of the columns.
+    ``evaluation_notes``: the notes that do not depend on the means.
     """
 
     plan: Plan
     records: Any
+    values: Any
     evaluation_notes: tuple[Note, ...]
-    order: tuple[str, ...] = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.frame, name)
 
     @cached_property
     def frame(self) -> Any:
         """A Spark DataFrame with columns run, query, measure and value; undefined values are null."""
-        labels = sql.array(*(sql.lit(label) for label in self.measures))
-        value = sql.when(~sql.isnan("value") & (sql.abs("value") != float("inf")), sql.col("value"))
-        label = sql.element_at(labels, sql.col("measure") + 1)
-        return self._values.select("run", "query", label.alias("measure"), value.alias("value"))
+        return _frame(self.plan, self.values)
+
+    def of_runs(self, rows: Sequence[int]) -> MeanScores:  # type: ignore[override]
+        return self._means.of_runs(rows)
+
+    def only(self, columns: Sequence[int]) -> MeanScores:  # type: ignore[override]
+        return self._means.only(columns)
 
     @property
-    def runs(self) -> tuple[str, ...]:
-        """The runs: first those in the given order, then others by name."""
-        return tuple(dict.fromkeys([*self.order, *sorted(self._overview.runs)]))
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The labels of the columns."""
-        return tuple(column.label for column in self.plan.columns)
+    def _means(self) -> MeanScores:
+        """The means alone: a part of the runs or columns has no frame of its own."""
+        return MeanScores(self.runs, self.columns, self.means, self.sizes, self.notes)
 
     def compare(self, baseline: str | None = None, *, audit: Audit | None = None, **terms: Any) -> Comparison:
         """Significance of differences between runs: `cranfield.compare`, with its arguments and result.
@@ -231,77 +197,76 @@ class Scores:
         One task per measure has the values of all runs and queries. Only the outcomes, and once the ids of the queries,
         come to the driver.
         """
-        comparison = compare_runs(
-            self._values, self.runs, self.plan.columns, self.plan.policy.undefined, baseline, **terms
-        )
+        comparison = compare_runs(self.values, self.runs, self.columns, self.plan.policy.undefined, baseline, **terms)
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
 
-    def mean(self) -> MeanScores:
-        """The means of every run, with the notes of `cranfield.Scores`."""
-        summaries = [self._summaries[name] for name in self.runs]
-        shape = len(self.runs), len(self.measures)
-        return MeanScores(
-            self.runs,
-            self.plan.columns,
-            np.array([summary.means(self.plan) for summary in summaries]).reshape(shape),
-            np.array([summary.sizes(self.plan) for summary in summaries]).reshape(shape),
-            self.notes,
-        )
 
-    @cached_property
-    def notes(self) -> tuple[Note, ...]:
-        """Notes on the means, as in `cranfield.Scores`."""
-        plan, summaries = self.plan, self._summaries
-        counted = {"counted": plan.policy.queries, "queries": self._overview.judged}
-        notes = [Note("queries_counted", values=counted)]
-        for column, names in zip(plan.columns, self._undefined(), strict=True):
-            if column.part == "value" and names.count:
-                notes.append(undefined_note(column, names, plan.policy))
-        notes += self.evaluation_notes
-        for name in self.runs:
-            notes += figure_notes(name, summaries[name].figures(plan), plan)
-            notes += content.notes(self._coverage)
-            for column, (absent, read) in zip(plan.content_columns, summaries[name].read, strict=True):
-                notes.append(read_note(name, column, absent, read))
-        return tuple(dict.fromkeys(notes))
+def _frame(plan: Plan, values: Any) -> Any:
+    labels = sql.array(*(sql.lit(column.label) for column in plan.columns))
+    value = sql.when(~sql.isnan("value") & (sql.abs("value") != float("inf")), sql.col("value"))
+    label = sql.element_at(labels, sql.col("measure") + 1)
+    return values.select("run", "query", label.alias("measure"), value.alias("value"))
 
-    def _undefined(self) -> list[QueryNames]:
-        """For each column the queries without a value in some run."""
-        by_run = [summary.undefined for summary in self._summaries.values()]
-        if len(by_run) == 1 or not any(names.count for undefined in by_run for names in undefined):
-            return list(by_run[0])
-        pairs = self.frame.where("value is null").select("measure", "query").distinct()
-        merged = _merged(pairs.mapInArrow(totals.undefined_names, PACKED_SCHEMA))
-        return [merged.get(column.label, QueryNames()) for column in self.plan.columns]
 
-    @cached_property
-    def _values(self) -> Any:
-        """One row per run, counted query and measure; the measure is an index of the columns."""
-        counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[self.plan.policy.queries]
-        return self._complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
+def _summed_up(
+    plan: Plan, records: Any, judgments: Any, evaluation_notes: tuple[Note, ...], order: Sequence[str]
+) -> ScoreFrame:
+    """The scores of records, after all tasks have finished; raise if there are faults."""
+    overview = _overview(records)
+    _check_runs(overview, order, plan)
+    coverage = _coverage(plan, records)
+    _check_coverage(plan, coverage, judgments)
+    complete = _complete(records, overview)
+    summaries: dict[str, Summary] = _merged(complete.mapInArrow(partial(totals.summaries, plan), PACKED_SCHEMA))
+    if plan.policy.undefined == "error":
+        _check_defined(plan, summaries)
+    counted = {"judged": "judged", "both": "judged and length >= 0", "run": "length >= 0"}[plan.policy.queries]
+    values = complete.where(counted).select("run", "query", sql.posexplode("value").alias("measure", "value"))
+    runs = tuple(dict.fromkeys([*order, *sorted(overview.runs)]))
+    notes = [Note("queries_counted", values={"counted": plan.policy.queries, "queries": overview.judged})]
+    for column, names in zip(plan.columns, _undefined(plan, values, summaries), strict=True):
+        if column.part == "value" and names.count:
+            notes.append(undefined_note(column, names, plan.policy))
+    notes += evaluation_notes
+    for name in runs:
+        notes += figure_notes(name, summaries[name].figures(plan), plan)
+        for counts in coverage.tolist():
+            notes += learning_notes("qrels", *counts)
+        for column, (absent, read) in zip(plan.content_columns, summaries[name].read, strict=True):
+            notes.append(read_note(name, column, absent, read))
+    means, sizes = ([getattr(summaries[name], part)(plan) for name in runs] for part in ("means", "sizes"))
+    return ScoreFrame(
+        runs,
+        plan.columns,
+        np.array(means),
+        np.array(sizes),
+        tuple(dict.fromkeys(notes)),
+        plan=plan,
+        records=records,
+        values=values,
+        evaluation_notes=evaluation_notes,
+    )
 
-    @cached_property
-    def _coverage(self) -> Integers:
-        return content.coverage(self.plan, self.records)
 
-    @cached_property
-    def _overview(self) -> _Overview:
-        return _overview(self.records)
+def _undefined(plan: Plan, values: Any, summaries: Mapping[str, Summary]) -> list[QueryNames]:
+    """For each column the queries without a value in some run."""
+    by_run = [summary.undefined for summary in summaries.values()]
+    if len(by_run) == 1 or not any(names.count for undefined in by_run for names in undefined):
+        return list(by_run[0])
+    pairs = _frame(plan, values).where("value is null").select("measure", "query").distinct()
+    merged = _merged(pairs.mapInArrow(totals.undefined_names, PACKED_SCHEMA))
+    return [merged.get(column.label, QueryNames()) for column in plan.columns]
 
-    @cached_property
-    def _complete(self) -> Any:
-        """The records of all runs, with those of judged queries that a run does not have."""
-        answered = self.records.where("run is not null")
-        if self._overview.complete:
-            return answered
-        empty = self.records.where("run is null and query is not null").drop("run")
-        pairs = answered.select("run").distinct().crossJoin(empty)
-        missing = pairs.join(answered.select("run", "query"), ["run", "query"], "left_anti")
-        return answered.unionByName(missing.select(*(sql.col(name) for name in RECORD)))
 
-    @cached_property
-    def _summaries(self) -> dict[str, Summary]:
-        return _merged(self._complete.mapInArrow(_Summaries(self.plan), PACKED_SCHEMA))
+def _complete(records: Any, overview: _Overview) -> Any:
+    """The records of all runs, with those of judged queries that a run does not have."""
+    answered = records.where("run is not null")
+    if overview.complete:
+        return answered
+    empty = records.where("run is null and query is not null").drop("run")
+    pairs = answered.select("run").distinct().crossJoin(empty)
+    missing = pairs.join(answered.select("run", "query"), ["run", "query"], "left_anti")
+    return answered.unionByName(missing.select(*(sql.col(name) for name in shards.RECORD)))
 
 
 @dataclass(frozen=True)
@@ -346,29 +311,14 @@ def collect_faults(records: Any, total: int) -> CranfieldError:
     return InputError(sorted({fault for row in faults for fault in row["fault"]}), total=total, hint=hint)
 
 
-def _checked(scores: Scores, judgments: Any) -> Scores:
-    """The scores after all tasks have finished; raise if there are faults."""
-    plan = scores.plan
-    try:
-        _check_runs(scores)
-        content.check(plan, scores._coverage, judgments)
-        if plan.policy.undefined == "error":
-            _check_defined(scores)
-    except BaseException:
-        scores.records.unpersist()
-        raise
-    return scores
-
-
-def _check_runs(scores: Scores) -> None:
+def _check_runs(overview: _Overview, order: Sequence[str], plan: Plan) -> None:
     """Raise if there are no runs, if one has no rows, or if one has no judged query."""
-    overview = scores._overview
     if not overview.runs:
         raise InputError(["runs: the frame has no rows"])
-    if empty := [run for run in scores.order if run not in overview.runs]:
+    if empty := [run for run in order if run not in overview.runs]:
         raise InputError([f"{run}: the run has no rows" for run in empty])
     for run, (answered, unjudged, example) in overview.runs.items():
-        if scores.plan.policy.queries != "run" and unjudged and not answered:
+        if plan.policy.queries != "run" and unjudged and not answered:
             raise InputError(
                 [f"{run}: none of its queries is judged (for example `{example}`)"],
                 hint=f"the judgments cover queries such as `{overview.example}`; check that both belong to the same "
@@ -376,9 +326,9 @@ def _check_runs(scores: Scores) -> None:
             )
 
 
-def _check_defined(scores: Scores) -> None:
-    for run, summary in sorted(scores._summaries.items()):
-        for column, names in zip(scores.plan.columns, summary.undefined, strict=True):
+def _check_defined(plan: Plan, summaries: Mapping[str, Summary]) -> None:
+    for run, summary in sorted(summaries.items()):
+        for column, names in zip(plan.columns, summary.undefined, strict=True):
             if names.count:
                 first = ", ".join(names.first) + (", ..." if names.count > len(names.first) else "")
                 raise CranfieldError(
@@ -390,3 +340,74 @@ def _check_defined(scores: Scores) -> None:
 def _merged(parts: Any) -> dict[str, Any]:
     """The packed objects of tasks, added up by name in other tasks."""
     return unpack(parts.repartition("name").mapInArrow(totals.merged, PACKED_SCHEMA).collect())
+
+
+def _with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
+    """The job with a corpus, which is sent to every task."""
+    check_readable([column.measure for column in job.plan.content_columns], corpus, job.name, subtopics=job.subtopics)
+    path = ""
+    if isinstance(corpus, Mapping):
+        corpus = Corpus.of(corpus)
+    elif not isinstance(corpus, Corpus):
+        if not corpus_file.is_corpus_file(corpus):
+            raise UsageError(
+                "on Spark a corpus must be a file of `cranfield corpus`, a Corpus, or {document: text}",
+                hint="build the file first, with cranfield corpus or cranfield.engines.spark.corpus",
+            )
+        corpus, path = Corpus.load(corpus), str(corpus)
+    return replace(job, corpus=broadcast_value(spark, corpus), corpus_file=path)
+
+
+def _coverage(plan: Plan, records: Any) -> Integers:
+    """`Reading.coverage` of all queries together, (content column, 4)."""
+    totals = np.zeros(4 * len(plan.content_columns), np.int64)
+    if plan.content_columns:
+        rows = records.where("run is null").select(sql.posexplode("coverage")).groupBy("pos").agg(sql.sum("col"))
+        for position, total in rows.collect():
+            totals[position] = total
+    return totals.reshape(-1, 4)
+
+
+def _check_coverage(plan: Plan, coverage: Integers, judgments: Any) -> None:
+    """Raise if the corpus has none of the relevant documents."""
+    for column, (absent, relevant, _, _) in zip(plan.content_columns, coverage.tolist(), strict=True):
+        if relevant and absent == relevant:
+            rows = judgments.where(sql.col("score") >= column.measure.chosen["rel"])
+            raise no_overlap_error("qrels", relevant, rows.agg(sql.min("document")).first()[0])
+
+
+def _weights_of(judgments: Any, source: Any, *, subtopics: bool) -> tuple[Weights, list[Note]]:
+    """The weights by query and subtopic, and the notes of `intents.with_intents`.
+
+    Only the subtopics of queries that have weights are collected on the driver.
+    """
+    name, weights = read_weights(source)
+    navigational = next((weight for weight in weights if weight.type == "nav"), None)
+    if navigational is not None:
+        raise InputError(
+            [f"{navigational.location}: navigational intents need judgments that are sent to every task"],
+            hint="increase broadcast=, the size in bytes up to which judgments are sent to every task",
+        )
+    queries = sorted({weight.query for weight in weights})
+    weighted = sql.broadcast(judgments.sparkSession.createDataFrame([(query,) for query in queries], "query string"))
+    valid = judgments.where("query is not null and iteration is not null")
+    pairs = valid.join(weighted, "query", "left_semi").groupBy("query", "iteration")
+    relevant = sql.max(sql.when((sql.col("score") > 0) & ~sql.isnan("score"), 1).otherwise(0))
+    graded: dict[str, dict[str, Any]] = {}
+    for query, subtopic, grade in pairs.agg(relevant).orderBy("query", "iteration").collect():
+        # One document per subtopic is enough to check the weights.
+        graded.setdefault(query, {})[subtopic] = {subtopic: grade} if subtopics else grade
+    unweighted = valid.select("query").distinct().join(weighted, "query", "left_anti")
+    first = [row["query"] for row in unweighted.orderBy("query").limit(MAX_NAMES + 2).collect()]
+    count = unweighted.count() if len(first) > MAX_NAMES + 1 else len(first)
+    sample = dict(graded)
+    if not sample and not first:  # every row has a fault; the tasks report them
+        return {}, []
+    if not sample:  # no weight fits: one judged query is needed for the message
+        sample, first, count = {first[0]: {"": {"": 0} if subtopics else 0}}, first[1:], count - 1
+    _, notes = add_weights(read_qrels(sample, name="qrels"), name, weights, QueryNames(count, first))
+    by_query: dict[str, dict[str, float]] = {}
+    for weight in weights:
+        if weight.subtopic in graded.get(weight.query, {}):
+            by_query.setdefault(weight.query, {})[weight.subtopic] = weight.value
+    return by_query, notes

@@ -2,6 +2,9 @@
 
 For each judged document, higher and equal scores are counted on the device. A ranking needs nothing else, so that
 every measure, tie rule and analysis of the library then works as for any other run.
+
+Positions in a tensor have no ids, and trec_eval's order of ties is by id; so the default here is ``ties="expected"``,
+the mean over all orders, which needs none.
 """
 
 from __future__ import annotations
@@ -10,11 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield.engines.tensors.candidates import evaluate_tensors, tensor_evaluation
-    from cranfield.engines.tensors.dense import dense_evaluate, dense_evaluation
+    from cranfield.engines.tensors.candidates import evaluate
+    from cranfield.engines.tensors.embeddings import PrecisionAudit, audit_precision, evaluate_embeddings
     from cranfield.engines.tensors.metric import RetrievalMetric
-    from cranfield.engines.tensors.precision import PrecisionAudit, audit_precision
-    from cranfield.engines.tensors.rank_counter import RankCounter
+    from cranfield.engines.tensors.ranks import RankCounter
     from cranfield.engines.tensors.training import Accumulator
 
 __all__ = [
@@ -23,19 +25,16 @@ __all__ = [
     "RankCounter",
     "RetrievalMetric",
     "audit_precision",
-    "dense_evaluate",
-    "dense_evaluation",
-    "evaluate_tensors",
-    "tensor_evaluation",
+    "evaluate",
+    "evaluate_embeddings",
 ]
 
-# Names are loaded when they are asked for; PyTorch only if it is used.
+# Names are loaded when they are asked for; torchmetrics only if it is used.
 MODULES = {
-    "candidates": ("evaluate_tensors", "tensor_evaluation"),
-    "dense": ("dense_evaluate", "dense_evaluation"),
+    "candidates": ("evaluate",),
+    "embeddings": ("PrecisionAudit", "audit_precision", "evaluate_embeddings"),
     "metric": ("RetrievalMetric",),
-    "precision": ("PrecisionAudit", "audit_precision"),
-    "rank_counter": ("RankCounter",),
+    "ranks": ("RankCounter",),
     "training": ("Accumulator",),
 }
 

@@ -1,16 +1,21 @@
-"""Arrays of NumPy and PyTorch behind the few operations that counting needs; JAX and CuPy by DLPack."""
+"""Arrays of NumPy and PyTorch behind the few operations that counting needs; JAX and CuPy by DLPack. Also their ids."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.data import Integers, Strings
 from cranfield.errors import InputError, UsageError, available
+from cranfield.io.faults import quotable
 
 Host = npt.NDArray[Any]
 CACHE = 1 << 18  # elements of a block that stays in the cache of a processor
@@ -18,15 +23,12 @@ DEVICE = 1 << 27  # elements of a block on an accelerator
 
 
 class NumPyArrays:
-    """The operations on NumPy arrays."""
+    """The operations on NumPy arrays; what NumPy and PyTorch call by the same name is taken from ``xp``."""
 
+    xp: Any = np
     on_device = False
     block = CACHE
     sort_from = 48  # with more values a row, sorting the row is faster than comparing
-
-    def asarray(self, values: Any) -> Any:
-        """An array of these values."""
-        return np.asarray(values)
 
     def nonzero(self, mask: Any) -> tuple[Any, ...]:
         return np.nonzero(mask)
@@ -34,10 +36,6 @@ class NumPyArrays:
     def count(self, mask: Any) -> Any:
         """The number of true elements of each row."""
         return np.add.reduce(mask.view(np.uint8), axis=1, dtype=np.int64)
-
-    def highest(self, values: Any) -> Any:
-        """The highest value of each row; NaN if there is NaN."""
-        return values.max(axis=1)
 
     def sort_rows(self, values: Any) -> Any:
         return np.sort(values, axis=1)
@@ -48,36 +46,18 @@ class NumPyArrays:
             return np.argsort(values, kind="stable")
         return len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
 
-    def where(self, condition: Any, value: Any, other: Any) -> Any:
-        return np.where(condition, value, other)
+    def floats(self, scores: Any) -> Any:
+        """The scores in a type that has minus infinity."""
+        return scores if scores.dtype.kind == "f" else scores.astype(np.float64)
 
-    def lowest(self, scores: Any) -> Any:
-        """The scores, and the value that stands for no score: no score is lower."""
-        if scores.dtype.kind == "f":
-            return scores, -np.inf
-        return scores.astype(np.float64), -np.inf
-
-    def is_nan(self, values: Any) -> Any:
-        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
-
-    def without(self, values: Any, mask: Any) -> Any:
-        """The values with 0 in place of some."""
-        return np.where(mask, values.dtype.type(0), values)
-
-    def zeros(self, shape: tuple[int, ...] | int, like: Any) -> Any:  # noqa: ARG002 - PyTorch needs the device
-        return np.zeros(shape, np.int64)
+    def zeros(self, count: int, like: Any) -> Any:  # noqa: ARG002 - PyTorch needs the device
+        return np.zeros(count, np.int64)
 
     def arange(self, count: int, like: Any) -> Any:  # noqa: ARG002 - PyTorch needs the device
         return np.arange(count)
 
     def running_max(self, values: Any) -> Any:
         return np.maximum.accumulate(values)
-
-    def running_sum(self, values: Any) -> Any:
-        return np.cumsum(values)
-
-    def stack(self, columns: Sequence[Any]) -> Any:
-        return np.stack(columns) if len(columns) else np.zeros((0, 0), np.int64)
 
     def host(self, values: Any) -> Host:
         return np.asarray(values)
@@ -93,82 +73,51 @@ class NumPyArrays:
         with np.errstate(over="ignore"):
             return values.astype(np.float32) if values.dtype.itemsize > 4 else values
 
-    def all(self, mask: Any) -> bool:
-        return bool(mask.all())
-
 
 class TorchArrays:
     """The operations on PyTorch tensors."""
 
     def __init__(self, torch: Any, device: Any) -> None:
-        self.torch, self.device = torch, device
+        self.xp, self.device = torch, device
         self.on_device = device.type != "cpu"
         self.block = DEVICE if self.on_device else CACHE
         self.sort_from = 4 if self.on_device else 48
 
-    def asarray(self, values: Any) -> Any:
-        return _tensor(self.torch, values).to(self.device)
-
     def nonzero(self, mask: Any) -> tuple[Any, ...]:
-        return self.torch.nonzero(mask, as_tuple=True)
+        return self.xp.nonzero(mask, as_tuple=True)
 
     def count(self, mask: Any) -> Any:
         return mask.sum(1)
 
-    def highest(self, values: Any) -> Any:
-        return values.amax(1)
-
     def sort_rows(self, values: Any) -> Any:
-        return self.torch.sort(values, dim=1).values
+        return self.xp.sort(values, dim=1).values
 
     def argsort(self, values: Any, *, descending: bool = False) -> Any:
-        return self.torch.sort(values, stable=True, descending=descending).indices
+        return self.xp.sort(values, stable=True, descending=descending).indices
 
-    def where(self, condition: Any, value: Any, other: Any) -> Any:
-        return self.torch.where(condition, value, other)
+    def floats(self, scores: Any) -> Any:
+        return scores if scores.is_floating_point() else scores.double()
 
-    def lowest(self, scores: Any) -> Any:
-        if scores.is_floating_point():
-            return scores, -np.inf
-        return scores.to(self.torch.float64), -np.inf
-
-    def is_nan(self, values: Any) -> Any:
-        return self.torch.isnan(values)
-
-    def without(self, values: Any, mask: Any) -> Any:
-        return values.masked_fill(mask, 0)
-
-    def zeros(self, shape: tuple[int, ...] | int, like: Any) -> Any:
-        return self.torch.zeros(shape, dtype=self.torch.int64, device=like.device)
+    def zeros(self, count: int, like: Any) -> Any:
+        return self.xp.zeros(count, dtype=self.xp.int64, device=like.device)
 
     def arange(self, count: int, like: Any) -> Any:
-        return self.torch.arange(count, device=like.device)
+        return self.xp.arange(count, device=like.device)
 
     def running_max(self, values: Any) -> Any:
-        return self.torch.cummax(values, 0).values if len(values) else values
-
-    def running_sum(self, values: Any) -> Any:
-        return self.torch.cumsum(values, 0)
-
-    def stack(self, columns: Sequence[Any]) -> Any:
-        return self.torch.stack(list(columns))
+        return self.xp.cummax(values, 0).values if len(values) else values
 
     def host(self, values: Any) -> Host:
-        if values.dtype in (self.torch.bfloat16,):
-            values = values.float()
-        return values.cpu().numpy()
+        return (values.float() if values.dtype == self.xp.bfloat16 else values).cpu().numpy()
 
     def to_device(self, values: Host, like: Any) -> Any:
-        return self.torch.from_numpy(np.ascontiguousarray(values)).to(like.device)
+        return self.xp.from_numpy(np.ascontiguousarray(values)).to(like.device)
 
     def doubles(self, values: Any) -> Any:
         return values.cpu().double() if self.device.type == "mps" else values.double()
 
     def singles(self, values: Any) -> Any:
         return values.float() if values.element_size() > 4 else values
-
-    def all(self, mask: Any) -> bool:
-        return bool(mask.all())
 
 
 Arrays = NumPyArrays | TorchArrays
@@ -181,18 +130,13 @@ def arrays_of(**given: Any) -> tuple[Arrays, dict[str, Any]]:
     already loaded, and by NumPy otherwise.
     """
     torch = sys.modules.get("torch")
-    foreign = any(not _is_host(x) and hasattr(x, "__dlpack__") for x in given.values())
-    if torch is None and foreign:
+    if torch is None and any(map(_is_foreign, given.values())):
         torch = available("torch")
     if torch is None:
         return NumPyArrays(), {name: None if x is None else _host_array(name, x) for name, x in given.items()}
-    tensors = {name: _named_tensor(torch, name, x) for name, x in given.items() if x is not None}
+    tensors = {name: _tensor(torch, name, x) for name, x in given.items() if x is not None}
     # Arrays of NumPy go where the tensors are.
-    devices = {
-        name: x.device
-        for name, x in tensors.items()
-        if hasattr(given[name], "__dlpack__") and not _is_host(given[name])
-    }
+    devices = {name: x.device for name, x in tensors.items() if _is_foreign(given[name])}
     first, device = next(iter(devices.items()), ("", torch.device("cpu")))
     for name, other in devices.items():
         if other != device:
@@ -200,8 +144,9 @@ def arrays_of(**given: Any) -> tuple[Arrays, dict[str, Any]]:
     return TorchArrays(torch, device), {name: tensors[name].to(device) if name in tensors else None for name in given}
 
 
-def _is_host(value: Any) -> bool:
-    return isinstance(value, np.ndarray | np.generic)
+def _is_foreign(values: Any) -> bool:
+    """Whether this is an array of another library than NumPy."""
+    return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
 
 
 def _host_array(name: str, values: Any) -> Host:
@@ -218,20 +163,15 @@ def _host_array(name: str, values: Any) -> Host:
     return array
 
 
-def _named_tensor(torch: Any, name: str, values: Any) -> Any:
-    tensor = _tensor(torch, values, name)
-    if tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
-        raise UsageError(f"{name} must be a dense tensor of real numbers")
-    return tensor
-
-
-def _tensor(torch: Any, values: Any, name: str = "array") -> Any:
+def _tensor(torch: Any, name: str, values: Any) -> Any:
     if isinstance(values, torch.Tensor):
         tensor = values.detach()
+        if tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
+            raise UsageError(f"{name} must be a dense tensor of real numbers")
         # Eight-bit floats cannot be compared; they are exact as 16-bit floats.
         return tensor.to(torch.float16) if tensor.is_floating_point() and tensor.element_size() == 1 else tensor
     if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
-        return _tensor(torch, torch.from_dlpack(values), name)
+        return _tensor(torch, name, torch.from_dlpack(values))
     array = _host_array(name, values)
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
         array = array.astype(np.float64) if array.dtype.itemsize == 8 else array.astype(np.int64)
@@ -245,10 +185,78 @@ def memory_errors(what: str, hint: str) -> Iterator[None]:
     """Turn a lack of memory, on the device or on the host, into one sentence."""
     try:
         yield
-    except MemoryError as error:
-        raise InputError([f"there is not enough memory for {what}"], hint=hint) from error
-    except RuntimeError as error:
+    except (MemoryError, RuntimeError) as error:
         text = str(error).lower()
-        if "out of memory" not in text and "can't allocate memory" not in text:
+        if isinstance(error, RuntimeError) and "out of memory" not in text and "can't allocate memory" not in text:
             raise
         raise InputError([f"there is not enough memory for {what}"], hint=hint) from error
+
+
+def check_shapes(shape: tuple[int, ...], runs: dict[str, Any], grades: Any, mask: Any) -> None:
+    """Raise if the scores of runs, their grades and the mask have other shapes."""
+    others = {name if len(runs) > 1 else "scores": values for name, values in runs.items()}
+    if mask is not None:
+        others["mask"] = mask
+    for name, values in others.items():
+        if tuple(values.shape) != shape:
+            raise UsageError(f"{name} has the shape {shown(values.shape)}, expected {shown(shape)}")
+    if tuple(grades.shape[: len(shape)]) != shape or len(grades.shape) > len(shape) + 1:
+        raise UsageError(
+            f"grades has the shape {shown(grades.shape)}, but scores has the shape {shown(shape)}",
+            hint="unjudged candidates have the grade NaN",
+        )
+
+
+def shown(shape: Any) -> str:
+    """A shape in a message."""
+    return "(" + ", ".join(str(int(n)) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def row_names(query_ids: Any, count: int, rows: str) -> Strings:
+    """The ids of queries as text, by default numbers; they must be as many as the rows, and all different."""
+    ids = range(count) if query_ids is None else query_ids
+    names = [str(name) for name in (ids.tolist() if hasattr(ids, "tolist") else ids)]
+    if len(names) != count:
+        raise UsageError(f"query_ids has {len(names)} ids for {count} {rows}")
+    if len(set(names)) != len(names):
+        raise UsageError(f"query_ids has the id `{quotable(Counter(names).most_common(1)[0][0])}` twice")
+    return Strings.of(names)
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentIds:
+    """Document ids as codes: ``codes`` has the shape of the scores, or one code for each column."""
+
+    names: Strings
+    codes: Integers
+
+    @classmethod
+    def of(cls, ids: Any, shape: tuple[int, ...]) -> DocumentIds:
+        """Ids for columns or for elements of scores of this shape."""
+        if hasattr(ids, "detach"):
+            ids = ids.detach().cpu().numpy()
+        array = np.asarray(ids, None if hasattr(ids, "dtype") else object)
+        if array.shape not in (shape, shape[-1:]):
+            raise UsageError(f"ids has the shape {shown(array.shape)}, expected {shown(shape[-1:])} or {shown(shape)}")
+        if array.dtype.kind in "iu":
+            values, codes = np.unique(array, return_inverse=True)
+            return cls(Strings.of(map(str, values.tolist())), codes.reshape(array.shape))
+        numbers: dict[str, int] = {}
+        flat = [str(name) for name in array.ravel().tolist()]
+        codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in flat), np.int64, len(flat))
+        return cls(Strings.of(numbers), codes.reshape(array.shape))
+
+    def take(self, rows: Integers) -> DocumentIds:
+        return DocumentIds(self.names, self.codes[rows])
+
+    def reshape(self, shape: tuple[int, int]) -> DocumentIds:
+        return DocumentIds(self.names, self.codes.reshape(shape))
+
+    @cached_property
+    def positions(self) -> Integers:
+        """The position of each code in descending order of the bytes of its id, as in trec_eval."""
+        encoded = [name.encode("utf-8", "surrogateescape") for name in self.names]
+        order = sorted(range(len(encoded)), key=encoded.__getitem__, reverse=True)
+        position = np.empty(len(order), np.int64)
+        position[order] = np.arange(len(order))
+        return position

@@ -1,35 +1,36 @@
-"""`evaluate_tensors`: scores and grades of candidates as tensors, in a table or in flat form."""
+"""`evaluate`: grades and scores of candidates as tensors, in a table or in flat form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
-from cranfield.engines.tensors.arrays import Arrays, arrays_of, memory_errors
-from cranfield.engines.tensors.counted import (
+from cranfield.engines.tensors.arrays import (
+    Arrays,
+    DocumentIds,
+    arrays_of,
+    check_shapes,
+    memory_errors,
+    row_names,
+    shown,
+)
+from cranfield.engines.tensors.counting import changes, count_before, count_scores, count_segments
+from cranfield.engines.tensors.ranks import (
     CountedDocuments,
-    RunLengths,
-    check_identities,
+    QueryRows,
+    check_nan,
     counted_run,
     judgments_of,
+    make_evaluator,
 )
-from cranfield.engines.tensors.counting import count_before, count_scores, count_segments
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import (
-    MAX_SCORES,
-    Evaluator,
-    Measures,
-    are_grades,
-    evaluator_of,
-    looks_like_scores,
-)
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.evaluator import MAX_SCORES, Evaluator, Measures, are_grades, looks_like_scores
 from cranfield.io.faults import quotable
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.batch import Key
@@ -38,59 +39,9 @@ from cranfield.ranking.tie_rules import Ties
 PADDING = 2  # a table may have this many times the elements of the flat form that it replaces
 
 
-def evaluate_tensors(
-    scores: Any,
+def evaluate(
     grades: Any,
-    measures: Measures,
-    *,
-    mask: Any = None,
-    ids: Any = None,
-    missed: Any = None,
-    unjudged: float | None = None,
-    indexes: Any = None,
-    query_ids: Sequence[Any] | None = None,
-    ties: Ties = "expected",
-    **options: Any,
-) -> Scores:
-    """The scores of candidates whose scores are a tensor: NumPy, PyTorch, or any array with DLPack, on any device.
-
-    ``scores``: (queries, candidates), or ``{name: scores}`` for several runs over the same candidates. ``grades``: the
-    same shape; NaN means unjudged, and so does the value ``unjudged``. A third dimension has the grades by subtopic.
-    ``mask``: the same shape, true for candidates; all others, such as padding, are not retrieved.
-    Flat form: ``scores`` and ``grades`` have one dimension, and ``indexes`` has the number of the query of each
-    element, in any order, as in torchmetrics.
-    ``ids``: document ids, one for each column or for each element; by default, columns are numbered.
-    ``missed``: grades of judged documents outside the candidates: a row for each query, padded with NaN, or
-    ``{query: [grade, ...]}``, or ``{query: {document: grade}}``. ``query_ids``: by default, queries are numbered.
-    ``ties``: as in `evaluate`, but tied documents stay tied by default; ``trec`` needs ``ids``.
-    ``options``: all other options of `evaluate`.
-
-    Scores stay on their device: higher and equal scores are counted there, and only counts leave it.
-
-    >>> import numpy as np
-    >>> scores = np.array([[3.0, 2.0, 2.0], [1.0, 5.0, 0.0]])
-    >>> grades = np.array([[np.nan, 1.0, 0.0], [1.0, np.nan, np.nan]])
-    >>> evaluate_tensors(scores, grades, ["RR", "P@1"]).means.tolist()
-    [[0.4583333333333333, 0.0]]
-    """
-    return tensor_evaluation(
-        scores,
-        grades,
-        measures,
-        mask=mask,
-        ids=ids,
-        missed=missed,
-        unjudged=unjudged,
-        indexes=indexes,
-        query_ids=query_ids,
-        ties=ties,
-        **options,
-    ).scores
-
-
-def tensor_evaluation(
     scores: Any,
-    grades: Any,
     measures: Measures,
     *,
     mask: Any = None,
@@ -102,17 +53,45 @@ def tensor_evaluation(
     ties: Ties = "expected",
     **options: Any,
 ) -> Evaluation:
-    """The same as `evaluate_tensors`, as an `Evaluation` for audits and comparisons."""
+    """The evaluation of candidates whose scores are a tensor: NumPy, PyTorch, or any array with DLPack, on any device.
+
+    ``grades``: (queries, candidates); NaN means unjudged, and so does the value ``unjudged``. A third dimension has the
+    grades by subtopic. More can be said of the judgments by ``Collection(grades, ...)``: the meaning of negative
+    grades, and by ids of queries, documents and subtopics (numbers, unless they are given) costs, NIL or intents.
+    ``scores``: the same shape, or ``{name: scores}`` for several runs over the same candidates. ``mask``: the same
+    shape, true for candidates; all others, such as padding, are not retrieved.
+    Flat form: ``grades`` and ``scores`` have one dimension, and ``indexes`` has the number of the query of each
+    element, in any order, as in torchmetrics.
+    ``ids``: document ids, one for each column or for each element; by default, columns are numbered.
+    ``missed``: grades of judged documents outside the candidates: a row for each query, padded with NaN, or
+    ``{query: [grade, ...]}``, or ``{query: {document: grade}}``. ``query_ids``: by default, queries are numbered.
+    ``ties``: as in `cranfield.evaluate`, but tied documents stay tied by default; ``trec`` needs ``ids``.
+    ``options``: all other options of `cranfield.Evaluator`.
+
+    Scores stay on their device: higher and equal scores are counted there, and only counts leave it.
+
+    >>> import numpy as np
+    >>> scores = np.array([[3.0, 2.0, 2.0], [1.0, 5.0, 0.0]])
+    >>> grades = np.array([[np.nan, 1.0, 0.0], [1.0, np.nan, np.nan]])
+    >>> evaluate(grades, scores, ["RR", "P@1"]).scores.means.tolist()
+    [[0.4583333333333333, 0.0]]
+    """
+    collection = Collection.of(grades)
     runs = dict(scores) if isinstance(scores, Mapping) else {"run": scores}
     if not runs:
         raise UsageError("no runs given")
     given = {f"scores of {name}" if len(runs) > 1 else "scores": values for name, values in runs.items()}
     with memory_errors("the counts of these scores", "evaluate fewer queries at a time"):
-        ops, arrays = arrays_of(**given, grades=grades, mask=mask, indexes=indexes)
+        ops, arrays = arrays_of(**given, grades=collection.qrels, mask=mask, indexes=indexes)
         tables = dict(zip(runs, (arrays[name] for name in given), strict=True))
         make = _table_form if indexes is None else _flat_form
         candidates = make(ops, tables, arrays["grades"], arrays["mask"], arrays["indexes"], ids, query_ids)
-        return candidates.evaluation(measures, missed, unjudged, ties=ties, **options)
+        judged = JudgedCandidates.of(candidates, missed, unjudged)
+        candidates.check_argument_order(judged.judgments)
+        collection = collection.changed(qrels=judged.judgments)
+        evaluator = make_evaluator(collection, measures, ids=ids is not None, ties=ties, **options)
+        chosen = Chosen.of(candidates, judged, evaluator)
+        return evaluator.aligned_evaluation([chosen.run(name, values) for name, values in candidates.runs.items()])
 
 
 def _table_form(
@@ -121,15 +100,14 @@ def _table_form(
     shape = tuple(next(iter(runs.values())).shape)
     if len(shape) != 2:
         raise UsageError(
-            f"scores must have two dimensions (queries, candidates), not the shape {_shown(shape)}",
+            f"scores must have two dimensions (queries, candidates), not the shape {shown(shape)}",
             hint="the flat form needs indexes=, the query of each element",
         )
-    _check_shapes(shape, runs, grades, mask)
-    if len(shape) == 2 and shape[0] == 0:
+    check_shapes(shape, runs, grades, mask)
+    if shape[0] == 0:
         raise UsageError("there are no queries: scores has no rows")
-    names = _names(range(shape[0]) if query_ids is None else query_ids, shape[0], "query_ids", "rows of scores")
     codes = None if ids is None else DocumentIds.of(ids, shape)
-    return TableCandidates(ops, runs, grades, mask, names, codes)
+    return TableCandidates(ops, runs, grades, mask, row_names(query_ids, shape[0], "rows of scores"), codes)
 
 
 def _flat_form(
@@ -137,25 +115,24 @@ def _flat_form(
 ) -> Candidates:
     shape = tuple(indexes.shape)
     if len(shape) != 1:
-        raise UsageError(f"indexes must have one dimension, not the shape {_shown(shape)}")
+        raise UsageError(f"indexes must have one dimension, not the shape {shown(shape)}")
     if shape[0] == 0:
         raise UsageError("there are no queries: indexes is empty")
-    _check_shapes(shape, runs, grades, mask)
+    check_shapes(shape, runs, grades, mask)
     # Queries in ascending order of their numbers; the elements of a query stay in input order.
     order = None
-    if not ops.all(indexes[1:] >= indexes[:-1]):
+    if not bool((indexes[1:] >= indexes[:-1]).all()):
         order = ops.argsort(indexes)
         indexes = indexes[order]
-    first = ops.nonzero(_changes(ops, indexes))[0]
+    first = ops.nonzero(changes(ops, indexes))[0]
     numbers, begin = ops.host(indexes[first]), ops.host(first).astype(np.int64)
     lengths = np.diff(np.append(begin, shape[0]))
     if numbers.dtype.kind == "f" and np.isnan(numbers).any():
-        message = "an index of a query is NaN"
-        raise InputError([message])
+        raise InputError(["an index of a query is NaN"])
     if query_ids is None:
         names = Strings.of(map(str, numbers.astype(np.int64).tolist()))
     else:
-        every = _names(query_ids, len(query_ids), "query_ids", "queries")
+        every = row_names(query_ids, len(query_ids), "queries")
         if numbers.min() < 0 or numbers.max() >= len(every):
             raise UsageError(
                 f"indexes must be from 0 to {len(every) - 1}, the rows of query_ids; found {numbers.max():g}"
@@ -193,86 +170,6 @@ def _flat_form(
     return TableCandidates(ops, table, padded, present.reshape(len(lengths), width), names, codes, padding=outside)
 
 
-def _changes(ops: Arrays, indexes: Any) -> Any:
-    """1 for the first element of each run of equal elements."""
-    first = ops.zeros(len(indexes), indexes) + 1
-    first[1:] = first[1:] * (indexes[1:] != indexes[:-1])
-    return first
-
-
-def _check_shapes(shape: tuple[int, ...], runs: dict[str, Any], grades: Any, mask: Any) -> None:
-    others = {name if len(runs) > 1 else "scores": values for name, values in runs.items()}
-    if mask is not None:
-        others["mask"] = mask
-    for name, values in others.items():
-        if tuple(values.shape) != shape:
-            raise UsageError(f"{name} has the shape {_shown(values.shape)}, expected {_shown(shape)}")
-    if tuple(grades.shape[: len(shape)]) != shape or len(grades.shape) > len(shape) + 1:
-        raise UsageError(
-            f"grades has the shape {_shown(grades.shape)}, but scores has the shape {_shown(shape)}",
-            hint="unjudged candidates have the grade NaN",
-        )
-
-
-def _shown(shape: Any) -> str:
-    return "(" + ", ".join(str(int(n)) for n in shape) + ("," if len(shape) == 1 else "") + ")"
-
-
-def _names(ids: Any, count: int, argument: str, what: str) -> Strings:
-    """Ids as text; they must be as many as the rows, and all different."""
-    if hasattr(ids, "tolist"):
-        ids = ids.tolist()
-    names = [name if isinstance(name, str) else str(name) for name in ids]
-    if len(names) != count:
-        raise UsageError(f"{argument} has {len(names)} ids for {count} {what}")
-    if len(set(names)) != len(names):
-        seen: set[str] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise UsageError(f"{argument} has the id `{quotable(twice)}` twice")
-    return Strings.of(names)
-
-
-@dataclass(frozen=True, eq=False)
-class DocumentIds:
-    """Document ids as codes: ``codes`` has the shape of the scores, or one code for each column."""
-
-    names: Strings
-    codes: Integers
-
-    @classmethod
-    def of(cls, ids: Any, shape: tuple[int, ...]) -> DocumentIds:
-        """Ids for columns or for elements of scores of this shape."""
-        if hasattr(ids, "detach"):
-            ids = ids.detach().cpu().numpy()
-        array = np.asarray(ids, None if hasattr(ids, "dtype") else object)
-        if array.shape not in (shape, shape[-1:]):
-            raise UsageError(
-                f"ids has the shape {_shown(array.shape)}, expected {_shown(shape[-1:])} or {_shown(shape)}"
-            )
-        if array.dtype.kind in "iu":
-            values, codes = np.unique(array, return_inverse=True)
-            return cls(Strings.of(map(str, values.tolist())), codes.reshape(array.shape))
-        numbers: dict[str, int] = {}
-        flat = [str(name) for name in array.ravel().tolist()]
-        codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in flat), np.int64, len(flat))
-        return cls(Strings.of(numbers), codes.reshape(array.shape))
-
-    def take(self, rows: Integers) -> DocumentIds:
-        return DocumentIds(self.names, self.codes[rows])
-
-    def reshape(self, shape: tuple[int, int]) -> DocumentIds:
-        return DocumentIds(self.names, self.codes.reshape(shape))
-
-    @cached_property
-    def positions(self) -> Integers:
-        """The position of each code in descending order of the bytes of its id, as in trec_eval."""
-        encoded = [name.encode("utf-8", "surrogateescape") for name in self.names]
-        order = sorted(range(len(encoded)), key=encoded.__getitem__, reverse=True)
-        position = np.empty(len(order), np.int64)
-        position[order] = np.arange(len(order))
-        return position
-
-
 @dataclass(eq=False)
 class Candidates:
     """The candidates of queries: scores of runs, grades, and which elements are retrieved (None: all of them)."""
@@ -288,6 +185,10 @@ class Candidates:
     def query_of(self, at: Any) -> Any:
         """The row of the query of elements."""
         raise NotImplementedError
+
+    def host_queries(self, at: Integers) -> Integers:
+        """The row of the query of elements, given and returned on the host."""
+        return self.ops.host(self.query_of(self.ops.to_device(at, self.grades))).astype(np.int64)
 
     def column_of(self, at: Integers, query: Integers) -> Integers:
         """The number of elements within their queries."""
@@ -314,35 +215,16 @@ class Candidates:
         """The mask as true and false; None if all elements are retrieved."""
         return None if self.mask is None else self.mask != 0
 
-    def id_codes(self) -> Any:
-        """The code of the id of every element, on the device."""
-        assert self.ids is not None
-        return self.ops.to_device(np.broadcast_to(self.ids.codes, self.shape).copy(), self.grades)
-
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(next(iter(self.runs.values())).shape)
 
     def judged(self, unjudged: float | None) -> Any:
         """Which elements have a grade: (element) or (element, subtopic)."""
-        judged = ~self.ops.is_nan(self.grades)
+        judged = ~self.ops.xp.isnan(self.grades)
         return judged if unjudged is None else judged & (self.grades != unjudged)
 
-    def evaluation(self, measures: Measures, missed: Any, unjudged: float | None, **options: Any) -> Evaluation:
-        """The evaluation of all runs."""
-        if self.ids is not None:
-            self._check_unique()
-        with_grades = self.judged(unjudged)
-        by_subtopic = len(with_grades.shape) > len(self.shape)
-        judged = with_grades.any(-1) if by_subtopic else with_grades
-        documents = JudgedCandidates.of(self, judged, with_grades if by_subtopic else None, missed, unjudged)
-        self._check_argument_order(documents.judgments)
-        evaluator = evaluator_of(documents.judgments, measures, options)
-        check_identities(evaluator, ids=self.ids is not None)
-        chosen = Chosen.of(self, documents, evaluator)
-        return evaluator.aligned_evaluation([chosen.run(name, scores) for name, scores in self.runs.items()])
-
-    def _check_argument_order(self, judgments: Judgments) -> None:
+    def check_argument_order(self, judgments: Judgments) -> None:
         """Raise if the grades look like scores, and the scores like grades."""
         if not looks_like_scores(judgments):
             return
@@ -350,23 +232,23 @@ class Candidates:
         if all(are_grades(scores.tolist()) for scores in first):
             raise UsageError(
                 "the grades look like scores, and the scores look like grades",
-                hint="scores come first here: evaluate_tensors(scores, grades, measures)",
+                hint="judgments come first: evaluate(grades, scores, measures)",
             )
 
-    def _check_unique(self) -> None:
+    def check_unique(self) -> None:
         """Raise if a query has a document twice."""
-        assert self.ids is not None
+        if self.ids is None:
+            return
         codes = np.broadcast_to(self.ids.codes, self.shape).ravel()
         at = np.arange(len(codes))
         if self.mask is not None:
             at = np.flatnonzero(self.ops.host(self.retrieved).ravel())
-        query = self.ops.host(self.query_of(self.ops.to_device(at, self.grades))).astype(np.int64)
-        pairs = np.sort(query * len(self.ids.names) + codes[at])
+        pairs = np.sort(self.host_queries(at) * len(self.ids.names) + codes[at])
         twice = np.flatnonzero(pairs[1:] == pairs[:-1])
         if len(twice):
             q, code = divmod(int(pairs[twice[0]]), len(self.ids.names))
-            fault = f"query `{quotable(self.names[q])}`: document `{quotable(self.ids.names[code])}` is twice among ids"
-            raise InputError([fault])
+            name = quotable(self.ids.names[code])
+            raise InputError([f"query `{quotable(self.names[q])}`: document `{name}` appears twice among ids"])
 
     def document_names(self, at: Integers, column: Integers) -> Strings:
         """The ids of elements; columns are numbered if there are none."""
@@ -404,16 +286,14 @@ class TableCandidates(Candidates):
     def count(self, scores: Any, at: Any, *, by_input: bool, by_id: bool) -> list[Any]:
         ops, mask = self.ops, self.retrieved
         row, column = at // self.shape[1], at % self.shape[1]
-        lowest = None
         if mask is not None:
             # Documents that are not retrieved get the lowest score of all; ties with it are counted off.
-            scores, lowest = ops.lowest(scores)
-            scores = ops.where(mask, scores, lowest)
+            scores = ops.xp.where(mask, ops.floats(scores), -np.inf)
         value = scores[row, column]
         higher, equal = count_scores(ops, scores, row, value)
         if mask is not None:
             outside = self.shape[1] - ops.count(mask)
-            equal = equal - outside[row] * (value == lowest)
+            equal = equal - outside[row] * (value == -np.inf)
         counts = [higher, equal]
         orders = []
         if by_input:
@@ -427,7 +307,7 @@ class TableCandidates(Candidates):
                 counts.append(count_before(ops, scores, row, value, positions, position))
                 continue
             of_all = positions if len(positions.shape) > 1 else positions[None]
-            hidden = ops.where(mask, of_all, int(max(self.shape[1], len(self.ids.names) if self.ids else 0)) + 1)
+            hidden = ops.xp.where(mask, of_all, int(max(self.shape[1], len(self.ids.names) if self.ids else 0)) + 1)
             counts.append(count_before(ops, scores, row, value, hidden, position))
         return counts
 
@@ -459,7 +339,7 @@ class FlatCandidates(Candidates):
 
     def _sums(self, weight: Any) -> Any:
         running = self.ops.zeros(self.shape[0] + 1, self.grades)
-        running[1:] = self.ops.running_sum(weight)
+        running[1:] = weight.cumsum(0)
         begin = self.ops.to_device(np.append(self.begin, self.shape[0]), self.grades)
         return running[begin[1:]] - running[begin[:-1]]
 
@@ -479,7 +359,7 @@ class FlatCandidates(Candidates):
         return counts
 
     def input_rank(self, at: Any) -> Any:
-        before = self.ops.running_sum(self.weight) - self.weight
+        before = self.weight.cumsum(0) - self.weight
         begin = self.ops.to_device(self.begin, self.grades)
         return before[at] - before[begin[self.query[at]]]
 
@@ -488,74 +368,51 @@ class FlatCandidates(Candidates):
 class JudgedCandidates:
     """The judgments of candidates.
 
-    ``at``: the elements that are judged, ascending; ``document``: their rows in the judgments. ``number``: for each row
-    of the tensors the number of its query: judged queries first, then the others. ``unanswered``: the number of judged
-    queries that have no row.
+    ``rows``: the queries of the tensors. ``at``: the elements that are judged, ascending; ``document``: their rows in
+    the judgments.
     """
 
-    judgments: Any
+    judgments: Judgments
+    rows: QueryRows
     at: Integers
     document: Integers
-    number: Integers
-    unanswered: int
 
     @classmethod
-    def of(
-        cls, candidates: Candidates, judged: Any, by_subtopic: Any, missed: Any, unjudged: float | None
-    ) -> JudgedCandidates:
+    def of(cls, candidates: Candidates, missed: Any, unjudged: float | None) -> JudgedCandidates:
+        candidates.check_unique()
         ops, names = candidates.ops, candidates.names
-        flat = judged.reshape(-1)
+        judged = candidates.judged(unjudged)
+        by_subtopic = len(judged.shape) > len(candidates.shape)
+        flat = (judged.any(-1) if by_subtopic else judged).reshape(-1)
         on_device = ops.nonzero(flat)[0]
         at = ops.host(on_device)
         query = ops.host(candidates.query_of(on_device)).astype(np.int64)
-        grades = candidates.grades.reshape(len(flat), -1)
-        values = ops.host(ops.doubles(grades[on_device]))
-        labels = None
-        if by_subtopic is None:
-            grade = values[:, 0]
-        else:
-            labels = ops.host(by_subtopic.reshape(len(flat), -1)[on_device])
+        values = ops.host(ops.doubles(candidates.grades.reshape(len(flat), -1)[on_device]))
+        labels, grade = None, values[:, 0]
+        if by_subtopic:
+            labels = ops.host(judged.reshape(len(flat), -1)[on_device])
             grade = np.where(labels, values, -np.inf).max(axis=1, initial=-np.inf)
-        documents = candidates.document_names(at, candidates.column_of(at, query))
+        ids = candidates.document_names(at, candidates.column_of(at, query))
+        every_name, order = names, np.arange(len(query))
         extra = _missed(missed, names, unjudged, ops)
-        if extra.query.size and labels is not None:
-            raise UsageError("missed cannot be combined with grades by subtopic")
-        rows, ids, of_rows = np.append(query, extra.query), documents, np.append(grade, extra.grade)
-        every_name = names
-        if len(extra.query):
-            ids = Strings.of([*documents, *extra.documents])
+        if extra.query.size:
+            if labels is not None:
+                raise UsageError("missed cannot be combined with grades by subtopic")
             every_name = Strings.of([*names, *extra.queries])
-        order = np.argsort(rows, kind="stable")
-        with_judgments = np.unique(rows)
-        number = np.full(len(every_name), -1)
-        number[with_judgments] = np.arange(len(with_judgments))
-        if not len(with_judgments):
-            raise InputError(["grades: no candidate is judged"], hint="unjudged candidates have the grade NaN")
-        judgments = judgments_of(
-            "grades",
-            every_name.take(with_judgments),
-            number[rows[order]],
-            ids if len(order) == len(query) and not extra.query.size else ids.take(order),
-            of_rows[order],
-        )
+            query, grade = np.append(query, extra.query), np.append(grade, extra.grade)
+            order = np.argsort(query, kind="stable")
+            ids = Strings.of([*ids, *extra.documents]).take(order)
+        judgments, judged_rows = judgments_of(every_name, query[order], ids, grade[order])
         if extra.query.size and candidates.ids is not None:
             _check_missed(judgments)
-        row_of = np.empty(len(order), np.int64)
-        row_of[order] = np.arange(len(order))
         if labels is not None:
             document, subtopic = np.nonzero(labels)
             subtopics = Strings.of(map(str, range(labels.shape[1])))
-            judgments = _with_labels(judgments, document, subtopic, values[document, subtopic], subtopics)
-        number = number[: len(names)]
-        others = np.flatnonzero(number < 0)
-        number[others] = len(with_judgments) + np.arange(len(others))
-        return cls(judgments, at, row_of[: len(query)], number, int((with_judgments >= len(names)).sum()))
-
-
-def _with_labels(judgments: Any, document: Integers, subtopic: Integers, grade: Floats, names: Strings) -> Any:
-    from dataclasses import replace
-
-    return replace(judgments, labels=Labels(document, subtopic, grade, names))
+            judgments = replace(judgments, labels=Labels(document, subtopic, values[document, subtopic], subtopics))
+        row_of = np.empty(len(order), np.int64)
+        row_of[order] = np.arange(len(order))
+        rows = QueryRows(names, np.where(judged_rows < len(names), judged_rows, -1))
+        return cls(judgments, rows, at, row_of[: len(at)])
 
 
 def _check_missed(judgments: Any) -> None:
@@ -624,33 +481,25 @@ class Chosen:
     def of(cls, candidates: Candidates, documents: JudgedCandidates, evaluator: Evaluator) -> Chosen:
         at, document = documents.at, documents.document
         reader, nil = evaluator.reader, evaluator.policy.nil
-        query = candidates.ops.host(candidates.query_of(candidates.ops.to_device(at, candidates.grades)))
         if nil is not None:
             # NIL is now the last document of every query.
-            document = document + documents.number[query]
-        if candidates.ids is None:
-            if nil is not None:
-                raise UsageError("nil needs document ids", hint="give ids=")
-            return cls(candidates, documents, evaluator, at, document)
+            document = document + documents.rows.number[candidates.host_queries(at)]
         wanted = {nil} if nil is not None else set()
         if reader.collection_measures:
             wanted |= reader.judged_anywhere
         if reader.cost_aligner is not None:
             wanted |= set(reader.cost_aligner.judgments.documents)
-        if wanted:
-            names = candidates.ids.names
-            is_wanted = np.array([name in wanted for name in names], bool)
-            more = is_wanted[np.broadcast_to(candidates.ids.codes, candidates.shape).ravel()]
+        if wanted and candidates.ids is not None:
+            names, codes = candidates.ids.names, np.broadcast_to(candidates.ids.codes, candidates.shape).ravel()
+            more = np.array([name in wanted for name in names], bool)[codes]
             more[at] = False
             new = np.flatnonzero(more)
             row = np.full(len(new), -1)
             if nil is not None:
-                of = documents.number[candidates.ops.host(candidates.query_of(_device(candidates, new)))]
-                codes = np.broadcast_to(candidates.ids.codes, candidates.shape).ravel()[new]
-                is_nil = np.array([name == nil for name in names], bool)[codes]
-                is_judged = of < len(evaluator.judgments.queries)
-                last = evaluator.judgments.begin[1:] - 1
-                row[is_nil & is_judged] = last[of[is_nil & is_judged]]
+                of = documents.rows.number[candidates.host_queries(new)]
+                is_nil = np.array([name == nil for name in names], bool)[codes[new]]
+                is_nil &= of < len(evaluator.judgments.queries)
+                row[is_nil] = evaluator.judgments.begin[1:][of[is_nil]] - 1
             order = np.argsort(np.append(at, new), kind="stable")
             at, document = np.append(at, new)[order], np.append(document, row)[order]
         return cls(candidates, documents, evaluator, at, document)
@@ -660,23 +509,19 @@ class Chosen:
         candidates, ops = self.candidates, self.candidates.ops
         reader = self.evaluator.reader
         retrieved = candidates.retrieved
-        at = _device(candidates, self.at)
-        bad = ops.is_nan(scores)
+        at, shown, document = ops.to_device(self.at, candidates.grades), self.at, self.document
+        bad = ops.xp.isnan(scores)
         if retrieved is not None:
-            scores = ops.without(scores, bad & ~retrieved)
+            scores = ops.xp.where(bad & ~retrieved, 0, scores)
             bad = bad & retrieved
-        of_queries = ops.host(ops.stack([candidates.lengths(), candidates.bad_queries(bad)]))
-        if of_queries[1].any():
-            faulty = np.flatnonzero(of_queries[1])
-            faults = [f"{name}: query `{quotable(candidates.names[int(q)])}` has a score that is NaN" for q in faulty]
-            raise InputError(faults, hint="NaN cannot be ordered; exclude the candidate with mask=, or give it a score")
-        present = None if retrieved is None else retrieved.reshape(-1)[at]
-        shown = self.at if present is None else self.at[ops.host(present)]
-        document = self.document if present is None else self.document[ops.host(present)]
-        at = at if present is None else at[ops.nonzero(present)[0]]
+            present = retrieved.reshape(-1)[at]
+            on_host = ops.host(present)
+            at, shown, document = at[ops.nonzero(present)[0]], shown[on_host], document[on_host]
+        length, faults = ops.host(ops.xp.stack([candidates.lengths(), candidates.bad_queries(bad)]))
+        check_nan(faults, candidates.names, f"{name}: ", "; exclude the candidate with mask=, or give it a score")
         by_input = any(c.measure.views.rule.position == "by_input" for c in self.evaluator.columns)
         by_id = candidates.ids is not None and reader.by_id
-        query = self.documents.number[ops.host(candidates.query_of(at))]
+        query = ops.host(candidates.query_of(at))
         counted: dict[Key, CountedDocuments] = {}
         for key in reader.keys:
             if key == "rank":
@@ -686,26 +531,12 @@ class Chosen:
                 continue
             of_key = ops.singles(scores) if key == "score32" else scores
             counts = candidates.count(of_key, at, by_input=by_input, by_id=by_id)
-            start, size, *positions = ops.host(ops.stack(counts)).astype(np.int64)
+            start, size, *positions = ops.host(ops.xp.stack(counts)).astype(np.int64)
             inputs = positions.pop(0) if by_input else None
-            ids = positions.pop(0) if by_id else None
-            counted[key] = CountedDocuments(query, document, start, size, shown, ids, inputs)
-        return counted_run(self.evaluator, name, self._lengths(of_queries[0]), counted, self._ids(shown))
-
-    def _lengths(self, lengths: Integers) -> RunLengths:
-        number, judged = self.documents.number, len(self.evaluator.judgments.queries)
-        of_judged = np.full(judged, -1, np.int64)
-        answered = number < judged
-        of_judged[number[answered]] = lengths[answered]
-        others = np.flatnonzero(~answered)
-        return RunLengths(of_judged, self.candidates.names.take(others), lengths[others].astype(np.int64))
-
-    def _ids(self, shown: Integers) -> Strings | None:
-        reader = self.evaluator.reader
-        if self.candidates.ids is None or not (reader.collection_measures or reader.cost_aligner is not None):
-            return None
-        return self.candidates.document_names(shown, shown)
-
-
-def _device(candidates: Candidates, rows: Integers) -> Any:
-    return candidates.ops.to_device(rows, candidates.grades)
+            counted[key] = CountedDocuments(
+                query, document, start, size, shown, positions.pop() if by_id else None, inputs
+            )
+        ids = None
+        if candidates.ids is not None and (reader.collection_measures or reader.cost_aligner is not None):
+            ids = candidates.document_names(shown, shown)
+        return counted_run(self.evaluator, name, self.documents.rows, length.astype(np.int64), counted, ids)

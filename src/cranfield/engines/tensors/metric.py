@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.engines.tensors import training
+from cranfield.engines.tensors.training import Accumulator, checked, is_distributed
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Measures
-from cranfield.evaluation.scores import Scores
-from cranfield.ranking.tie_rules import Ties
 
 torchmetrics = optional("torchmetrics", "a metric of torchmetrics", "tensors")
 import torch  # noqa: E402 - torchmetrics needs it
+
+STATES = ("preds", "target", "indexes")
 
 
 class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
     """A metric of torchmetrics that computes any measures of Cranfield, as a dict of means.
 
-    ``measures``, ``ties``, ``unjudged`` and ``options``: as in `evaluate_tensors`. ``update(preds, target, indexes)``
-    is that of the retrieval metrics of torchmetrics; a target may be any grade, and NaN is unjudged.
+    ``measures`` and ``options``: as in `Accumulator`. ``update(preds, target, indexes)`` is that of the retrieval
+    metrics of torchmetrics; a target may be any grade, and NaN is unjudged.
 
     In distributed training, queries or the candidates of a query may be split over processes. Only judged documents and
-    counts are exchanged. `scores` has the values of each query, and notes.
+    counts are exchanged. `evaluate` has the values of each query, and notes.
     """
 
     is_differentiable = False
@@ -33,25 +33,16 @@ class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
     target: list[Any]
     indexes: list[Any]
 
-    def __init__(
-        self,
-        measures: Measures,
-        *,
-        ties: Ties = "expected",
-        unjudged: float | None = None,
-        process_group: Any = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, measures: Measures, *, process_group: Any = None, **options: Any) -> None:
         super().__init__(process_group=process_group)
-        training.Accumulator(measures, ties=ties, unjudged=unjudged, **options)  # checks the arguments
-        self.measures, self.unjudged, self.options = measures, unjudged, {"ties": ties, **options}
-        for name in ("preds", "target", "indexes"):
+        self.accumulator = Accumulator(measures, **options)
+        for name in STATES:
             self.add_state(name, default=[], dist_reduce_fx="cat")
         self._exchange = False
 
     def update(self, preds: Any, target: Any, indexes: Any) -> None:
         """Add the scores, the grades and the numbers of the queries of some candidates."""
-        for name, values in zip(("preds", "target", "indexes"), training.checked(preds, target, indexes), strict=True):
+        for name, values in zip(STATES, checked(preds, target, indexes), strict=True):
             getattr(self, name).append(values)
 
     def sync(
@@ -62,26 +53,21 @@ class RetrievalMetric(torchmetrics.Metric):  # type: ignore[misc,name-defined]
         distributed_available: Any = None,
     ) -> None:
         """Gather nothing: `compute` exchanges counts instead of scores."""
-        available = distributed_available or training.is_distributed
+        available = distributed_available or is_distributed
         self._exchange = bool(should_sync and available())
 
     def compute(self) -> dict[str, Any]:
         """The mean of each measure."""
-        return {
-            label: torch.tensor(mean, dtype=torch.float64) for label, mean in training.means(self._evaluation()).items()
-        }
+        distributed, self._exchange = self._exchange and is_distributed(), False
+        means = self._filled().compute(self.process_group, distributed=distributed)
+        return {label: torch.tensor(mean, dtype=torch.float64) for label, mean in means.items()}
 
-    def scores(self) -> Scores:
-        """The scores of each query, with notes; in distributed training, all processes must call this."""
-        self._exchange = training.is_distributed()
-        return self._evaluation().scores
+    def evaluate(self) -> Evaluation:
+        """The evaluation of all batches; in distributed training, all processes must call this."""
+        return self._filled().evaluate(self.process_group)
 
-    def _evaluation(self) -> Evaluation:
-        batches = list(zip(*(_listed(getattr(self, name)) for name in ("preds", "target", "indexes")), strict=True))
-        distributed, self._exchange = self._exchange and training.is_distributed(), False
-        return training.evaluation(
-            batches, self.measures, self.unjudged, self.options, self.process_group, distributed=distributed
-        )
+    def _filled(self) -> Accumulator:
+        return self.accumulator.of_batches(list(zip(*(_listed(getattr(self, name)) for name in STATES), strict=True)))
 
 
 def _listed(state: Any) -> list[Any]:

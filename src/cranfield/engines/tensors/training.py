@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from cranfield.data import Strings
 from cranfield.engines.tensors.arrays import Arrays, arrays_of
-from cranfield.engines.tensors.candidates import tensor_evaluation
-from cranfield.engines.tensors.counted import (
+from cranfield.engines.tensors.candidates import evaluate
+from cranfield.engines.tensors.counting import count_segments
+from cranfield.engines.tensors.ranks import (
     CountedDocuments,
-    RunLengths,
-    check_identities,
-    check_keys,
+    QueryRows,
+    check_nan,
     counted_run,
     judgments_of,
+    make_block_evaluator,
 )
-from cranfield.engines.tensors.counting import count_segments
-from cranfield.engines.tensors.rank_counter import check_nan
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.collection import POLICY, Collection, split_options
-from cranfield.evaluation.columns import make_plan
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.columns import Shown, make_plan
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Measures, evaluator_of
-from cranfield.evaluation.scores import Scores
-from cranfield.ranking.batch import Key
+from cranfield.evaluation.evaluator import Measures
 from cranfield.ranking.tie_rules import Ties
+
+Batch = tuple[Any, Any, Any]  # scores, grades, and numbers of queries
 
 
 class Accumulator:
     """Scores and grades of batches, evaluated together at the end of an epoch.
 
-    ``measures``, ``ties`` and ``options``: as in `evaluate_tensors`; ``unjudged``: the value of ``target`` that means
-    unjudged, besides NaN.
+    ``measures``, ``ties``, ``show`` and ``options``: as in `evaluate`. ``unjudged``: the value of ``target`` that means
+    unjudged, besides NaN. ``collection``: what else is known of the judgments, such as
+    ``Collection(negative="nonrel")``.
 
     The candidates of a query may come in several batches. In a group of ``torch.distributed``, each process adds its
     own batches: queries may be split over processes, and so may the candidates of a query. Only judged documents and
@@ -49,60 +51,113 @@ class Accumulator:
     """
 
     def __init__(
-        self, measures: Measures, *, ties: Ties = "expected", unjudged: float | None = None, **options: Any
+        self,
+        measures: Measures,
+        *,
+        collection: Collection | None = None,
+        unjudged: float | None = None,
+        ties: Ties = "expected",
+        show: Shown | Sequence[Shown] = (),
+        **options: Any,
     ) -> None:
-        parts, rest = split_options(options)
-        policy = {name: value for name, value in rest.items() if name in POLICY}
-        make_plan(measures, Collection({}, **parts).policy(ties=ties, **policy))  # raises before the first batch
-        self.measures, self.unjudged, self.options = measures, unjudged, {"ties": ties, **options}
-        self._batches: list[tuple[Any, Any, Any]] = []
+        self.collection = Collection() if collection is None else collection
+        make_plan(measures, self.collection.policy(ties=ties, **options), show)  # raises before the first batch
+        self.measures, self.unjudged, self.options = measures, unjudged, {"ties": ties, "show": show, **options}
+        self._batches: list[Batch] = []
 
     def update(self, preds: Any, target: Any, indexes: Any) -> None:
-        """Add the scores, the grades and the numbers of the queries of some candidates."""
+        """Add the scores, the grades and the numbers of the queries of some candidates, as in torchmetrics."""
         self._batches.append(checked(preds, target, indexes))
 
     def reset(self) -> None:
         """Forget all batches."""
         self._batches.clear()
 
+    def of_batches(self, batches: Sequence[Batch]) -> Accumulator:
+        """An accumulator with the same settings and other batches."""
+        other = copy(self)
+        other._batches = list(batches)
+        return other
+
     def __add__(self, other: Accumulator) -> Accumulator:
         """The accumulator of the batches of both."""
-        merged = Accumulator(self.measures, unjudged=self.unjudged, **self.options)
-        merged._batches = [*self._batches, *other._batches]
-        return merged
+        return self.of_batches([*self._batches, *other._batches])
 
-    def compute(self, group: Any = None) -> dict[str, float]:
+    def compute(self, group: Any = None, *, distributed: bool | None = None) -> dict[str, float]:
         """The mean of each measure; over all processes, if ``torch.distributed`` is used."""
-        return means(self.evaluation(group))
+        evaluation = self.evaluate(group, distributed=distributed)
+        table = evaluation.table(evaluation.columns)  # without notes
+        return dict(zip(table.measures, table.means[0].tolist(), strict=True))
 
-    def scores(self, group: Any = None) -> Scores:
-        """The scores of each query, with notes."""
-        return self.evaluation(group).scores
+    def evaluate(self, group: Any = None, *, distributed: bool | None = None) -> Evaluation:
+        """The evaluation of all batches: of this process, or of all processes of a group if they are several."""
+        if is_distributed() if distributed is None else distributed:
+            return self._of_all_processes(group)
+        if not self._batches:
+            raise InputError(["no batch was added"])
+        preds, target, indexes = _joined(self._batches)
+        collection = self.collection.changed(qrels=target)
+        return evaluate(collection, preds, self.measures, indexes=indexes, unjudged=self.unjudged, **self.options)
 
-    def evaluation(self, group: Any = None) -> Evaluation:
-        """The evaluation, for audits and comparisons."""
-        return evaluation(
-            self._batches, self.measures, self.unjudged, self.options, group, distributed=is_distributed()
+    def _of_all_processes(self, group: Any) -> Evaluation:
+        """Judged documents of all processes are gathered; every process counts its own scores; the counts are added."""
+        import torch
+        from torch import distributed
+
+        none = torch.zeros(0), torch.zeros(0), torch.zeros(0, dtype=torch.int64)
+        local = _joined(self._batches) if self._batches else none
+        ops, arrays = arrays_of(preds=local[0], target=local[1], indexes=local[2])
+        preds, target, indexes = arrays.values()
+        judged = ~ops.xp.isnan(target)
+        judged = judged if self.unjudged is None else judged & (target != self.unjudged)
+        own = ops.nonzero(judged)[0]
+        queries, inverse = np.unique(ops.host(indexes), return_inverse=True)
+        bad = np.bincount(inverse[ops.host(ops.xp.isnan(preds))], minlength=len(queries))
+        message = {
+            "dtype": str(preds.dtype) if len(preds) else None,
+            "query": ops.host(indexes[own]).astype(np.int64),
+            "score": ops.host(ops.doubles(preds[own])),
+            "grade": ops.host(ops.doubles(target[own])),
+            "queries": queries.astype(np.int64),
+            "length": np.bincount(inverse, minlength=len(queries)),
+            "bad": bad,
+        }
+        messages: list[Any] = [None] * distributed.get_world_size(group)
+        distributed.all_gather_object(messages, message, group=group)
+        types = {one["dtype"] for one in messages} - {None}
+        if len(types) > 1:
+            raise UsageError(f"the processes have scores of different types: {', '.join(sorted(types))}")
+        query, score, grade = (np.concatenate([one[name] for one in messages]) for name in ("query", "score", "grade"))
+        counts = _reduced(_local_counts(ops, preds, indexes, query, score), group)
+        every, number = np.unique(np.concatenate([one["queries"] for one in messages]), return_inverse=True)
+        length, faults = (
+            np.bincount(number, np.concatenate([one[name] for one in messages]), len(every)).astype(np.int64)
+            for name in ("length", "bad")
         )
-
-
-def means(evaluation: Evaluation) -> dict[str, float]:
-    """The mean of each column, without notes."""
-    table = evaluation.table(evaluation.columns)
-    return dict(zip((column.label for column in table.columns), table.means[0].tolist(), strict=True))
+        names = Strings.of(map(str, every.tolist()))
+        check_nan(faults, names)
+        order = np.argsort(query, kind="stable")
+        row, ids = np.searchsorted(every, query[order]), Strings.of(map(str, range(len(query))))
+        judgments, row_of_query = judgments_of(names, row, ids, grade[order])
+        reason = "needs the order of documents, which several processes do not have"
+        evaluator = make_block_evaluator(
+            self.collection.changed(qrels=judgments), self.measures, reason, **self.options
+        )
+        document = np.arange(len(query))
+        counted = CountedDocuments(row, document, counts[0][order], counts[1][order], document)
+        rows = QueryRows(names, row_of_query)
+        return evaluator.aligned_evaluation([counted_run(evaluator, "run", rows, length, {"score": counted})])
 
 
 def is_distributed() -> bool:
     """Whether this process is one of several in ``torch.distributed``."""
-    import sys
-
     torch = sys.modules.get("torch")
     if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
         return False
     return bool(torch.distributed.get_world_size() > 1)
 
 
-def checked(preds: Any, target: Any, indexes: Any) -> tuple[Any, Any, Any]:
+def checked(preds: Any, target: Any, indexes: Any) -> Batch:
     """Flat arrays of one length."""
     _, arrays = arrays_of(preds=preds, target=target, indexes=indexes)
     shapes = {name: tuple(int(n) for n in values.shape) for name, values in arrays.items()}
@@ -112,90 +167,13 @@ def checked(preds: Any, target: Any, indexes: Any) -> tuple[Any, Any, Any]:
     return tuple(values.reshape(-1) for values in arrays.values())
 
 
-def evaluation(
-    batches: Sequence[tuple[Any, Any, Any]],
-    measures: Measures,
-    unjudged: float | None,
-    options: dict[str, Any],
-    group: Any = None,
-    *,
-    distributed: bool,
-) -> Evaluation:
-    """The evaluation of all batches, of this process or of all of a group."""
-    if not batches and not distributed:
-        raise InputError(["no batch was added"])
-    if distributed:
-        return _of_all_processes(_joined(batches) if batches else None, measures, unjudged, options, group)
-    preds, target, indexes = _joined(batches)
-    return tensor_evaluation(preds, target, measures, indexes=indexes, unjudged=unjudged, **options)
-
-
-def _joined(batches: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+def _joined(batches: Sequence[Batch]) -> Batch:
     columns = list(zip(*batches, strict=True))
     if isinstance(batches[0][0], np.ndarray):
         return tuple(np.concatenate(column) for column in columns)  # type: ignore[return-value]
     import torch
 
     return tuple(torch.cat(column) for column in columns)
-
-
-def _of_all_processes(
-    local: tuple[Any, Any, Any] | None, measures: Measures, unjudged: float | None, options: dict[str, Any], group: Any
-) -> Evaluation:
-    """Judged documents of all processes are gathered; every process counts its own scores; the counts are added."""
-    import torch
-    from torch import distributed
-
-    if local is None:
-        local = torch.zeros(0), torch.zeros(0), torch.zeros(0, dtype=torch.int64)
-    ops, arrays = arrays_of(preds=local[0], target=local[1], indexes=local[2])
-    preds, target, indexes = arrays.values()
-    judged = ~ops.is_nan(target)
-    judged = judged if unjudged is None else judged & (target != unjudged)
-    own = ops.nonzero(judged)[0]
-    queries, inverse = np.unique(ops.host(indexes), return_inverse=True)
-    bad = np.bincount(inverse[ops.host(ops.is_nan(preds))], minlength=len(queries))
-    message = {
-        "dtype": str(preds.dtype) if len(preds) else None,
-        "query": ops.host(indexes[own]).astype(np.int64),
-        "score": ops.host(ops.doubles(preds[own])),
-        "grade": ops.host(ops.doubles(target[own])),
-        "queries": queries.astype(np.int64),
-        "length": np.bincount(inverse, minlength=len(queries)),
-        "bad": bad,
-    }
-    messages: list[Any] = [None] * distributed.get_world_size(group)
-    distributed.all_gather_object(messages, message, group=group)
-    types = {one["dtype"] for one in messages} - {None}
-    if len(types) > 1:
-        fault = f"the processes have scores of different types: {', '.join(sorted(types))}"
-        raise UsageError(fault)
-    query, score, grade = (np.concatenate([one[name] for one in messages]) for name in ("query", "score", "grade"))
-    counts = _reduced(_local_counts(ops, preds, indexes, query, score), group)
-    every, number = np.unique(np.concatenate([one["queries"] for one in messages]), return_inverse=True)
-    length, faults = (
-        np.bincount(number, np.concatenate([one[name] for one in messages]), len(every)).astype(np.int64)
-        for name in ("length", "bad")
-    )
-    names = Strings.of(map(str, every.tolist()))
-    check_nan(faults, names)
-    if not len(query):
-        raise InputError(["target: no document is judged"], hint="unjudged documents have the target NaN")
-    order = np.argsort(query, kind="stable")
-    query, grade, higher, equal = query[order], grade[order], counts[0][order], counts[1][order]
-    rows = np.searchsorted(every, np.unique(query))
-    row_of = np.full(len(every), -1)
-    row_of[rows] = np.arange(len(rows))
-    of_document = row_of[np.searchsorted(every, query)]
-    documents = Strings.of(map(str, range(len(query))))
-    evaluator = evaluator_of(judgments_of("grades", names.take(rows), of_document, documents, grade), measures, options)
-    check_identities(evaluator, ids=False)
-    check_keys(evaluator, ["score"], "needs the order of documents, which several processes do not have")
-    others = np.flatnonzero(row_of < 0)
-    lengths = RunLengths(length[rows], names.take(others), length[others])
-    row = np.arange(len(query))
-    counted: dict[Key, CountedDocuments] = {"score": CountedDocuments(of_document, row, higher, equal, row)}
-    return evaluator.aligned_evaluation([counted_run(evaluator, "run", lengths, counted)])
 
 
 def _local_counts(ops: Arrays, preds: Any, indexes: Any, query: Any, score: Any) -> Any:

@@ -1,18 +1,21 @@
-"""Texts counted in tasks: however they are dealt out, what tasks tell adds up to what one pass counts."""
+"""Results of tasks: however rows are dealt out, they add up to the result of one pass."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.corpus import Corpus, Settings
-from cranfield.engines import texts as counting
-from cranfield.engines.texts import WordCountTask
+from cranfield.engines.spark import build_corpus as counting
+from cranfield.engines.spark.totals import Total
+from cranfield.evaluation.scores import handle_undefined, summary_of
+from cranfield.io.documents import Fields
 
 SAID = st.lists(st.sampled_from(["Lamp", "lamp", "lamps", "the", "öl", "ÖL", "...", "\u0130", "sea"]), max_size=6)
 
@@ -24,7 +27,9 @@ def batch(rows: list[tuple[Any, bool, Any]]) -> pa.RecordBatch:
 
 
 def told(how: Settings, batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:
-    return [row for made in WordCountTask(how, "docno", ["text"])(iter(batches)) for row in made.to_pylist()]
+    return [
+        row for made in counting.count_words(how, Fields("docno", ("text",)), iter(batches)) for row in made.to_pylist()
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -73,3 +78,11 @@ def test_faults_name_the_document() -> None:
 
 def test_no_texts_are_no_words() -> None:
     assert told(Settings(), [batch([])]) == [dict.fromkeys(counting.RECORD) | {"size": 0, "empty": 0}]
+
+
+def test_sums_of_parts_give_the_same_bits() -> None:
+    rng = np.random.default_rng(1)
+    values = np.where(rng.random(50) < 0.3, np.nan, rng.random(50))
+    total = Total.of(values[:20], "credit") + Total.of(values[20:], "credit")
+    whole = summary_of(handle_undefined(values, "skip", "credit"), "credit")
+    assert total.mean(50, "credit", "skip") == whole

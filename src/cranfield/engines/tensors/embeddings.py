@@ -1,27 +1,29 @@
-"""`dense_evaluate`: exact measures over a whole collection of embeddings, without a top-k."""
+"""Exact measures over a whole collection of embeddings, without a top-k, and what their number type does to scores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.data import Integers, Judgments, Strings
-from cranfield.engines.tensors.arrays import NumPyArrays, arrays_of, memory_errors
-from cranfield.engines.tensors.candidates import DocumentIds, _names
-from cranfield.engines.tensors.counted import (
+from cranfield.data import Floats, Integers, Judgments, Strings
+from cranfield.engines.tensors.arrays import DocumentIds, NumPyArrays, arrays_of, memory_errors, row_names
+from cranfield.engines.tensors.counting import ScoreCounts
+from cranfield.engines.tensors.ranks import (
     CountedDocuments,
-    RunLengths,
-    check_identities,
-    check_keys,
+    QueryRows,
+    count_run,
     counted_run,
+    make_block_evaluator,
+    make_evaluator,
 )
-from cranfield.engines.tensors.rank_counter import NO_RANKS, ScoreCounts, check_counted, check_nan
-from cranfield.errors import InputError, UsageError, check_choice, check_count
+from cranfield.errors import InputError, UsageError, check_choice, check_count, optional
+from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures, evaluator_of
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation.evaluator import Measures
+from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
@@ -31,56 +33,13 @@ QUERIES = 8192  # the most queries of one product
 ON_DEVICE, ON_HOST = 1 << 30, 1 << 23  # scores of one product
 MOST_DIGITS = 18  # of a number of 64 bits
 EXACT = 1 << 24  # the integers up to this are exact as 32-bit floats
+TYPES = ("float32", "float16", "bfloat16", "int8")
 
 
-def dense_evaluate(
+def evaluate_embeddings(
+    qrels: Any,
     query_embeddings: Any,
     document_embeddings: Any,
-    qrels: Any,
-    measures: Measures,
-    *,
-    similarity: Similarity = "dot",
-    block: int | None = None,
-    query_ids: Sequence[Any] | None = None,
-    document_ids: Sequence[Any] | None = None,
-    ties: Ties = "expected",
-    **options: Any,
-) -> Scores:
-    """The scores of dense retrieval over a whole collection: every document is ranked, and none is cut off.
-
-    ``query_embeddings``: (queries, dimensions). ``document_embeddings``: (documents, dimensions): a tensor, a NumPy
-    array or memory map, a list of blocks of rows, or a function that returns an iterator of blocks, which is called
-    twice. The blocks are multiplied on the device of the query embeddings.
-    ``qrels``: as in `evaluate`. ``query_ids``, ``document_ids``: the ids of the rows; by default, rows are numbered
-    from "0". ``similarity``: the product, or that of normalised embeddings. ``block``: the documents of one product.
-    ``ties``: as in `evaluate`; ``input`` is the order of the collection. ``options``: all other options of `evaluate`.
-
-    Two passes compute the same products: the first keeps the scores of judged documents, the second counts the
-    documents above and beside them. Memory is one block of scores and a few numbers for each judged document.
-
-    >>> import numpy as np
-    >>> queries, documents = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0.5, 0.0]])
-    >>> dense_evaluate(queries, documents, {"0": {"2": 1}}, "RR").means.tolist()
-    [[0.41666666666666663]]
-    """
-    return dense_evaluation(
-        query_embeddings,
-        document_embeddings,
-        qrels,
-        measures,
-        similarity=similarity,
-        block=block,
-        query_ids=query_ids,
-        document_ids=document_ids,
-        ties=ties,
-        **options,
-    ).scores
-
-
-def dense_evaluation(
-    query_embeddings: Any,
-    document_embeddings: Any,
-    qrels: Any,
     measures: Measures,
     *,
     similarity: Similarity = "dot",
@@ -92,41 +51,56 @@ def dense_evaluation(
     first_document: int = 0,
     **options: Any,
 ) -> Evaluation:
-    """The same as `dense_evaluate`, as an `Evaluation` for audits and comparisons.
+    """The evaluation of dense retrieval over a whole collection: every document is ranked, and none is cut off.
 
+    ``qrels``: as in `cranfield.evaluate`, or a `Collection`. ``query_embeddings``: (queries, dimensions).
+    ``document_embeddings``: (documents, dimensions): a tensor, a NumPy array or memory map, a list of blocks of rows,
+    or a function that returns an iterator of blocks, which is called twice. The blocks are multiplied on the device of
+    the query embeddings.
+    ``query_ids``, ``document_ids``: the ids of the rows; by default, rows are numbered from "0". ``similarity``: the
+    product, or that of normalised embeddings. ``block``: the documents of one product. ``ties``: as in
+    `cranfield.evaluate`, but tied documents stay tied by default; ``input`` is the order of the collection.
     ``group``: a group of ``torch.distributed`` (or ``"world"``) whose processes have parts of the collection;
     ``first_document`` is then the number of the first document of this part.
+    ``options``: all other options of `cranfield.Evaluator`.
+
+    Two passes compute the same products: the first keeps the scores of judged documents, the second counts the
+    documents above and beside them. Memory is one block of scores and a few numbers for each judged document.
+
+    >>> import numpy as np
+    >>> queries, documents = np.array([[1.0, 0.0]]), np.array([[0.5, 1.0], [1.0, 0.0], [0.5, 0.0]])
+    >>> evaluate_embeddings({"0": {"2": 1}}, queries, documents, "RR").scores.means.tolist()
+    [[0.41666666666666663]]
     """
     check_choice("similarity", similarity, ("dot", "cosine"))
     if block is not None:
         check_count("block", block)
-    evaluator = evaluator_of(_text_ids(qrels), measures, {"ties": ties, **options})
-    check_identities(evaluator, ids=False, reason="needs the ids of unjudged documents")
-    check_keys(evaluator, ["score"], NO_RANKS)
-    if evaluator.policy.nil is not None:
-        raise UsageError("nil cannot be used with embeddings")
+    evaluator = make_block_evaluator(_with_text_ids(qrels), measures, ties=ties, **options)
     scorer = Scorer(query_embeddings, document_embeddings, similarity, block)
-    rows = _names(range(scorer.queries) if query_ids is None else query_ids, scorer.queries, "query_ids", "queries")
-    located = Located.of(evaluator.judgments, rows, document_ids, first_document)
+    names = row_names(query_ids, scorer.queries, "queries")
+    located = Located.of(evaluator.judgments, names, document_ids, first_document)
     order = "by_id" if evaluator.reader.by_id else "by_input"
-    ordered = any(column.measure.views.rule.position is not None for column in evaluator.columns)
     positions = None
-    if ordered:
-        rules = {column.measure.views.rule.position for column in evaluator.columns} - {None}
-        if len(rules) > 1:
-            raise UsageError(
-                "ties=trec and ties=input cannot be combined here", hint="evaluate the measures one tie rule at a time"
-            )
+    rules = {column.measure.views.rule.position for column in evaluator.columns} - {None}
+    if len(rules) > 1:
+        raise UsageError(
+            "ties=trec and ties=input cannot be combined here", hint="evaluate the measures one tie rule at a time"
+        )
+    if rules:
         positions = _positions(document_ids, order)
     counts = located.count(scorer, positions, group, first_document)
-    return evaluator.aligned_evaluation([located.run(evaluator, rows, counts, order)])
+    of_judged = located.query, located.document, located.number
+    return evaluator.aligned_evaluation([count_run(evaluator, located.rows, counts, *of_judged, order)])
 
 
-def _text_ids(qrels: Any) -> Any:
-    """Judgments whose queries and documents are numbers get text ids."""
-    if not isinstance(qrels, Mapping) or not any(isinstance(query, (int, np.integer)) for query in qrels):
-        return qrels
-    return {str(query): {str(d): grade for d, grade in judged.items()} for query, judged in qrels.items()}
+def _with_text_ids(qrels: Any) -> Collection:
+    """The collection; judgments whose queries and documents are numbers get text ids."""
+    collection = Collection.of(qrels)
+    given = collection.qrels
+    if not isinstance(given, Mapping) or not any(isinstance(query, (int, np.integer)) for query in given):
+        return collection
+    text = {str(query): {str(d): grade for d, grade in judged.items()} for query, judged in given.items()}
+    return collection.changed(qrels=text)
 
 
 def _numbers(names: Strings) -> Integers:
@@ -197,7 +171,7 @@ class Scorer:
                 norm = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
                 embeddings = (wide / np.where(norm > 0, norm, 1)).astype(embeddings.dtype)
             return embeddings
-        torch = self.ops.torch
+        torch = self.ops.xp
         if not embeddings.is_floating_point():
             embeddings = embeddings.to(torch.float32 if self._small(embeddings.element_size()) else torch.float64)
         if self.similarity == "cosine":
@@ -252,9 +226,9 @@ class Scorer:
             documents = documents.to(self.embeddings.device) if hasattr(documents, "to") else documents
         if len(documents.shape) != 2 or int(documents.shape[1]) != self.dimensions:
             shape = ", ".join(map(str, documents.shape))
-            message = f"query embeddings have {self.dimensions} dimensions, but a block of documents has the shape"
-            message += f" ({shape})"
-            raise UsageError(message)
+            raise UsageError(
+                f"query embeddings have {self.dimensions} dimensions, but a block of documents has the shape ({shape})"
+            )
         documents = self._prepared(documents)
         if documents.dtype != self.embeddings.dtype:
             raise UsageError(
@@ -268,19 +242,19 @@ class Located:
     """Judged documents and their rows among the embeddings; those that are not there are not retrieved.
 
     ``query``, ``number``, ``document``: the row of the query embedding, the row of the document embedding, and the row
-    of the judgments, in ascending order of queries.
+    of the judgments, in ascending order of queries. ``rows``: the queries of the embeddings.
     """
 
-    def __init__(self, query: Integers, number: Integers, document: Integers, row_of_query: Integers) -> None:
+    def __init__(self, query: Integers, number: Integers, document: Integers, rows: QueryRows) -> None:
         order = np.argsort(query, kind="stable")
         self.query, self.number, self.document = query[order], number[order], document[order]
-        self.row_of_query = row_of_query
+        self.rows = rows
 
     @classmethod
     def of(
-        cls, judgments: Judgments, rows: Strings, document_ids: Sequence[Any] | None, first_document: int
+        cls, judgments: Judgments, names: Strings, document_ids: Sequence[Any] | None, first_document: int = 0
     ) -> Located:
-        row_of = {name: row for row, name in enumerate(rows)}
+        row_of = {name: row for row, name in enumerate(names)}
         row_of_query = np.array([row_of.get(query, -1) for query in judgments.queries], np.int64)
         query = np.repeat(row_of_query, np.diff(judgments.begin))
         if document_ids is None:
@@ -288,7 +262,7 @@ class Located:
         else:
             wanted = dict.fromkeys(judgments.documents, -1)
             for row, name in enumerate(document_ids):
-                text = name if isinstance(name, str) else str(name)
+                text = str(name)
                 if text in wanted:
                     if wanted[text] >= 0:
                         raise InputError([f"document_ids has the id `{quotable(text)}` twice"])
@@ -300,7 +274,7 @@ class Located:
                 [f"{judgments.name}: none of the judged documents is among the embeddings"],
                 hint="query_ids= and document_ids= give the ids of the rows; by default they are numbers from 0",
             )
-        return cls(query[known], number[known], known, row_of_query)
+        return cls(query[known], number[known], known, QueryRows(names, row_of_query))
 
     def count(
         self, scorer: Scorer, positions: Callable[[Integers], Integers] | None, group: Any, first_document: int
@@ -347,28 +321,169 @@ class Located:
             present[at[chosen]] = 1
         return values, present
 
-    def run(self, evaluator: Evaluator, rows: Strings, counts: ScoreCounts, order: str) -> Any:
-        """The judged documents with their counts as a run."""
-        ops = counts.ops
-        length, bad = ops.host(counts.length), ops.host(counts.bad)
-        check_nan(bad, rows)
-        check_counted(ops.host(counts.equal), self.query, rows)
-        number = np.full(len(rows), -1)
-        answered = np.flatnonzero(self.row_of_query >= 0)
-        number[self.row_of_query[answered]] = answered
-        of_judged = np.full(len(self.row_of_query), -1, np.int64)
-        of_judged[answered] = length[self.row_of_query[answered]]
-        others = np.flatnonzero(number < 0)
-        before = None if counts.before is None else ops.host(counts.before)
-        counted: dict[Key, CountedDocuments] = {
-            "score": CountedDocuments(
-                number[self.query],
-                self.document,
-                ops.host(counts.higher),
-                ops.host(counts.equal),
-                self.number,
-                before if order == "by_id" else None,
-                before if order == "by_input" else None,
-            )
+
+@dataclass(frozen=True, eq=False)
+class PrecisionAudit:
+    """Scores of the same embeddings in several number types; arrays are (type, measure) unless noted.
+
+    ``tied`` (type,): the share of judged documents that have the same score as another document. ``mean_tie`` (type,):
+    the mean number of documents with the score of a judged document, itself included.
+    ``expected``, ``best``, ``worst``: the means over all orders of tied documents, and with ties in their best and
+    worst order, over the whole collection. ``top_k``: the means for the order that ``torch.topk`` returned, cut at
+    ``k`` documents.
+    """
+
+    types: tuple[str, ...]
+    measures: tuple[str, ...]
+    k: int
+    tied: Floats
+    mean_tie: Floats
+    expected: Floats
+    best: Floats
+    worst: Floats
+    top_k: Floats
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        orders = ("expected", "best", "worst", "top_k")
+        return {
+            "k": self.k,
+            "types": {
+                name: {
+                    "tied": number(float(self.tied[t])),
+                    "mean_tie": number(float(self.mean_tie[t])),
+                    "measures": {
+                        measure: {order: number(float(getattr(self, order)[t, m])) for order in orders}
+                        for m, measure in enumerate(self.measures)
+                    },
+                }
+                for t, name in enumerate(self.types)
+            },
         }
-        return counted_run(evaluator, "run", RunLengths(of_judged, rows.take(others), length[others]), counted)
+
+
+def audit_precision(
+    qrels: Any,
+    query_embeddings: Any,
+    document_embeddings: Any,
+    measures: Measures,
+    *,
+    types: Sequence[str] = TYPES,
+    k: int = 1000,
+    similarity: Similarity = "dot",
+    block: int | None = None,
+    query_ids: Sequence[Any] | None = None,
+    document_ids: Sequence[Any] | None = None,
+    **options: Any,
+) -> PrecisionAudit:
+    """How many judged documents are tied in each number type, and which scores their order could give.
+
+    The arguments are those of `evaluate_embeddings`. ``types``: float64, float32, float16, bfloat16 or int8; products
+    have the type of the embeddings, and those of int8 are exact integers. For int8, embeddings are scaled by their
+    largest absolute value. ``k``: the documents that ``torch.topk`` keeps.
+    """
+    torch = optional("torch", "an audit of precision", "tensors")
+    check_count("k", k)
+    for name in types:
+        check_choice("types", name, ("float64", *TYPES))
+    if similarity == "cosine":
+        query_embeddings = _normalised(torch, query_embeddings)
+    parts = _parts(torch, document_embeddings, cosine=similarity == "cosine")
+    scales = _largest([_tensor(torch, query_embeddings)]), _largest(parts())
+    collection = _with_text_ids(qrels)
+    rows: dict[str, list[Any]] = {name: [] for name in ("tied", "mean_tie", "expected", "best", "worst", "top_k")}
+    columns: Any = ()
+    for name in types:
+        queries = _converted(torch, _tensor(torch, query_embeddings), name, scales[0])
+
+        def documents(name: str = name) -> Iterator[Any]:
+            return (_converted(torch, part, name, scales[1]) for part in parts())
+
+        ids: dict[str, Any] = {"query_ids": query_ids, "document_ids": document_ids}
+        evaluation = evaluate_embeddings(collection, queries, documents, measures, block=block, **ids, **options)
+        size = evaluation.run_scores[0].alignment.rows["size"]
+        rows["tied"].append(float((size > 1).mean()))
+        rows["mean_tie"].append(float(size.mean()))
+        columns = evaluation.columns
+        rows["expected"].append(evaluation.table(columns).means[0])
+        for order in ("best", "worst"):
+            tied = [column.tied(order) for column in columns]
+            rows[order].append(evaluation.table(tied).means[0])
+        scorer = Scorer(queries, documents, "dot", block)
+        rows["top_k"].append(_top_k_means(torch, scorer, collection, measures, k, **ids, **options))
+    arrays = {name: np.array(values) for name, values in rows.items()}
+    return PrecisionAudit(tuple(types), tuple(column.label for column in columns), k, **arrays)
+
+
+def _tensor(torch: Any, embeddings: Any) -> Any:
+    return embeddings.detach() if hasattr(embeddings, "detach") else torch.from_numpy(np.array(embeddings))
+
+
+def _normalised(torch: Any, embeddings: Any) -> Any:
+    return torch.nn.functional.normalize(_tensor(torch, embeddings).float(), dim=1)
+
+
+def _parts(torch: Any, documents: Any, *, cosine: bool) -> Callable[[], Iterator[Any]]:
+    """The document embeddings in parts of at most 65,536 rows."""
+
+    def parts() -> Iterator[Any]:
+        blocks = [documents] if hasattr(documents, "shape") else documents() if callable(documents) else documents
+        for given in blocks:
+            for first in range(0, len(given), 1 << 16):
+                part = given[first : first + (1 << 16)]
+                yield _normalised(torch, part) if cosine else _tensor(torch, part)
+
+    return parts
+
+
+def _largest(parts: Any) -> float:
+    return max((float(part.abs().max()) for part in parts if part.numel()), default=1.0) or 1.0
+
+
+def _converted(torch: Any, embeddings: Any, name: str, scale: float) -> Any:
+    if name != "int8":
+        return embeddings.to(getattr(torch, name))
+    return (embeddings.double() * (127 / scale)).round().to(torch.int8)
+
+
+def _top_k_means(
+    torch: Any,
+    scorer: Scorer,
+    collection: Collection,
+    measures: Measures,
+    k: int,
+    query_ids: Any,
+    document_ids: Any,
+    **options: Any,
+) -> Floats:
+    """The means for the order that `torch.topk` returns, block by block, as retrieval programs use it."""
+    best: dict[int, tuple[Any, Any]] = {}
+    for query, first, scores in scorer.scores():
+        numbers = torch.arange(first, first + scores.shape[1], device=scores.device).expand(len(scores), -1)
+        if query in best:
+            scores = torch.cat([best[query][0], scores], 1)
+            numbers = torch.cat([best[query][1], numbers], 1)
+        top = torch.topk(scores, min(k, scores.shape[1]), dim=1)
+        best[query] = top.values, torch.gather(numbers, 1, top.indices)
+    order = np.concatenate([best[query][1].cpu().numpy() for query in sorted(best)])
+    evaluator = make_evaluator(collection, measures, ids=False, **options | {"ties": "rank"})
+    located = Located.of(evaluator.judgments, row_names(query_ids, scorer.queries, "queries"), document_ids)
+    rank = _ranks(order, located.query, located.number)
+    kept = np.flatnonzero(rank >= 0)
+    rank, none = rank[kept], np.zeros(len(kept), np.int64)
+    counted: dict[Key, CountedDocuments] = {
+        "rank": CountedDocuments(located.query[kept], located.document[kept], rank, none + 1, rank, none, none)
+    }
+    length = np.full(scorer.queries, order.shape[1], np.int64)
+    evaluation = evaluator.aligned_evaluation([counted_run(evaluator, "run", located.rows, length, counted)])
+    return evaluation.table(evaluation.columns).means[0]
+
+
+def _ranks(order: Integers, query: Integers, document: Integers) -> Integers:
+    """The position of each document in the list of its query; -1 if it is not there."""
+    rank = np.full(len(query), -1, np.int64)
+    for i, (q, d) in enumerate(zip(query.tolist(), document.tolist(), strict=True)):
+        at = np.flatnonzero(order[q] == d)
+        if len(at):
+            rank[i] = at[0]
+    return rank

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow
+from pyarrow import compute
 
 from cranfield.data import Floats
-from cranfield.errors import optional
 from cranfield.evaluation.columns import Aggregate, Plan
 from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.policy import Undefined
@@ -135,20 +136,17 @@ def add_names(a: QueryNames, b: QueryNames) -> QueryNames:
 
 def query_names(queries: Any) -> QueryNames:
     """The ids in an Arrow array: their number, and the first ones."""
-    compute = optional("pyarrow.compute", "an engine", "arrow")
     first = compute.array_sort_indices(queries).slice(0, MAX_NAMES)
     return QueryNames(len(queries), id_list(queries.take(first)))
 
 
 def id_list(ids: Any) -> list[str]:
     """The ids in an Arrow array, which may have bytes that are not UTF-8."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
     return [text.decode("utf-8", "surrogateescape") for text in ids.cast(pyarrow.large_binary()).to_pylist()]
 
 
 def summary(plan: Plan, records: Any) -> Summary:
     """The summary of records of one run, given as an Arrow table."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
     records = records.combine_chunks()
     queries = records.column("query").combine_chunks()
     length = records.column("length").to_numpy()
@@ -193,7 +191,6 @@ def _numbers(records: Any, name: str, width: int, default: Floats | None = None)
 
 def summaries(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
     """Records in; the name and the packed summary of each run out, for `merged`."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
     by_run: dict[str, list[Summary]] = {}
     for batch in batches:
         if not batch.num_rows:
@@ -208,11 +205,10 @@ def summaries(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
 
 def undefined_names(batches: Iterable[Any]) -> Iterator[Any]:
     """Distinct pairs of a measure and a query in; the packed `QueryNames` of each measure out."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
     by_measure: dict[str, QueryNames] = {}
     for batch in batches:
         for measure in batch.column("measure").unique().to_pylist():
-            chosen = pyarrow.compute.equal(batch.column("measure"), measure)
+            chosen = compute.equal(batch.column("measure"), measure)
             by_measure[measure] = add_names(
                 by_measure.get(measure, QueryNames(0, ())), query_names(batch.column("query").filter(chosen))
             )
@@ -223,15 +219,14 @@ PACKED_SCHEMA = "name string, data binary"
 
 
 def pack(by_name: Mapping[str, Any]) -> Any:
-    """Python objects by name as Arrow rows, which engines can transport; see `unpack`."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
+    """Python objects by name as Arrow rows, which Spark can transport; see `unpack`."""
     names = pyarrow.array(list(by_name), pyarrow.string())
     data = pyarrow.array([pickle.dumps(value) for value in by_name.values()], pyarrow.binary())
     return pyarrow.RecordBatch.from_arrays([names, data], names=["name", "data"])
 
 
 def unpack(rows: Iterable[Any]) -> dict[str, Any]:
-    """Python objects by name, from rows that an engine collected; each name occurs once."""
+    """Python objects by name, from rows that Spark collected; each name occurs once."""
     return {row["name"]: pickle.loads(bytes(row["data"])) for row in rows}
 
 

@@ -1,8 +1,8 @@
 """Scores of a shard of complete queries: Arrow rows in, one record for every ranking out.
 
 A record has the values of all columns for one run and query, and the numbers for notes. Records without a run have the
-scores of a run that does not have the query. Faulty input becomes a record and not an exception: an engine would retry
-the task, and would hide the message.
+scores of a run that does not have the query. Faulty input becomes a record and not an exception: Spark would retry the
+task, and would hide the message.
 """
 
 from __future__ import annotations
@@ -12,15 +12,26 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow
+from pyarrow import compute
 
+from cranfield.corpus.build import top_documents
 from cranfield.corpus.corpus_file import REBUILD_HINT
-from cranfield.data import Integers, Intents, Judgments, Labels, Navigational, Run, Strings, Table
-from cranfield.engines.records import arrow_strings, fault_record, records
-from cranfield.errors import CranfieldError, InputError, UsageError, optional
-from cranfield.evaluation.columns import Plan
+from cranfield.data import Booleans, Integers, Intents, Judgments, Labels, Navigational, Run, Strings, Table, TextView
+from cranfield.errors import CranfieldError, InputError, UsageError
+from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.reader import RunReader
+from cranfield.evaluation.run_notes import (
+    documents_read,
+    judged_above,
+    limited_by_ties,
+    noted_depths,
+    unknown_tie_effect,
+)
+from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.faults import Location, quotable
-from cranfield.io.tables import ArrowFrame, qrels_table, run_table
+from cranfield.io.tables import ArrowFrame, arrow_binary, qrels_table, run_table
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
 
@@ -37,6 +48,65 @@ RANKED_ROLES = {**RUN_ROLES, "rank": "rank"}
 QRELS_ROLES = {"query": "query", "document": "document", "grade": "score", "iteration": "iteration"}
 
 Weights = Mapping[str, Mapping[str, float]]  # of subtopics, by query
+
+
+# The types of the columns of records, for Spark and for Arrow.
+TYPES = {
+    "text": ("string", pyarrow.string()),
+    "texts": ("array<string>", pyarrow.list_(pyarrow.string())),
+    "bytes": ("binary", pyarrow.binary()),
+    "list of bytes": ("array<binary>", pyarrow.list_(pyarrow.binary())),
+    "flag": ("boolean", pyarrow.bool_()),
+    "flags": ("array<boolean>", pyarrow.list_(pyarrow.bool_())),
+    "count": ("bigint", pyarrow.int64()),
+    "list of counts": ("array<bigint>", pyarrow.list_(pyarrow.int64())),
+    "numbers": ("array<double>", pyarrow.list_(pyarrow.float64())),
+}
+FAULT = {"fault": "texts", "faults": "count", "hint": "text", "kind": "text"}
+RECORD = {
+    "run": "text",
+    "query": "text",
+    "judged": "flag",
+    "length": "count",  # documents retrieved; -1 if the run does not have the query
+    "value": "numbers",  # by column
+    "worst": "numbers",  # by column, with ties at their worst; null if ties do not matter
+    "best": "numbers",
+    "error": "numbers",  # by column, of sampled tie orders; null without sampling
+    "seen": "numbers",  # judged documents up to each depth
+    "read": "numbers",  # by content column: `documents_read`
+    "coverage": "numbers",  # by content column, without a run: `Reading.coverage`
+    "unbounded": "flags",  # by column: has no bounds (lowest), or unknown effect of ties (value); null if none
+    **FAULT,
+}
+TOP_DOCUMENT = {"query": "bytes", "document": "bytes", **FAULT}
+
+
+def schema(record: Mapping[str, str]) -> str:
+    """Spark's schema of records with these columns."""
+    return ", ".join(f"`{name}` {TYPES[kind][0]}" for name, kind in record.items())
+
+
+def record_batch(record: Mapping[str, str], rows: int, **columns: Any) -> Any:
+    """Records with these columns; all others are null."""
+    arrays = []
+    for name, kind in record.items():
+        values, arrow_type = columns.get(name), TYPES[kind][1]
+        if values is None:
+            values = pyarrow.nulls(rows, arrow_type)
+        arrays.append(values if isinstance(values, pyarrow.Array) else pyarrow.array(values, arrow_type))
+    return pyarrow.RecordBatch.from_arrays(arrays, names=list(record))
+
+
+def fault_record(error: CranfieldError, record: Mapping[str, str] = RECORD) -> Any:
+    """An error as a record."""
+    faults = list(error.faults) if isinstance(error, InputError) else [error.message]
+    total = error.total if isinstance(error, InputError) else 1
+    return record_batch(record, 1, fault=[faults], faults=[total], hint=[error.hint], kind=[type(error).__name__])
+
+
+def binary(strings: Strings) -> Any:
+    """Ids as an Arrow array of bytes."""
+    return arrow_binary(strings).cast(pyarrow.binary())
 
 
 @dataclass(frozen=True)
@@ -128,7 +198,6 @@ class Job:
 
 def whole_keys(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:
     """Batches sorted by key as tables of about ``rows`` rows; the rows of a key stay together."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
     held: list[Any] = []
     count, last = 0, 0
     for batch in batches:
@@ -147,19 +216,18 @@ def whole_keys(batches: Iterable[Any], rows: int = ROWS) -> Iterator[Any]:
         yield pyarrow.Table.from_batches(held)
 
 
-def with_all_judgments(job: Job, judgments: Judgments, batches: Iterable[Any]) -> Iterator[Any]:
-    """Records of sorted rankings, if every task has all judgments."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
-    names = arrow_strings(judgments.queries)
+def with_all_judgments(job: Job, shared: Any, batches: Iterable[Any]) -> Iterator[Any]:
+    """Records of sorted rankings, if every task has all judgments, the ``value`` of what is shared."""
+    judgments = shared.value
+    names = arrow_binary(judgments.queries).view(pyarrow.large_string())
     for rows in whole_keys(batches):
         queries = rows.column("query").cast(pyarrow.large_string()).unique()
-        in_shard = pyarrow.compute.is_in(names, value_set=queries).to_numpy(zero_copy_only=False)
+        in_shard = compute.is_in(names, value_set=queries).to_numpy(zero_copy_only=False)
         yield from ranking_records(job, select_queries(judgments, np.flatnonzero(in_shard)), rows)
 
 
 def with_own_judgments(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Records of sorted judgments and rankings, if the judgments of a query come in the same stream."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
     carried = None
     for rows in whole_keys(batches):
         keys = rows.column("key").to_numpy()
@@ -258,6 +326,12 @@ def empty_records(job: Job, judgments: Judgments) -> Iterator[Any]:
         yield fault_record(error)
 
 
+def without_rankings(job: Job, shared: Any, batches: Iterable[Any]) -> Iterator[Any]:
+    """The records without a run, if every task has all judgments; made by the one task that has a row."""
+    if any(batch.num_rows for batch in batches):
+        yield from empty_records(job, shared.value)
+
+
 def by_run(rows: Any) -> Iterator[tuple[str | None, Any]]:
     """The rows of each run, in input order."""
     if not rows.num_rows:
@@ -289,8 +363,6 @@ def _with_user_names(
 
 def _check_order(job: Job, source_name: str, rows: Any) -> None:
     """Raise if the numbers that order documents are missing or repeated; ``rows`` are sorted by them within a query."""
-    pyarrow = optional("pyarrow", "an engine", "arrow")
-    compute = optional("pyarrow.compute", "an engine", "arrow")
     row, query = rows.column("row").combine_chunks(), rows.column("query").combine_chunks()
     missing = compute.is_null(row, nan_is_null=True).to_numpy(zero_copy_only=False)
     repeated = np.zeros(len(row), bool)
@@ -318,3 +390,82 @@ def _unnamed_run_error(job: Job, rows: Any) -> InputError:
         f"runs: {prefix}a run must have a name, found null in column `{quotable(column)}`" for prefix in prefixes
     ]
     return InputError(sentences, total=rows.num_rows)
+
+
+def top_document_records(job: Job, depth: int | None, batches: Iterable[Any]) -> Iterator[Any]:
+    """Documents that may be in the top ``depth`` of sorted rankings in some order of ties, with their query."""
+    for rows in whole_keys(batches):
+        for name, part in by_run(rows):
+            try:
+                documents = top_documents(job.run(name, part), depth)
+            except CranfieldError as error:
+                yield fault_record(error, TOP_DOCUMENT)
+                continue
+            pairs = [(query, document) for query, names in documents.items() for document in names]
+            ids = (binary(Strings.of(pair[side] for pair in pairs)) for side in range(2))
+            yield record_batch(TOP_DOCUMENT, len(pairs), **dict(zip(TOP_DOCUMENT, ids, strict=False)))
+
+
+def records(plan: Plan, name: str | None, run: RunScores, chosen: Integers) -> Any:
+    """The rankings of a run as records: those of the ``chosen`` judged queries, then those of unjudged queries."""
+    columns, judged, unjudged = plan.columns, len(run.length), len(run.unjudged_queries)
+    queries = np.concatenate([chosen, np.arange(judged, judged + unjudged)])
+    table = np.array([run[column].value for column in columns])
+    errors = np.array([run[column].error for column in columns])
+    values, scores = table[:, queries].T, table[:, :judged]
+    limits = np.broadcast_to(scores, (2, *scores.shape)).copy()
+    unbounded = np.zeros((len(columns), judged), bool)
+    for m, column in enumerate(columns):
+        if limited_by_ties(run, column):
+            limits[:, m] = [limit[:judged] for limit in run.tie_limits(column)]
+        if column.part == "lowest":
+            unbounded[m] = ~run[column].hold[:judged]
+        elif column.part == "value":
+            unbounded[m] = unknown_tie_effect(run, column)
+    unchanged = (limits == scores) | (np.isnan(limits) & np.isnan(scores))
+    changed_by_ties = np.asarray(~unchanged.all(axis=(0, 1)))
+    above = judged_above(run, noted_depths(columns))
+    names = run.alignment.aligner.judgments.queries.take(chosen)
+    unjudged_false = np.zeros(unjudged, bool)
+
+    def lists(table: npt.NDArray[Any], present: Booleans) -> Any:
+        """The rows of a table as lists; null where not present."""
+        offsets = pyarrow.array(np.arange(len(table) + 1, dtype=np.int32) * table.shape[1])
+        return pyarrow.ListArray.from_arrays(offsets, pyarrow.array(table.ravel()), mask=pyarrow.array(~present))
+
+    def by_query(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A table of columns and judged queries as one row per query, 0 for unjudged queries."""
+        return np.concatenate([table[:, chosen].T, np.zeros((unjudged, len(table)), table.dtype)])
+
+    all_queries = np.ones(len(queries), bool)
+    content: dict[str, Any] = {}
+    if plan.content_columns:
+        key, count = ("coverage", _coverage) if name is None else ("read", documents_read)
+        counts = np.concatenate([count(run, column) for column in plan.content_columns], axis=1)
+        content[key] = lists(by_query(counts.T.astype(np.float64)), all_queries)
+    sampled = np.asarray((errors[:, queries] > 0).any(axis=0))
+    with_limits = np.concatenate([changed_by_ties[chosen], unjudged_false])
+    lengths = run.alignment.other_length
+    ids = pyarrow.concat_arrays([arrow_binary(names), arrow_binary(run.unjudged_queries)])
+    return record_batch(
+        RECORD,
+        len(queries),
+        run=[name] * len(queries),
+        query=ids.view(pyarrow.large_string()).cast(pyarrow.string()),
+        judged=np.concatenate([np.ones(len(chosen), bool), unjudged_false]),
+        length=np.concatenate([run.length[chosen], lengths]),
+        value=lists(values, all_queries),
+        worst=lists(by_query(limits[0]), with_limits),
+        best=lists(by_query(limits[1]), with_limits),
+        error=lists(errors[:, queries].T, sampled),
+        seen=lists(by_query(above), all_queries),
+        **content,
+        unbounded=lists(by_query(unbounded), np.concatenate([unbounded[:, chosen].any(axis=0), unjudged_false])),
+    )
+
+
+def _coverage(run: RunScores, column: Column) -> Integers:
+    """`Reading.coverage` for the measure of a column."""
+    reading, chosen = run.alignments[column.alignment].aligner.reading, column.measure.chosen
+    assert reading is not None
+    return reading.coverage(TextView.of(chosen), chosen["mu"])

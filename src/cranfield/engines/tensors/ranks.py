@@ -1,0 +1,318 @@
+"""From counts to rankings: runs of which only the positions of some documents are known, and `RankCounter`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings
+from cranfield.engines.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names
+from cranfield.engines.tensors.counting import ScoreCounts
+from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluator import Evaluator, Measures
+from cranfield.io.faults import quotable
+from cranfield.ranking.alignment import AlignedRun, Alignment, TopDocuments
+from cranfield.ranking.batch import Key
+from cranfield.ranking.tie_rules import Ties
+
+NO_RANKS = "needs the ranks of documents, and a collection in blocks has none"
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRows:
+    """The queries of tensors: the name of each row, and the row of each judged query, -1 if it has none."""
+
+    names: Strings
+    row_of_query: Integers
+
+    @cached_property
+    def number(self) -> Integers:
+        """The number of the query of each row: judged queries first, then the others."""
+        number = np.full(len(self.names), -1)
+        judged = np.flatnonzero(self.row_of_query >= 0)
+        number[self.row_of_query[judged]] = judged
+        number[self.others] = len(self.row_of_query) + np.arange(len(self.others))
+        return number
+
+    @cached_property
+    def others(self) -> Integers:
+        """The rows of queries that are not judged."""
+        judged = np.zeros(len(self.names), bool)
+        judged[self.row_of_query[self.row_of_query >= 0]] = True
+        return np.flatnonzero(~judged)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedDocuments:
+    """Documents of a run with counts, one row each.
+
+    ``query``: the row of the query in the tensors. ``document``: the row in the judgments, -1 for others. ``start``,
+    ``size``: the numbers of documents with a higher score, and with an equal one. ``by_id``, ``by_input``: positions in
+    the tie group, if they were counted. ``sequence``: the input order.
+    """
+
+    query: Integers
+    document: Integers
+    start: Integers
+    size: Integers
+    sequence: Integers
+    by_id: Integers | None = None
+    by_input: Integers | None = None
+
+    def positions(self, chosen: Booleans, rows: QueryRows) -> tuple[dict[str, Integers], Integers]:
+        """The positions of the chosen documents, best first, and their rows."""
+        kept = np.flatnonzero(chosen)
+        query = rows.number[self.query[kept]]
+        order = np.lexsort((self.sequence[kept], self.start[kept], query))
+        kept, zero = kept[order], np.zeros_like(kept)
+        by_id, by_input = (zero if values is None else values[kept] for values in (self.by_id, self.by_input))
+        columns = {"query": query[order], "document": self.document[kept], "start": self.start[kept]}
+        return columns | {"size": self.size[kept], "by_id": by_id, "by_input": by_input}, kept
+
+
+def counted_run(
+    evaluator: Evaluator,
+    name: str,
+    rows: QueryRows,
+    length: Integers,
+    counted: Mapping[Key, CountedDocuments],
+    ids: Strings | None = None,
+) -> AlignedRun:
+    """A run from its counts for each key; ``length``: the documents of each row; ``ids``: of all counted documents."""
+    lengths = {"length": np.where(rows.row_of_query >= 0, length[rows.row_of_query], -1), "tag": b""}
+    other, other_length = rows.names.take(rows.others), length[rows.others]
+    alignments, tops = {}, {}
+    for key, documents in counted.items():
+        positions, _ = documents.positions(documents.document >= 0, rows)
+        known = tuple(name for name in ("by_id", "by_input") if getattr(documents, name) is not None)
+        alignments[key] = Alignment(
+            evaluator.reader.aligner, positions | lengths, other, other_length, tie_positions=known
+        )
+        if ids is not None:
+            positions, kept = documents.positions(documents.start < evaluator.reader.top, rows)
+            tops[key] = TopDocuments(document=ids.take(kept), judged=positions.pop("document"), **positions)
+    return AlignedRun(Run(name, {}), alignments, tops)
+
+
+def judgments_of(names: Strings, row: Integers, documents: Strings, grade: Floats) -> tuple[Judgments, Integers]:
+    """Judgments from documents in ascending order of the rows of their queries, and the row of each judged query."""
+    if not len(row):
+        raise InputError(["grades: no document is judged"], hint="unjudged documents have the grade NaN")
+    infinite = np.flatnonzero(~np.isfinite(grade))
+    if len(infinite):
+        example = quotable(names[int(row[infinite[0]])])
+        raise InputError([f"grades: query `{example}` has an infinite grade"], total=len(infinite))
+    begin = np.flatnonzero(np.diff(row, prepend=-1))
+    rows = row[begin]
+    begin = np.append(begin, len(row)).astype(np.int64)
+    return Judgments("grades", names.take(rows), begin, documents, np.ascontiguousarray(grade, np.float64)), rows
+
+
+def make_evaluator(collection: Collection, measures: Measures, *, ids: bool, **options: Any) -> Evaluator:
+    """An evaluator for runs whose documents, judged or not, have ``ids`` or have none; raise if it needs more."""
+    evaluator = Evaluator(collection, measures, **options)
+    if collection.predicted is not None:
+        raise UsageError("predicted judgments cannot be used with tensors", hint="use cranfield.evaluate")
+    if evaluator.policy.nil is not None and not ids:
+        raise UsageError("nil needs document ids")
+    for column in evaluator.columns:
+        if column.measure.definition.content:
+            raise MeasureError(
+                f"{column.measure} needs document text, which tensors do not have",
+                hint="write the run to a file, and use cranfield.evaluate",
+            )
+        if (column.alignment.collection or column.alignment.costs) and not ids:
+            raise MeasureError(f"{column.measure} needs document ids")
+    return evaluator
+
+
+def make_block_evaluator(
+    collection: Collection, measures: Measures, reason: str = NO_RANKS, **options: Any
+) -> Evaluator:
+    """An evaluator for counts alone: unjudged documents have no ids, and documents no ranks."""
+    evaluator = make_evaluator(collection, measures, ids=False, **options)
+    for column in evaluator.columns:
+        if column.alignment.key != "score":
+            raise MeasureError(
+                f"{column.measure}: ties={column.measure.views.ties} {reason}",
+                hint="ties=expected is the mean over all orders of tied documents",
+            )
+    return evaluator
+
+
+class RankCounter:
+    """Counts, for each judged document, the documents of a collection with a higher and with an equal score.
+
+    ``grades`` (queries, judged): NaN for padding; or a `Collection` of such grades. ``scores``: the scores of the
+    judged documents, the same shape; NaN for one that is not in the collection. The scores must come from the same
+    computation as those of the blocks, bit by bit; if no score of any block equals that of a judged document, an error
+    says so.
+    ``positions``: the position of each judged document in the order of tied documents, for ``ties`` ``input`` (the
+    position in the collection) or ``trec`` (the position by descending id); ``order`` says which of the two.
+
+    `add` takes blocks of scores in any order, and counters of parts of a collection are added with ``+`` or
+    `all_reduce`. Memory is a few numbers for each judged document.
+
+    >>> import numpy as np
+    >>> counter = RankCounter(np.array([[1.0]]), np.array([[2.0]]))
+    >>> for block in (np.array([[5.0, 2.0]]), np.array([[1.0, 2.0, 0.5]])):
+    ...     counter.add(block)
+    >>> counter.higher.tolist(), counter.equal.tolist()
+    ([1], [2])
+    >>> counter.evaluate("RR").scores.means.tolist()
+    [[0.41666666666666663]]
+    """
+
+    def __init__(
+        self,
+        grades: Any,
+        scores: Any,
+        *,
+        positions: Any = None,
+        order: str = "input",
+        query_ids: Sequence[Any] | None = None,
+        ids: Any = None,
+    ) -> None:
+        self._collection = Collection.of(grades)
+        ops, arrays = arrays_of(scores=scores, grades=self._collection.qrels, positions=positions)
+        scores, grades, positions = arrays["scores"], arrays["grades"], arrays["positions"]
+        if len(scores.shape) != 2:
+            raise UsageError("scores of judged documents must have two dimensions (queries, judged documents)")
+        shape = tuple(int(n) for n in scores.shape)
+        check_shapes(shape, {"scores": scores}, grades, positions)
+        if order not in ("input", "trec"):
+            raise UsageError(f"order must be input or trec, not {order!r}")
+        self.order = order
+        self.names = row_names(query_ids, shape[0], "rows")
+        judged = ~ops.xp.isnan(grades)
+        present = judged & ~ops.xp.isnan(scores)
+        query, column = (ops.host(x) for x in ops.nonzero(judged))
+        self._query, self._column = query.astype(np.int64), column.astype(np.int64)
+        self._grade = ops.host(ops.doubles(grades[judged]))
+        self._present = np.flatnonzero(ops.host(present[judged]))
+        row = ops.nonzero(present)[0]
+        position = None if positions is None else positions[present]
+        self.counts = ScoreCounts(ops, shape[0], row, scores[present], position)
+        self._ids = None if ids is None else DocumentIds.of(ids, shape)
+
+    @property
+    def higher(self) -> Integers:
+        """For each judged document that is in the collection, the documents with a higher score."""
+        return self.counts.ops.host(self.counts.higher)
+
+    @property
+    def equal(self) -> Integers:
+        """For each judged document that is in the collection, the documents with an equal score, itself included."""
+        return self.counts.ops.host(self.counts.equal)
+
+    def add(self, scores: Any, *, first: int = 0, mask: Any = None, positions: Any = None) -> None:
+        """Count a block of scores (queries, documents).
+
+        ``first``: the number of the first query of the block, if it has not all of them. ``mask``: true for documents
+        that are retrieved. ``positions``: of the documents of the block, if the counter has positions.
+        """
+        ops, arrays = arrays_of(scores=scores, mask=mask, positions=positions)
+        scores, mask = arrays["scores"], arrays["mask"]
+        counts = self.counts
+        if len(scores.shape) != 2 or first < 0 or first + len(scores) > counts.rows:
+            message = f"a block must have up to {counts.rows} rows, one for each query, not the shape"
+            message += f" ({', '.join(map(str, scores.shape))})"
+            raise UsageError(message)
+        if mask is not None and tuple(mask.shape) != tuple(scores.shape):
+            raise UsageError(f"mask has the shape {tuple(mask.shape)}, but scores has the shape {tuple(scores.shape)}")
+        here, there = getattr(ops, "device", "cpu"), getattr(counts.ops, "device", "cpu")
+        if str(here) != str(there):
+            raise UsageError(
+                f"the block is on {here}, but the scores of judged documents are on {there}",
+                hint="move all tensors to one device",
+            )
+        if (counts.before is None) != (positions is None):
+            have, lack = ("the counter", "the block") if positions is None else ("the block", "the counter")
+            raise UsageError(f"{have} has positions of documents, but {lack} has none")
+        with memory_errors(f"a block of {scores.shape[0]:,} x {scores.shape[1]:,} scores", "use smaller blocks"):
+            counts.add(scores, first=first, mask=mask, positions=arrays["positions"])
+
+    def __add__(self, other: RankCounter) -> RankCounter:
+        """The counter of both parts of a collection; both must have the same judged documents."""
+        if not isinstance(other, RankCounter):
+            return NotImplemented
+        self._check_same(other)
+        merged = RankCounter.__new__(RankCounter)
+        merged.__dict__.update(self.__dict__)
+        counts = self.counts
+        merged.counts = ScoreCounts(counts.ops, counts.rows, counts.row, counts.value, counts.position)
+        merged.counts.merge(counts)
+        merged.counts.merge(other.counts)
+        return merged
+
+    def _check_same(self, other: RankCounter) -> None:
+        same = (
+            np.array_equal(self._query, other._query)
+            and np.array_equal(self._grade, other._grade)
+            and np.array_equal(self.counts.ops.host(self.counts.value), other.counts.ops.host(other.counts.value))
+            and (self.counts.before is None) == (other.counts.before is None)
+        )
+        if not same:
+            raise UsageError("counters can be added only if they have the same judged documents with the same scores")
+
+    def all_reduce(self, group: Any = None) -> RankCounter:
+        """Add the counts of all processes of a group of ``torch.distributed``, in place."""
+        import torch.distributed as distributed
+
+        for name in self.counts.fields:
+            distributed.all_reduce(getattr(self.counts, name), group=group)
+        return self
+
+    def evaluate(self, measures: Measures, *, ties: Ties = "expected", **options: Any) -> Evaluation:
+        """The evaluation of the collection that was counted; ``options`` are those of `cranfield.evaluate`."""
+        if self._ids is None:
+            ids = Strings.of(map(str, range(int(self._column.max(initial=-1)) + 1))).take(self._column)
+        else:
+            codes = np.broadcast_to(self._ids.codes, (len(self.names), self._ids.codes.shape[-1]))
+            ids = self._ids.names.take(codes[self._query, self._column])
+        judgments, row_of_query = judgments_of(self.names, self._query, ids, self._grade)
+        evaluator = make_block_evaluator(self._collection.changed(qrels=judgments), measures, ties=ties, **options)
+        rows = QueryRows(self.names, row_of_query)
+        of_judged = self._query[self._present], self._present, self._present
+        position = "by_id" if self.order == "trec" else "by_input"
+        return evaluator.aligned_evaluation([count_run(evaluator, rows, self.counts, *of_judged, position)])
+
+
+def count_run(
+    evaluator: Evaluator,
+    rows: QueryRows,
+    counts: ScoreCounts,
+    query: Integers,
+    document: Integers,
+    sequence: Integers,
+    position: str,
+) -> AlignedRun:
+    """A run from the counts of a collection in blocks; ``position``: what the counted positions are."""
+    higher, equal, length, bad = (counts.ops.host(x) for x in (counts.higher, counts.equal, counts.length, counts.bad))
+    check_nan(bad, rows.names)
+    absent = np.flatnonzero(equal <= 0)
+    if len(absent):
+        example = quotable(rows.names[int(query[absent[0]])])
+        raise InputError(
+            [f"query `{example}`: the score of a judged document is in none of the blocks"],
+            total=len(absent),
+            hint="compute the scores of judged documents with the same product as all others: rounding may differ",
+        )
+    before = {} if counts.before is None else {position: counts.ops.host(counts.before)}
+    counted: dict[Key, CountedDocuments] = {
+        "score": CountedDocuments(query, document, higher, equal, sequence, **before)
+    }
+    return counted_run(evaluator, "run", rows, length, counted)
+
+
+def check_nan(bad: Integers, names: Strings, run: str = "", advice: str = "") -> None:
+    """Raise if a query has a score that is NaN."""
+    if bad.any():
+        faults = [f"{run}query `{quotable(names[int(q)])}` has a score that is NaN" for q in np.flatnonzero(bad)]
+        raise InputError(faults, hint=f"NaN cannot be ordered{advice}")
