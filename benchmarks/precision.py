@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cranfield.engines.tensors import audit_precision
+from cranfield.tensors import audit_precision
 
 MEASURES = ["AP", "nDCG@10", "RR", "P@10", "R@100"]
 
@@ -42,9 +42,9 @@ def main(folder: Path) -> None:
         qrels.setdefault(row["subTopicID"], {})[row["resultID"]] = 1
     queries = [row for row in subtopics if row["ID"] in qrels]
     audit = audit_precision(
+        qrels,
         embedded([row["description"] for row in queries]),
         embedded([f"{row['title']} {row['snippet']}" for row in results]),
-        qrels,
         MEASURES,
         query_ids=[row["ID"] for row in queries],
         document_ids=[row["ID"] for row in results],

@@ -23,8 +23,8 @@ import torch
 
 import cranfield
 from cranfield import native
-from cranfield.engines.tensors import dense_evaluation, evaluate_tensors
-from cranfield.engines.tensors.dense import Located, Scorer
+from cranfield.tensors import evaluate, evaluate_embeddings
+from cranfield.tensors.embeddings import Located, Scorer
 
 MEASURES = ["AP", "nDCG@10", "RR", "P@10", "R@1000", "Rprec"]
 QUERIES, CANDIDATES, DOCUMENTS, DIMENSIONS = 6980, 1000, 8_841_823, 768
@@ -90,13 +90,13 @@ def compare(name: str, queries: int, width: int, device: str, least: float, samp
     """Six measures beside torchmetrics, host part included; torchmetrics may be timed on a sample of queries."""
     scores, relevant = candidates(queries, width, device)
     grades = torch.where(relevant, 1.0, float("nan"))
-    ours = timed(lambda: evaluate_tensors(scores, grades, MEASURES), device)
+    ours = timed(lambda: evaluate(grades, scores, MEASURES).scores, device)
     in_numpy = None
     if device == "cpu":
         table, marks = scores.numpy(), grades.numpy()
         loaded = sys.modules.pop("torch")  # arrays of NumPy are counted by NumPy if PyTorch is not loaded
         try:
-            in_numpy = timed(lambda: evaluate_tensors(table, marks, MEASURES), device, 3)
+            in_numpy = timed(lambda: evaluate(marks, table, MEASURES).scores, device, 3)
         finally:
             sys.modules["torch"] = loaded
     part = slice(sample)
@@ -106,7 +106,7 @@ def compare(name: str, queries: int, width: int, device: str, least: float, samp
     wait(device)
     seconds = time.perf_counter() - begin
     theirs = seconds if sample is None else seconds * queries / sample
-    means = evaluate_tensors(scores[part], grades[part], MEASURES).means[0].tolist()
+    means = evaluate(grades[part], scores[part], MEASURES).scores.means[0].tolist()
     agree = bool(np.allclose(means, values, rtol=0, atol=2e-6))
     return {
         "part": name,
@@ -153,7 +153,7 @@ def collection(documents: int, dimensions: int, queries: int, device: str, round
         counts: list[Any] = []
 
         def passes(qrels: Any = qrels, names: Any = names, scorer: Any = scorer, counts: list[Any] = counts) -> None:
-            counts[:] = [Located.of(qrels, names, None, 0).count(scorer, None, None, 0)]
+            counts[:] = [Located.of(qrels, names, None).count(scorer, None, None, 0)]
 
         if device == "cuda":
             torch.cuda.reset_peak_memory_stats()
@@ -162,7 +162,7 @@ def collection(documents: int, dimensions: int, queries: int, device: str, round
         peak = torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
         products = timed(lambda scorer=scorer: [None for _ in scorer.scores()], device, rounds)
         begin = time.perf_counter()
-        evaluation = dense_evaluation(given, made, qrels, ["AP", "RR", "nDCG@10"])
+        evaluation = evaluate_embeddings(qrels, given, made, ["AP", "RR", "nDCG@10"])
         means = evaluation.table(evaluation.columns).means[0].tolist()
         everything = time.perf_counter() - begin
         begin = time.perf_counter()
@@ -203,7 +203,7 @@ def scaling(dimensions: int, queries: int, sizes: list[int], device: str) -> lis
         qrels = judgments(queries, size, 1)
         scorer = Scorer(given, made[:size], "dot", None)
         seconds = timed(
-            lambda qrels=qrels, scorer=scorer: Located.of(qrels, names, None, 0).count(scorer, None, None, 0), device, 3
+            lambda qrels=qrels, scorer=scorer: Located.of(qrels, names, None).count(scorer, None, None, 0), device, 3
         )
         scores = size * queries
         results.append(
