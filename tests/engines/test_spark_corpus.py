@@ -134,7 +134,9 @@ def test_a_corpus_that_does_not_fit(spark: SparkSession, tmp_path: Path, broadca
         f"run: query `q`, document `D2`: {path} was built without it\n\n"
         f"hint: build it again: cranfield corpus SOURCE --qrels QRELS --run RUN -o {path}"
     )
-    assert engine.evaluate(cf.Collection(qrels, documents=path), runs, "DELTARB@1", broadcast=broadcast).count() == 1
+    assert (
+        engine.evaluate(cf.Collection(qrels, documents=path), runs, "DELTARB@1", broadcast=broadcast).frame.count() == 1
+    )
     with pytest.raises(
         cf.InputError, match=r"qrels: none of its 1 relevant documents is in the corpus .for example `D1`."
     ):

@@ -18,7 +18,7 @@ from pyarrow import compute
 
 from cranfield.corpus.build import top_documents
 from cranfield.corpus.corpus_file import REBUILD_HINT
-from cranfield.data import Booleans, Integers, Intents, Judgments, Labels, Navigational, Run, Strings, Table, TextView
+from cranfield.data import Booleans, Integers, Intents, Judgments, Run, Strings, Table, TextView
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.reader import RunReader
@@ -254,29 +254,26 @@ def select_queries(judgments: Judgments, queries: Integers) -> Judgments:
     counts = np.diff(judgments.begin)[queries]
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     rows = np.arange(begin[-1]) + np.repeat(judgments.begin[queries] - begin[:-1], counts)
-    labels, intents, navigational = judgments.labels, judgments.intents, judgments.navigational
-    if labels is not None:
-        new_row = np.full(len(judgments.documents), -1)
-        new_row[rows] = np.arange(len(rows))
-        kept = new_row[labels.document] >= 0
-        labels = Labels(new_row[labels.document[kept]], labels.subtopic[kept], labels.grade[kept], labels.names)
-    new_query = np.full(len(judgments.queries), -1)
-    new_query[queries] = np.arange(len(queries))
-    if navigational is not None:
-        kept = new_query[navigational.query] >= 0
-        navigational = Navigational(new_query[navigational.query[kept]], navigational.subtopic[kept])
-    if intents is not None:
-        kept = new_query[intents.query] >= 0
-        intents = Intents(new_query[intents.query[kept]], intents.subtopic[kept], intents.weight[kept])
+
+    def select(part: Any, index: str, chosen: Integers, count: int) -> Any:
+        """The rows of a part of the judgments whose index is one of the chosen ones, with its new number."""
+        if part is None:
+            return None
+        number = np.full(count, -1)
+        number[chosen] = np.arange(len(chosen))
+        kept = number[getattr(part, index)] >= 0
+        arrays = {name: values[kept] for name, values in vars(part).items() if isinstance(values, np.ndarray)}
+        return replace(part, **arrays | {index: number[arrays[index]]})
+
     return replace(
         judgments,
         queries=judgments.queries.take(queries),
         begin=begin,
         documents=judgments.documents.take(rows),
         grade=judgments.grade[rows],
-        labels=labels,
-        intents=intents,
-        navigational=navigational,
+        labels=select(judgments.labels, "document", rows, len(judgments.documents)),
+        intents=select(judgments.intents, "query", queries, len(judgments.queries)),
+        navigational=select(judgments.navigational, "query", queries, len(judgments.queries)),
     )
 
 

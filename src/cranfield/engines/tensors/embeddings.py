@@ -11,21 +11,13 @@ import numpy as np
 from cranfield.data import Floats, Integers, Judgments, Strings
 from cranfield.engines.tensors.arrays import DocumentIds, NumPyArrays, arrays_of, memory_errors, row_names
 from cranfield.engines.tensors.counting import ScoreCounts
-from cranfield.engines.tensors.ranks import (
-    CountedDocuments,
-    QueryRows,
-    count_run,
-    counted_run,
-    make_block_evaluator,
-    make_evaluator,
-)
+from cranfield.engines.tensors.ranks import QueryRows, count_run, make_block_evaluator
 from cranfield.errors import InputError, UsageError, check_choice, check_count, optional
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Measures
+from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
-from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 
 Similarity = Literal["dot", "cosine"]
@@ -466,24 +458,7 @@ def _top_k_means(
         top = torch.topk(scores, min(k, scores.shape[1]), dim=1)
         best[query] = top.values, torch.gather(numbers, 1, top.indices)
     order = np.concatenate([best[query][1].cpu().numpy() for query in sorted(best)])
-    evaluator = make_evaluator(collection, measures, ids=False, **options | {"ties": "rank"})
-    located = Located.of(evaluator.judgments, row_names(query_ids, scorer.queries, "queries"), document_ids)
-    rank = _ranks(order, located.query, located.number)
-    kept = np.flatnonzero(rank >= 0)
-    rank, none = rank[kept], np.zeros(len(kept), np.int64)
-    counted: dict[Key, CountedDocuments] = {
-        "rank": CountedDocuments(located.query[kept], located.document[kept], rank, none + 1, rank, none, none)
-    }
-    length = np.full(scorer.queries, order.shape[1], np.int64)
-    evaluation = evaluator.aligned_evaluation([counted_run(evaluator, "run", located.rows, length, counted)])
-    return evaluation.table(evaluation.columns).means[0]
-
-
-def _ranks(order: Integers, query: Integers, document: Integers) -> Integers:
-    """The position of each document in the list of its query; -1 if it is not there."""
-    rank = np.full(len(query), -1, np.int64)
-    for i, (q, d) in enumerate(zip(query.tolist(), document.tolist(), strict=True)):
-        at = np.flatnonzero(order[q] == d)
-        if len(at):
-            rank[i] = at[0]
-    return rank
+    ids = None if document_ids is None else [str(name) for name in document_ids]
+    listed = ([str(d) if ids is None else ids[d] for d in documents] for documents in order.tolist())
+    run = dict(zip(row_names(query_ids, scorer.queries, "queries"), listed, strict=True))
+    return np.array(list(Evaluator(collection, measures, **options | {"ties": "rank"}).means(run).values()))
