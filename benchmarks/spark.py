@@ -98,8 +98,8 @@ def processor() -> float:
 
 def on_spark(size: int) -> dict[str, float]:
     """One evaluation, after a small one that wakes Java and the workers."""
-    from cranfield.engines import spark as engine
-    from cranfield.engines.spark.session import session
+    from cranfield import spark as engine
+    from cranfield.spark.session import session
 
     with tempfile.TemporaryDirectory() as log:
         spark = session(

@@ -8,14 +8,13 @@ TYPE_CHECKING = False  # as type checkers know it; the module `typing` takes lon
 if TYPE_CHECKING:
     from typing import Any
 
-    from cranfield import measures, stats
+    from cranfield import measures, stats, tensors
+    from cranfield import spark as spark
     from cranfield.analysis.audit import Audit, audit
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import explain
     from cranfield.analysis.per_query import queries
     from cranfield.data import Judgments, Run
-    from cranfield.engines import spark as spark
-    from cranfield.engines import tensors as tensors
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
@@ -62,11 +61,12 @@ __all__ = [
     "records",
     "simulate",
     "stats",
+    "tensors",
 ]
 
 # Names are loaded when they are asked for. The names of no module are modules themselves.
 MODULES = {
-    "": ("measures", "stats"),
+    "": ("measures", "spark", "stats", "tensors"),
     "analysis.audit": ("Audit", "audit"),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("explain",),
@@ -88,12 +88,7 @@ MODULES = {
 }
 
 
-SUBMODULES = ("spark", "tensors")  # loaded when they are asked for, with PySpark and PyTorch if they need them
-
-
 def __getattr__(name: str) -> Any:
-    if name in SUBMODULES:
-        return import_module(f"cranfield.engines.{name}")
     module = next((module for module, names in MODULES.items() if name in names), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -103,4 +98,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *SUBMODULES, "__version__"]
+    return [*__all__, "spark", "__version__"]  # `spark` needs PySpark

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.evaluation.scores import handle_undefined, summary_of
 from cranfield.studies.truncation import c_at_1
 from golden_cases import cases_of, check
 

@@ -11,8 +11,8 @@ from cranfield.io.duplicates import default_duplicates
 
 if TYPE_CHECKING:
     from cranfield.corpus import Corpus
-    from cranfield.engines.spark import ScoreFrame
     from cranfield.evaluation.collection import Collection
+    from cranfield.spark import ScoreFrame
 
 
 def check_options(
@@ -54,8 +54,8 @@ def evaluate(
 
     ``folder`` is where Spark writes per-query scores.
     """
-    from cranfield.engines import spark
-    from cranfield.engines.spark import files
+    from cranfield import spark
+    from cranfield.spark import files
 
     with _session(master) as session:
         frame, names = files.read_runs(session, runs)
@@ -71,7 +71,7 @@ def evaluate(
 
 
 def _write_scores(scores: ScoreFrame, folder: str) -> None:
-    from cranfield.engines.spark.session import FAILURES
+    from cranfield.spark.session import FAILURES
 
     try:
         scores.frame.write.parquet(folder)
@@ -85,9 +85,9 @@ def build_corpus(
     sources: Sequence[str], qrels: str | None, runs: Sequence[str], master: str | None, settings: dict[str, Any]
 ) -> Corpus:
     """The corpus of a collection that Spark reads and counts."""
+    from cranfield import spark
     from cranfield.corpus.corpus_file import Origin
-    from cranfield.engines import spark
-    from cranfield.engines.spark import files
+    from cranfield.spark import files
 
     origins = [Origin.of(source) for source in sources]
     with _session(master) as session:
@@ -103,7 +103,7 @@ def build_corpus(
 @contextmanager
 def _session(master: str | None) -> Iterator[Any]:
     """A Spark session; its failures become errors of one line."""
-    from cranfield.engines.spark.session import FAILURES, reason, session
+    from cranfield.spark.session import FAILURES, reason, session
 
     spark_session = session(master)
     try:

@@ -9,24 +9,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
-from cranfield.engines.tensors.arrays import (
-    Arrays,
-    DocumentIds,
-    arrays_of,
-    check_shapes,
-    memory_errors,
-    row_names,
-    shown,
-)
-from cranfield.engines.tensors.counting import changes, count_before, count_scores, count_segments
-from cranfield.engines.tensors.ranks import (
-    CountedDocuments,
-    QueryRows,
-    check_nan,
-    counted_run,
-    judgments_of,
-    make_evaluator,
-)
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
@@ -35,6 +17,24 @@ from cranfield.io.faults import quotable
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
+from cranfield.tensors.arrays import (
+    Arrays,
+    DocumentIds,
+    arrays_of,
+    check_shapes,
+    memory_errors,
+    row_names,
+    shown,
+)
+from cranfield.tensors.counting import changes, count_before, count_scores, count_segments
+from cranfield.tensors.ranks import (
+    CountedDocuments,
+    QueryRows,
+    check_nan,
+    counted_run,
+    judgments_of,
+    make_evaluator,
+)
 
 PADDING = 2  # a table may have this many times the elements of the flat form that it replaces
 

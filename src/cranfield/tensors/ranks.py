@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Strings
-from cranfield.engines.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names
-from cranfield.engines.tensors.counting import ScoreCounts
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
@@ -20,6 +18,8 @@ from cranfield.io.faults import quotable
 from cranfield.ranking.alignment import AlignedRun, Alignment, TopDocuments
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
+from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names
+from cranfield.tensors.counting import ScoreCounts
 
 NO_RANKS = "needs the ranks of documents, and a collection in blocks has none"
 

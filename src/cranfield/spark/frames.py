@@ -8,11 +8,11 @@ from typing import Any
 from pyspark.sql import functions as sql
 from pyspark.sql import types
 
-from cranfield.engines.spark.shards import RUN_BITS, RUN_MASK
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.columns import Plan
 from cranfield.io.faults import quotable
 from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.spark.shards import RUN_BITS, RUN_MASK
 
 DEFAULT_RUN = "run"  # the name of the run if there is no column of runs
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.corpus import Corpus, Settings
-from cranfield.engines.spark import build_corpus as counting
-from cranfield.engines.spark.totals import Total
 from cranfield.evaluation.scores import handle_undefined, summary_of
 from cranfield.io.documents import Fields
+from cranfield.spark import build_corpus as counting
+from cranfield.spark.totals import Total
 
 SAID = st.lists(st.sampled_from(["Lamp", "lamp", "lamps", "the", "öl", "ÖL", "...", "\u0130", "sea"]), max_size=6)
 

@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield.engines.tensors.candidates import evaluate
-    from cranfield.engines.tensors.embeddings import PrecisionAudit, audit_precision, evaluate_embeddings
-    from cranfield.engines.tensors.metric import RetrievalMetric
-    from cranfield.engines.tensors.ranks import RankCounter
-    from cranfield.engines.tensors.training import Accumulator
+    from cranfield.tensors.candidates import evaluate
+    from cranfield.tensors.embeddings import PrecisionAudit, audit_precision, evaluate_embeddings
+    from cranfield.tensors.metric import RetrievalMetric
+    from cranfield.tensors.ranks import RankCounter
+    from cranfield.tensors.training import Accumulator
 
 __all__ = [
     "Accumulator",

@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from spark_samples import collected, framed
 
 import cranfield as cf
+from cranfield import spark as engine
 from cranfield.analysis.compare import Comparison
-from cranfield.engines import spark as engine
 from cranfield.evaluation.collection import split_options
 from cranfield.evaluation.notes import sentences
 from cranfield.testing import engine_contract

@@ -10,9 +10,9 @@ from tensor_samples import library
 
 import cranfield as cf
 from cranfield.analysis.compare import Comparison
-from cranfield.engines.tensors import evaluate
 from cranfield.evaluation.collection import split_options
 from cranfield.evaluation.run_notes import score_notes
+from cranfield.tensors import evaluate
 from cranfield.testing.engine_contract import Columns, EngineContract, Evaluated, by_query, evaluated
 
 Judged = dict[str, dict[str, dict[int, float]]]  # the grades of a document by subtopic

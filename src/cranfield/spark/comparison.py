@@ -31,10 +31,10 @@ from cranfield.analysis.significance import (
     test_pairs,
 )
 from cranfield.data import Floats, Integers
-from cranfield.engines.spark.totals import PACKED_SCHEMA, id_list, pack, unpack
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.columns import Column
 from cranfield.evaluation.policy import Undefined
+from cranfield.spark.totals import PACKED_SCHEMA, id_list, pack, unpack
 
 
 def compare_runs(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 import cranfield as cf
-from cranfield.engines.tensors import evaluate
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.collection import split_options
+from cranfield.tensors import evaluate
 
 MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2", "RBP", "infAP", "Q"]
 TIES = ["expected", "trec", "trec9", "best", "worst", "input", "rank"]
@@ -283,7 +283,7 @@ def test_text_is_refused() -> None:
 
 
 def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.engines.tensors import candidates
+    from cranfield.tensors import candidates
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")

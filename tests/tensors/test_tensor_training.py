@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.engines.tensors import Accumulator, RankCounter, evaluate, evaluate_embeddings
+from cranfield.tensors import Accumulator, RankCounter, evaluate, evaluate_embeddings
 
 torch = pytest.importorskip("torch")
 MEASURES = ["AP", "nDCG@5", "RR", "bpref"]
@@ -66,7 +66,7 @@ def one_of_two(process: int, folder: str) -> None:
         accumulator = batched(Accumulator(MEASURES), chosen)
         results[split] = accumulator.evaluate().scores.values.tobytes(), accumulator.compute()
         if split != "none" and cf.errors.available("torchmetrics") is not None:
-            from cranfield.engines.tensors import RetrievalMetric
+            from cranfield.tensors import RetrievalMetric
 
             metric = batched(RetrievalMetric(MEASURES), chosen)
             means = {label: float(mean) for label, mean in metric.compute().items()}
@@ -117,7 +117,7 @@ def test_batches_of_one_process() -> None:
 
 def test_metric() -> None:
     pytest.importorskip("torchmetrics")
-    from cranfield.engines.tensors import RetrievalMetric
+    from cranfield.tensors import RetrievalMetric
 
     scores, grades, indexes = rows()
     whole = evaluate(grades, scores, MEASURES, indexes=indexes).scores

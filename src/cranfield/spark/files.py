@@ -10,13 +10,13 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import functions as sql
 
-from cranfield.engines.spark.session import FAILURES
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import unique_names
 from cranfield.io import check_qrels, check_run
 from cranfield.io.faults import Fault, Location, TableKind, input_error
 from cranfield.io.streams import short_name
 from cranfield.io.tables import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, choose_columns
+from cranfield.spark.session import FAILURES
 
 # The columns of TREC text, the one that must be a number, and those that are not used.
 LINES: dict[TableKind, tuple[str, ...]] = {

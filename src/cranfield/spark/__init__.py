@@ -9,7 +9,7 @@ from cranfield.errors import optional
 for _package in ("pyspark", "pyarrow"):
     optional(_package, "evaluation on Spark", "spark")
 
-from cranfield.engines.spark.build_corpus import corpus  # noqa: E402 - needs PySpark
-from cranfield.engines.spark.scores import BROADCAST, ScoreFrame, evaluate  # noqa: E402 - needs PySpark
+from cranfield.spark.build_corpus import corpus  # noqa: E402 - needs PySpark
+from cranfield.spark.scores import BROADCAST, ScoreFrame, evaluate  # noqa: E402 - needs PySpark
 
 __all__ = ["BROADCAST", "ScoreFrame", "corpus", "evaluate"]

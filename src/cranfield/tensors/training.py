@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Strings
-from cranfield.engines.tensors.arrays import Arrays, arrays_of
-from cranfield.engines.tensors.candidates import evaluate
-from cranfield.engines.tensors.counting import count_segments
-from cranfield.engines.tensors.ranks import (
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.columns import Shown, make_plan
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluator import Measures
+from cranfield.ranking.tie_rules import Ties
+from cranfield.tensors.arrays import Arrays, arrays_of
+from cranfield.tensors.candidates import evaluate
+from cranfield.tensors.counting import count_segments
+from cranfield.tensors.ranks import (
     CountedDocuments,
     QueryRows,
     check_nan,
@@ -21,12 +27,6 @@ from cranfield.engines.tensors.ranks import (
     judgments_of,
     make_block_evaluator,
 )
-from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.columns import Shown, make_plan
-from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Measures
-from cranfield.ranking.tie_rules import Ties
 
 Batch = tuple[Any, Any, Any]  # scores, grades, and numbers of queries
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from cranfield.engines import spark as engine
+from cranfield import spark as engine
 from cranfield.evaluation.notes import sentences
 from cranfield.testing.engine_contract import Columns, Evaluated
 

@@ -15,11 +15,6 @@ from cranfield.analysis.audit import Audit
 from cranfield.analysis.compare import Comparison
 from cranfield.corpus import Corpus, corpus_file
 from cranfield.data import Integers
-from cranfield.engines.spark import frames, shards, totals
-from cranfield.engines.spark.comparison import compare_runs
-from cranfield.engines.spark.session import broadcast as broadcast_value
-from cranfield.engines.spark.shards import Job, Weights
-from cranfield.engines.spark.totals import MAX_NAMES, PACKED_SCHEMA, Summary, unpack
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.columns import Plan, Shown, make_plan
@@ -40,6 +35,11 @@ from cranfield.io import read_qrels
 from cranfield.io.judgments import NO_SUBTOPIC
 from cranfield.io.weights import read_weights
 from cranfield.ranking.unjudged import check_readable, no_overlap_error
+from cranfield.spark import frames, shards, totals
+from cranfield.spark.comparison import compare_runs
+from cranfield.spark.session import broadcast as broadcast_value
+from cranfield.spark.shards import Job, Weights
+from cranfield.spark.totals import MAX_NAMES, PACKED_SCHEMA, Summary, unpack
 from cranfield.wording import one_of
 
 BROADCAST = 64 << 20  # judgments of up to this many bytes are sent to every task
@@ -352,7 +352,7 @@ def _with_corpus(job: Job, spark: Any, corpus: Any) -> Job:
         if not corpus_file.is_corpus_file(corpus):
             raise UsageError(
                 "on Spark a corpus must be a file of `cranfield corpus`, a Corpus, or {document: text}",
-                hint="build the file first, with cranfield corpus or cranfield.engines.spark.corpus",
+                hint="build the file first, with cranfield corpus or cranfield.spark.corpus",
             )
         corpus, path = Corpus.load(corpus), str(corpus)
     return replace(job, corpus=broadcast_value(spark, corpus), corpus_file=path)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
 import cranfield as cf
-from cranfield.engines import spark as engine
+from cranfield import spark as engine
 from cranfield.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")

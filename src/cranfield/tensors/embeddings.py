@@ -9,9 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Strings
-from cranfield.engines.tensors.arrays import DocumentIds, NumPyArrays, arrays_of, memory_errors, row_names
-from cranfield.engines.tensors.counting import ScoreCounts
-from cranfield.engines.tensors.ranks import QueryRows, count_run, make_block_evaluator
 from cranfield.errors import InputError, UsageError, check_choice, check_count, optional
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
@@ -19,6 +16,9 @@ from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.scores import number
 from cranfield.io.faults import quotable
 from cranfield.ranking.tie_rules import Ties
+from cranfield.tensors.arrays import DocumentIds, NumPyArrays, arrays_of, memory_errors, row_names
+from cranfield.tensors.counting import ScoreCounts
+from cranfield.tensors.ranks import QueryRows, count_run, make_block_evaluator
 
 Similarity = Literal["dot", "cosine"]
 QUERIES = 8192  # the most queries of one product

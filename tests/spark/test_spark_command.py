@@ -26,7 +26,7 @@ Call = Callable[..., Result]
 @pytest.fixture
 def call(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Calls the command in this process, with the session that is there."""
-    monkeypatch.setattr("cranfield.engines.spark.session.session", lambda master: Lent(spark))
+    monkeypatch.setattr("cranfield.spark.session.session", lambda master: Lent(spark))
 
     def run(*args: object) -> Result:
         result = CliRunner().invoke(cli, list(map(str, args)), prog_name="cranfield")
@@ -217,7 +217,7 @@ def test_bad_input_is_refused_as_without_spark(
 
 
 def test_files_out_of_reach_are_told_with_their_text() -> None:
-    from cranfield.engines.spark.files import _faults
+    from cranfield.spark.files import _faults
 
     assert str(_faults("s3://lake/a.run", "run", ["q1 Q0 d1 1 x t", "q1 d1"])) == (
         's3://lake/a.run: the score is not a number: "x"\n'

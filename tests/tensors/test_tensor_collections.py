@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tensor_samples import LIBRARIES, as_dicts, library, same, tables
 
 import cranfield as cf
-from cranfield.engines.tensors import RankCounter, audit_precision, evaluate_embeddings
 from cranfield.errors import CranfieldError
+from cranfield.tensors import RankCounter, audit_precision, evaluate_embeddings
 
 MEASURES = ["AP", "nDCG@3", "RR", "bpref", "P@2"]
 
@@ -116,7 +116,7 @@ def test_cosine_similarity_and_memory_maps(name: str, tmp_path: Any) -> None:
 
 
 def test_many_queries_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.engines.tensors import embeddings
+    from cranfield.tensors import embeddings
 
     monkeypatch.setattr(embeddings, "QUERIES", 2)
     rng = np.random.default_rng(1)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.engines.tensors.arrays import Arrays
 from cranfield.errors import available
+from cranfield.tensors.arrays import Arrays
 
 SIZES = {"compare": (4096, 4), "search": (2048, 4)}  # scores that a program holds at a time, and its warps
 JUDGED = 128  # judged documents for which a program holds counts

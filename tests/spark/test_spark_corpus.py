@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 from spark_samples import Lent, framed
 
 import cranfield as cf
+from cranfield import spark as engine
 from cranfield.cli.main import cli
 from cranfield.corpus import Corpus, Settings, needed_documents
 from cranfield.corpus.build import build
-from cranfield.engines import spark as engine
-from cranfield.engines.spark import session
 from cranfield.errors import CranfieldError, UsageError
+from cranfield.spark import session
 from cranfield.testing.engine_contract import Columns, collection, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark's own, of what it makes of pandas

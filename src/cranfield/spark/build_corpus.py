@@ -23,15 +23,15 @@ from cranfield.corpus.build import DEPTH, no_overlap_error, nothing_needed_error
 from cranfield.corpus.corpus_file import Origin
 from cranfield.corpus.counting import ONE_TEXT_HINT, KeptDocuments, WordCounter, document_vectors, sort_by_bytes
 from cranfield.data import Integers, Strings
-from cranfield.engines.spark import frames, shards
-from cranfield.engines.spark.scores import collect_faults
-from cranfield.engines.spark.shards import Job, binary, record_batch
 from cranfield.errors import InputError
 from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.policy import Policy
 from cranfield.io.documents import Documents, FieldChoice, Fields, join_text_columns
 from cranfield.io.faults import quotable
 from cranfield.io.tables import strings_of
+from cranfield.spark import frames, shards
+from cranfield.spark.scores import collect_faults
+from cranfield.spark.shards import Job, binary, record_batch
 
 # A task returns its counts after this many bytes of text, or terms of kept documents, so that its memory is limited.
 MAX_BYTES, MAX_KEPT_TERMS = 1 << 28, 1 << 22
