@@ -7,17 +7,15 @@ Positions in a tensor have no ids, and trec_eval's order of ties is by id; so th
 the mean over all orders, which needs none.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cranfield.tensors.candidates import evaluate
+from cranfield.tensors.embeddings import PrecisionAudit, audit_precision, evaluate_embeddings
+from cranfield.tensors.ranks import RankCounter
+from cranfield.tensors.training import Accumulator
+
 if TYPE_CHECKING:
-    from cranfield.tensors.candidates import evaluate
-    from cranfield.tensors.embeddings import PrecisionAudit, audit_precision, evaluate_embeddings
     from cranfield.tensors.metric import RetrievalMetric
-    from cranfield.tensors.ranks import RankCounter
-    from cranfield.tensors.training import Accumulator
 
 __all__ = [
     "Accumulator",
@@ -29,18 +27,10 @@ __all__ = [
     "evaluate_embeddings",
 ]
 
-# Names are loaded when they are asked for; torchmetrics only if it is used.
-MODULES = {
-    "candidates": ("evaluate",),
-    "embeddings": ("PrecisionAudit", "audit_precision", "evaluate_embeddings"),
-    "metric": ("RetrievalMetric",),
-    "ranks": ("RankCounter",),
-    "training": ("Accumulator",),
-}
-
 
 def __getattr__(name: str) -> Any:
-    module = next((module for module, names in MODULES.items() if name in names), None)
-    if module is None:
+    if name != "RetrievalMetric":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    from cranfield.tensors.metric import RetrievalMetric  # needs torchmetrics
+
+    return RetrievalMetric

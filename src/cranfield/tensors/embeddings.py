@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -132,6 +132,14 @@ def _all_reduce(tensors: Sequence[Any], group: Any) -> None:
         distributed.all_reduce(tensor, group=None if group == "world" else group)
 
 
+def _slices(documents: Any, rows: int) -> Iterator[Any]:
+    """Document embeddings, one array or several, in slices of at most so many rows."""
+    blocks = [documents] if hasattr(documents, "shape") else documents() if callable(documents) else documents
+    for given in blocks:
+        for first in range(0, len(given), rows):
+            yield given[first : first + rows]
+
+
 class Scorer:
     """Products of query embeddings with blocks of document embeddings, the same in every pass."""
 
@@ -183,21 +191,10 @@ class Scorer:
         step = self.block or max(scores // min(self.queries, QUERIES), 1)
         return step if self.block or step < 256 else step // 256 * 256
 
-    def _pieces(self) -> Iterator[Any]:
-        """The document embeddings in pieces, where they are."""
-        if hasattr(self.documents, "shape"):
-            for first in range(0, len(self.documents), self.step):
-                yield self.documents[first : first + self.step]
-            return
-        blocks: Iterable[Any] = self.documents() if callable(self.documents) else self.documents
-        for given in blocks:
-            for first in range(0, len(given), self.step):
-                yield given[first : first + self.step]
-
     def scores(self) -> Iterator[tuple[int, int, Any]]:
         """First query, first document, and scores (queries, documents) of each product."""
         first, seen = 0, False
-        for piece in self._pieces():
+        for piece in _slices(self.documents, self.step):
             seen = True
             documents = self._documents(piece)
             size = f"{min(self.queries, QUERIES):,} x {len(documents):,} scores"
@@ -380,7 +377,11 @@ def audit_precision(
         check_choice("types", name, ("float64", *TYPES))
     if similarity == "cosine":
         query_embeddings = _normalised(torch, query_embeddings)
-    parts = _parts(torch, document_embeddings, cosine=similarity == "cosine")
+
+    def parts() -> Iterator[Any]:
+        prepared = _normalised if similarity == "cosine" else _tensor
+        return (prepared(torch, part) for part in _slices(document_embeddings, 1 << 16))
+
     scales = _largest([_tensor(torch, query_embeddings)]), _largest(parts())
     collection = _with_text_ids(qrels)
     rows: dict[str, list[Any]] = {name: [] for name in ("tied", "mean_tie", "expected", "best", "worst", "top_k")}
@@ -413,19 +414,6 @@ def _tensor(torch: Any, embeddings: Any) -> Any:
 
 def _normalised(torch: Any, embeddings: Any) -> Any:
     return torch.nn.functional.normalize(_tensor(torch, embeddings).float(), dim=1)
-
-
-def _parts(torch: Any, documents: Any, *, cosine: bool) -> Callable[[], Iterator[Any]]:
-    """The document embeddings in parts of at most 65,536 rows."""
-
-    def parts() -> Iterator[Any]:
-        blocks = [documents] if hasattr(documents, "shape") else documents() if callable(documents) else documents
-        for given in blocks:
-            for first in range(0, len(given), 1 << 16):
-                part = given[first : first + (1 << 16)]
-                yield _normalised(torch, part) if cosine else _tensor(torch, part)
-
-    return parts
 
 
 def _largest(parts: Any) -> float:

@@ -128,7 +128,9 @@ class Accumulator:
         if len(types) > 1:
             raise UsageError(f"the processes have scores of different types: {', '.join(sorted(types))}")
         query, score, grade = (np.concatenate([one[name] for one in messages]) for name in ("query", "score", "grade"))
-        counts = _reduced(_local_counts(ops, preds, indexes, query, score), group)
+        local_counts = _local_counts(ops, preds, indexes, query, score)
+        distributed.all_reduce(local_counts, group=group)
+        counts = local_counts.cpu().numpy()
         every, number = np.unique(np.concatenate([one["queries"] for one in messages]), return_inverse=True)
         length, faults = (
             np.bincount(number, np.concatenate([one[name] for one in messages]), len(every)).astype(np.int64)
@@ -189,10 +191,3 @@ def _local_counts(ops: Arrays, preds: Any, indexes: Any, query: Any, score: Any)
     together = torch.cat([indexes.to(torch.int64), of_query]), torch.cat([preds, values])
     higher, equal, _ = count_segments(ops, *together, weight, chosen)
     return torch.stack([higher, equal])
-
-
-def _reduced(counts: Any, group: Any) -> Any:
-    from torch import distributed
-
-    distributed.all_reduce(counts, group=group)
-    return counts.cpu().numpy()
