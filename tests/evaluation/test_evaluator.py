@@ -100,7 +100,7 @@ def test_compare_takes_judgments_scores_or_an_evaluation() -> None:
 
 
 def test_public_names_are_visible_and_nothing_else() -> None:
-    assert set(dir(cf)) == {*cf.__all__, "__version__"}
+    assert set(dir(cf)) == {*cf.__all__, "spark", "__version__"}
     for name in cf.__all__:
         assert getattr(cf, name) is not None
 
