@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.evaluation.scores import handle_undefined, summary_of
-from cranfield.studies.truncation import c_at_1
+from cranfield.lab.studies.truncation import c_at_1
 from golden_cases import cases_of, check
 
 
