@@ -46,8 +46,8 @@ import cranfield.io.collection as collection
 import cranfield.io.documents as documents
 import cranfield.io.formats.delimited as delimited
 import cranfield.io.formats.json as json_format
+import cranfield.lab.saving as saving
 import cranfield.results as results
-import cranfield.studies.saving as saving
 from cranfield import io as cranfield_io
 from cranfield.corpus.build import build
 from cranfield.errors import CranfieldError
@@ -245,7 +245,7 @@ def texts(data: bytes) -> None:
 
 def saved_study(data: bytes) -> None:
     """Saved studies."""
-    from cranfield.studies.registry import Study, study_names
+    from cranfield.lab.registry import Study, study_names
 
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(data)
@@ -408,7 +408,7 @@ GUIDED = (
     "cranfield.io",
     "cranfield.native.plain",
     "cranfield.results",
-    "cranfield.studies.saving",
+    "cranfield.lab.saving",
     "cranfield.corpus.corpus_file",
 )
 

@@ -1024,8 +1024,7 @@ def table1_of_liu() -> str:
         ("000", 0),
         *((ranking, 3) for ranking in ["111", "11", "11100", "101", "1", "10100", "011", "01001"]),
     ]:
-        cells = (terminal_gain(bits(ranking), R), *liu(ranking, R))
-        rows.append(" ".join([f"“{ranking}” R = {R}", *(f"{cell:.3f}" for cell in cells)]))
+        rows.append(" ".join([f"table1 {ranking}", *(f"{cell:.3f}" for cell in liu(ranking, R))]))
     return " ".join(rows)
 
 

@@ -74,7 +74,9 @@ def prepare(folder: Path) -> None:
     for name, text in data["files"].items():
         (folder / name).write_text(text.lstrip("\n"), encoding="utf-8")
     for name, rankings in data["rankings"].items():
-        lines = [ranking_lines(ranking, rankings["relevant"]) for ranking in rankings["list"]]
+        counts = rankings["relevant"]
+        counts = counts if isinstance(counts, list) else [counts] * len(rankings["list"])
+        lines = [ranking_lines(*pair) for pair in zip(rankings["list"], counts, strict=True)]
         (folder / f"{name}.run").write_text("".join(run for run, _ in lines), encoding="utf-8")
         (folder / f"{name}.qrels").write_text("".join(qrels for _, qrels in lines), encoding="utf-8")
 

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # as type checkers know it; the module `typing` takes lon
 if TYPE_CHECKING:
     from typing import Any
 
-    from cranfield import measures, stats, tensors
+    from cranfield import lab, measures, stats, tensors
     from cranfield import spark as spark
     from cranfield.analysis.audit import Audit, audit
     from cranfield.analysis.compare import Comparison, compare
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from cranfield.io import read_qrels, read_run
     from cranfield.io.formats.letor import read_letor
     from cranfield.io.records import records
+    from cranfield.lab.simulation import simulate
+    from cranfield.lab.studies.properties import properties
     from cranfield.measures import Measure, measure, parse
     from cranfield.results import load
-    from cranfield.simulation import simulate
-    from cranfield.studies.properties import properties
 
 __version__ = "0.1.0"
 
@@ -49,6 +49,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "lab",
     "load",
     "measure",
     "measures",
@@ -66,7 +67,7 @@ __all__ = [
 
 # Names are loaded when they are asked for. The names of no module are modules themselves.
 MODULES = {
-    "": ("measures", "spark", "stats", "tensors"),
+    "": ("lab", "measures", "spark", "stats", "tensors"),
     "analysis.audit": ("Audit", "audit"),
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("explain",),
@@ -81,10 +82,10 @@ MODULES = {
     "io": ("read_qrels", "read_run"),
     "io.formats.letor": ("read_letor",),
     "io.records": ("records",),
+    "lab.simulation": ("simulate",),
+    "lab.studies.properties": ("properties",),
     "measures": ("Measure", "measure", "parse"),
     "results": ("load",),
-    "simulation": ("simulate",),
-    "studies.properties": ("properties",),
 }
 
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield import example
 from cranfield.cli.main import cli
-from cranfield.studies.correlation.experiment import correlation
-from cranfield.studies.reduction.experiment import reduction
-from cranfield.studies.truncation.experiment import truncation
+from cranfield.lab.studies.correlation import correlation
+from cranfield.lab.studies.reduction import reduction
+from cranfield.lab.studies.truncation import truncation
 
 RUNS = [str(example.path(name)) for name in ("bm25.run", "dense.run", "llm.run")]
 QRELS = str(example.path("qrels.txt"))

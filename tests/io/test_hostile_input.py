@@ -117,7 +117,7 @@ def test_json_that_python_cannot_hold(text: str) -> None:
     "text", ['{"study": ' + "[" * 100_000, f'{{"study": {DIGITS}}}', '{"study": "power", "version": Infinity}']
 )
 def test_saved_studies(text: str) -> None:
-    from cranfield.studies import saving
+    from cranfield.lab import saving
 
     Path("study.json").write_text(text)
     with pytest.raises(InputError, match=r"study\.json"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.studies.truncation import c_at_1
+from cranfield.lab.studies.truncation import c_at_1
 from golden_cases import cases_of, check
 
 

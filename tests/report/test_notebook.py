@@ -17,19 +17,19 @@ import pytest
 import cranfield as cf
 from cranfield import example
 from cranfield.analysis.collection_statistics import collection_statistics
-from cranfield.analysis.judges import judges
 from cranfield.errors import MissingDependency, UnknownName, UsageError
-from cranfield.judging.next_documents import next_documents
+from cranfield.lab.judge_reports import judges
+from cranfield.lab.proposals import next_documents
+from cranfield.lab.registry import SeveralCollections
+from cranfield.lab.studies.correlation import correlation
+from cranfield.lab.studies.newcomers import newcomers
+from cranfield.lab.studies.power import power
+from cranfield.lab.studies.reduction import reduction
+from cranfield.lab.studies.stopping import stopping
+from cranfield.lab.studies.ties import ties
+from cranfield.lab.studies.truncation import truncation
 from cranfield.report import notebook
 from cranfield.results import Displayed
-from cranfield.studies.correlation.experiment import correlation
-from cranfield.studies.newcomers.experiment import newcomers
-from cranfield.studies.power.experiment import power
-from cranfield.studies.reduction.experiment import reduction
-from cranfield.studies.several import SeveralCollections
-from cranfield.studies.stopping.experiment import stopping
-from cranfield.studies.ties.experiment import ties
-from cranfield.studies.truncation.experiment import truncation
 
 QRELS = str(example.path(example.QRELS))
 RUNS = [str(example.path(name)) for name in example.RUNS]

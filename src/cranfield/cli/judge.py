@@ -13,7 +13,7 @@ from cranfield.errors import UsageError
 from cranfield.report.pages import FORMATS
 
 if TYPE_CHECKING:
-    from cranfield.judging.next_documents import NextDocuments
+    from cranfield.lab.proposals import NextDocuments
 
 DEFAULT_MEASURE = "P@10"
 DEFAULT_NEXT = 50
@@ -117,16 +117,15 @@ def command(
     if merged:
         _merge(qrels, runs, measure, merged, digits, format, output)
         return
-    from cranfield.judging.next_documents import next_documents
-    from cranfield.report import judging as report
+    from cranfield.lab.proposals import next_documents
     from cranfield.report.pages import write
 
     if page is None and (texts or queries_file):
         raise UsageError(f"{'--texts' if texts else '--queries-file'} needs --page")
     found = next_documents(qrels, list(runs), measure, **settings)
-    text = write(report.pages(found, digits), found.to_dict(), format, width=width(), colour=colour(output))
+    text = write(found.pages(digits), found.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
-    note(report.notes(found))
+    note(found.notes)
     if page is not None:
         _page(found, page, qrels, texts, queries_file, grades, settings["predicted"])
 
@@ -140,7 +139,7 @@ def _page(
     grades: str,
     predicted: str | None,
 ) -> None:
-    from cranfield.judging.page import judging_page
+    from cranfield.lab.judgment_files import judging_page
 
     html = judging_page(
         found.documents,
@@ -165,8 +164,7 @@ def _merge(
 ) -> None:
     """Merge judgments, write them, and show what changed."""
     from cranfield import evaluate
-    from cranfield.judging.merging import merge
-    from cranfield.report import judging as report
+    from cranfield.lab.judgment_files import changes, merge, merged_note
     from cranfield.report.pages import write
 
     if output is None:
@@ -178,6 +176,6 @@ def _merge(
     after = evaluate(result.grades, list(runs), measure)
     text = result.rows() if output.lower().endswith(".csv") else result.lines()
     replace(output, text.encode("utf-8", "surrogateescape"))
-    pages, changes = report.changes(before, after, digits)
-    emit(write(pages, changes, format, width=width(), colour=colour(None)))
-    note([report.merged_note(len(result.new), result.repeated, output)])
+    pages, data = changes(before, after, digits)
+    emit(write(pages, data, format, width=width(), colour=colour(None)))
+    note([merged_note(len(result.new), result.repeated, output)])

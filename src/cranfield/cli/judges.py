@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import click
@@ -53,8 +53,8 @@ def command(
     cranfield judges qrels.txt llm.qrels *.run
     cranfield judges qrels.txt gpt.qrels *.run --own "gpt*" --figures figs
     """
-    from cranfield.analysis.judges import judges
-    from cranfield.report import judges as report
+    from cranfield.lab.judge_reports import judges
+    from cranfield.report.figures.canvas import save_all
 
     results.drawable(figures)
     predicted = [file for file in files if not _is_run(file)]
@@ -64,16 +64,12 @@ def command(
     found = judges(
         qrels, predicted, runs or None, measures or list(DEFAULT), own=own, rel_level=rel_level, undefined=undefined
     )
-    drawn = None
-    if runs:
-
-        def drawn(folder: str) -> list[Path]:
-            from cranfield.report.figures.judges import figures as draw
-
-            return [file for one in found for file in draw(one, folder)]
-
-    data = {"judges": [one.to_dict() for one in found], "notes": report.notes(found)}
-    results.deliver(report.pages(found, digits), data, drawn, format=format, output=output, figures=figures)
+    data = {"judges": [one.to_dict() for one in found], "notes": [note for one in found for note in one.notes]}
+    pages = [page for one in found for page in one.pages(digits)]
+    drawings = {name: draw for one in found for name, draw in one.drawings().items()}
+    results.deliver(
+        pages, data, partial(save_all, drawings) if runs else None, format=format, output=output, figures=figures
+    )
 
 
 def _is_run(file: str) -> bool:

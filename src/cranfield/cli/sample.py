@@ -48,16 +48,16 @@ def command(runs: tuple[str, ...], strata: str, qrels: str | None, format: str, 
     from cranfield.data import Judgments
     from cranfield.evaluation.evaluator import read_runs
     from cranfield.evaluation.predicted import mapping_of
-    from cranfield.judging import sampling
+    from cranfield.lab import judgment_files
     from cranfield.ranking.first_page import ranked_lists
 
-    chosen = sampling.parse_strata(strata)
+    chosen = judgment_files.parse_strata(strata)
     judgments: Judgments | None = None if qrels is None else read_qrels(qrels)
     lists = ranked_lists(read_runs(list(runs)), None, None, chosen[-1].depth)
-    sample = sampling.draw_sample(lists, chosen, None if judgments is None else mapping_of(judgments), seed=seed)
+    sample = judgment_files.draw_sample(lists, chosen, None if judgments is None else mapping_of(judgments), seed=seed)
     if not sample:
         raise UsageError("the runs have no documents")
-    emit(sampling.lines(sample) if format == "trec" else sampling.rows(sample), output)
+    emit(judgment_files.sample_lines(sample) if format == "trec" else judgment_files.sample_rows(sample), output)
     drawn = sum(d.drawn for d in sample)
-    left = sum(d.grade == sampling.TO_JUDGE for d in sample)
+    left = sum(d.grade == judgment_files.TO_JUDGE for d in sample)
     note([f"{drawn:,} of {len(sample):,} pooled documents drawn; {left:,} of them are to be judged (grade -2)"])

@@ -55,8 +55,8 @@ def command(folder: str, force: bool, **settings: Any) -> None:
     cranfield simulate lab --systems 10 --ties 0.3
     cranfield eval lab/qrels.txt lab/runs/*.run
     """
-    from cranfield.simulation import simulate
-    from cranfield.simulation.saving import check, save
+    from cranfield.lab.simulation import simulate
+    from cranfield.lab.simulation_files import check, save
 
     check(folder, force=force)
     with progress("Simulating queries") as step:

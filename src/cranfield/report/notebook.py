@@ -180,8 +180,9 @@ def _per_query(report: Any, scores: Any) -> Shown:
     return Shown([report.queries(scores, bars=False)], [missing] if scores.left_out else [])
 
 
-def _study(registry: Any, result: Any) -> Shown:
-    return Shown(registry.Study(result.to_dict()["study"]).tables(result), list(result.notes))
+def _own(_report: Any, result: Any) -> Shown:
+    """What has its tables itself, because it is above the reports."""
+    return Shown(result.pages(), list(result.notes))
 
 
 # What each class shows: the module that makes its tables, which is loaded then, and how.
@@ -196,14 +197,14 @@ TABLES: dict[str, tuple[str, Callable[[Any, Any], Shown]]] = {
     "Audit": ("report.audit", _audit),
     "Explanation": ("report.explanation", lambda report, found: Shown(report.pages(found), sentences(found.notes))),
     "PerQueryScores": ("report.per_query", _per_query),
-    "JudgeReport": ("report.judges", lambda report, found: Shown(report.pages([found]), report.notes([found]))),
-    "NextDocuments": ("report.judging", lambda report, found: Shown(report.pages(found), list(report.notes(found)))),
+    "JudgeReport": ("report.pages", _own),
+    "NextDocuments": ("report.pages", _own),
     "CollectionStatistics": ("report.collection", lambda report, found: Shown(report.tables(found))),
-    "StudyResult": ("studies.registry", _study),
+    "StudyResult": ("report.pages", _own),
 }
 
 
-def _measure_index(measures: Sequence[str], name: str | None) -> int:
+def measure_index(measures: Sequence[str], name: str | None) -> int:
     """The index of a measure, given by its label or by any of its names; by default the first."""
     if name is None or name in measures:
         return 0 if name is None else measures.index(name)
@@ -216,21 +217,7 @@ def _measure_index(measures: Sequence[str], name: str | None) -> int:
 
 
 def _plot_measure(figures: Any, found: Any, measure: str | None, **options: Any) -> Any:
-    return figures.plot(found, _measure_index(found.measures, measure), **options)
-
-
-def _plot_judge(figures: Any, report: Any, measure: str | None, **options: Any) -> Any:
-    at = _measure_index([one.measure for one in report.measures], measure)
-    return figures.plot(report, report.measures[at], **options)
-
-
-def _plot_study(registry: Any, result: Any, figure: str | None) -> Any:
-    from cranfield.report.figures import canvas
-
-    drawings = registry.Study(result.to_dict()["study"]).drawings(result)
-    if figure is not None and figure not in drawings:
-        raise UnknownName(f"`{figure}` is not one of the figures", hint=f"the figures are {', '.join(drawings)}")
-    return canvas.plotted(drawings[figure or next(iter(drawings))]).axes
+    return figures.plot(found, measure_index(found.measures, measure), **options)
 
 
 FIGURES: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -240,6 +227,4 @@ FIGURES: dict[str, tuple[str, Callable[..., Any]]] = {
     "Audit": ("report.figures.audit", _plot_measure),
     "Explanation": ("report.explanation", lambda figures, found, **options: figures.plot(found, **options)),
     "PerQueryScores": ("report.per_query", lambda figures, found, **options: figures.plot(found, **options)),
-    "JudgeReport": ("report.figures.judges", _plot_judge),
-    "StudyResult": ("studies.registry", _plot_study),
 }

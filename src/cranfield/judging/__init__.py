@@ -1,1 +1,0 @@
-"""Judging: which documents to judge next, samples to draw, a page to judge on, and merging new judgments."""

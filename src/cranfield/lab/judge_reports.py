@@ -1,0 +1,543 @@
+"""Is a judge any good? Its grades, its order of systems, and its favour for a family of runs, beside humans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cranfield.data import Floats, Judgments, Run
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.evaluator import Evaluator, read_runs
+from cranfield.evaluation.predicted import mapping_of
+from cranfield.evaluation.scores import number
+from cranfield.io import read_qrels
+from cranfield.ranking.first_page import ranked_lists
+from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, Drawings, new_figure, plain, plotted_axes
+from cranfield.report.notebook import measure_index
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell, shown, signed
+from cranfield.results import Displayed
+from cranfield.statistics.agreement import (
+    FalsePositives,
+    Favour,
+    LabelAgreement,
+    OrderAgreement,
+    false_positives,
+    favour,
+    kappa_interval,
+    label_agreement,
+    order_agreement,
+)
+from cranfield.statistics.intervals import t_quantile
+from cranfield.wording import decodable, plural, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+DEFAULT_MEASURES = ("nDCG@10", "AP")
+TOPS = (5, 10)  # sizes of the top of a leaderboard
+PAGE = 10  # documents of a run that count for false positives
+LARGEST = 60  # runs whose names are legible in a figure
+
+
+@dataclass(frozen=True)
+class Guardrails:
+    """What a judge must meet: κ with linear weights, missed top grades, and τ among the five best runs."""
+
+    kappa: float = 0.4
+    missed: float = 0.2
+    tau_top: float = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureAgreement:
+    """One measure: the means of all runs by humans and by the judge, their order, and the judge's bias by run.
+
+    ``low``, ``high``: the interval of each run's bias, by the paired t. ``spread``: the standard deviation of biases
+    over runs; ``with_score``: their correlation with the human score. ``own``: favour for the family, if one is given.
+    """
+
+    measure: str
+    order: OrderAgreement
+    bias: Floats
+    low: Floats
+    high: Floats
+    spread: float
+    with_score: float
+    own: Favour | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeReport(Displayed):
+    """One judge beside humans.
+
+    ``both``, ``human_only``, ``judge_only``: numbers of documents. ``kappa_low``, ``kappa_high``: the interval of
+    ``labels.linear``. ``kappa_of_queries``: the mean of κ over queries, and ``defined`` of how many. ``family``: the
+    runs of the judge's own family. ``false_positive``: on documents of that family only. ``warnings``: what speaks
+    against using the judge.
+    """
+
+    judge: str
+    labels: LabelAgreement
+    kappa_low: float
+    kappa_high: float
+    kappa_of_queries: float
+    defined: int
+    queries: int
+    both: int
+    human_only: int
+    judge_only: int
+    runs: tuple[str, ...]
+    family: tuple[str, ...]
+    measures: tuple[MeasureAgreement, ...]
+    false_positive: FalsePositives | None
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        orders = [f"{one.measure} τ {one.order.tau_a:.2f}" for one in self.measures]
+        judged = f"κ {self.labels.linear:.2f} on {plural(self.both, 'document')} of {plural(self.queries, 'query')}"
+        return decodable(f"JudgeReport: {printable(self.judge)}, {', '.join([judged, *orders])}")
+
+    def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the order of runs by humans beside that by the judge; returns the Matplotlib axes.
+
+        ``measure``: by default the first. ``ax``: axes to draw on instead of a new figure.
+        """
+        if not self.measures:
+            raise UsageError("there is no order of runs to draw", hint="give runs and measures to judges")
+        one = self.measures[measure_index([one.measure for one in self.measures], measure)]
+        return plotted_axes(lambda axis: draw_places(axis, self, one), COLUMN * 1.3, self._height, ax)
+
+    def drawings(self) -> Drawings:
+        """A figure for each measure, by name."""
+        return {f"judges-{self.judge}-{one.measure}": partial(self._figure, one) for one in self.measures}
+
+    def _figure(self, one: MeasureAgreement) -> Figure:
+        """Places by humans on the left, by the judge on the right; runs of the judge's family in orange."""
+        figure = new_figure(COLUMN * 1.3, self._height)
+        draw_places(figure.subplots(), self, one)
+        return figure
+
+    @property
+    def _height(self) -> float:
+        """The height of a figure in inches."""
+        return max(2.0, 0.14 * len(self.runs) + 0.8)
+
+    def pages(self, digits: int = 4) -> list[Page]:
+        """All tables."""
+        found = [_labels(self, digits), _confusion(self)]
+        if self.measures:
+            found.append(_orders(self, digits))
+            found += [_leaderboard(self, one, digits) for one in self.measures]
+        if self.family and self.measures:
+            found.append(_favour(self, digits))
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings, and the document-level comparison of errors."""
+        found, wrong = [f"warning: {warning}" for warning in self.warnings], self.false_positive
+        if wrong is not None and not math.isnan(wrong.p_value):
+            found.append(
+                f"{self.judge}: nonrelevant documents called relevant: {wrong.rate_own:.0%} of those that only the "
+                f"family retrieves, {wrong.rate_other:.0%} of those of other runs only (Fisher's p {wrong.p_value:.4f})"
+            )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        labels = self.labels
+        names = "kappa", "linear", "quadratic", "agreement", "bias", "mae", "sensitivity", "specificity"
+        return {
+            "judge": self.judge,
+            "queries": self.queries,
+            "documents": {"both": self.both, "human_only": self.human_only, "judge_only": self.judge_only},
+            "labels": {
+                **{name: number(getattr(labels, name)) for name in names},
+                "linear_low": number(self.kappa_low),
+                "linear_high": number(self.kappa_high),
+                "linear_mean_over_queries": number(self.kappa_of_queries),
+                "levels": labels.levels.tolist(),
+                "confusion": labels.confusion.tolist(),
+            },
+            "measures": {one.measure: self._measure(one) for one in self.measures},
+            "false_positives": None
+            if self.false_positive is None
+            else {name: number(value) for name, value in self.false_positive._asdict().items()},
+            "family": list(self.family),
+            "warnings": list(self.warnings),
+        }
+
+    def _measure(self, one: MeasureAgreement) -> dict[str, Any]:
+        order = one.order
+        names = "tau_a", "tau_b", "tau_ap", "loss"
+        own = one.own
+        return {
+            **{name: number(getattr(order, name)) for name in names},
+            **{f"tau_top{n}": number(order.top(n).tau_a) for n in TOPS},
+            "judge_rank_of_best": order.judge_rank_of_best,
+            "spread_of_bias": number(one.spread),
+            "bias_with_score": number(one.with_score),
+            "runs": {
+                run: {
+                    "human": float(order.human[r]),
+                    "judge": float(order.judge[r]),
+                    "bias": float(one.bias[r]),
+                    "low": number(float(one.low[r])),
+                    "high": number(float(one.high[r])),
+                }
+                for r, run in enumerate(self.runs)
+            },
+            "favour": None
+            if own is None
+            else {
+                "favour": own.favour,
+                "low": number(own.low),
+                "high": number(own.high),
+                "p_greater": own.p_greater,
+                "p_two_sided": own.p_two_sided,
+                "assignments": own.assignments,
+                "adjusted": number(own.adjusted),
+                "adjusted_error": number(own.adjusted_error),
+                "favours": own.favours,
+            },
+        }
+
+
+def judges(
+    qrels: Any,
+    predicted: Any,
+    run: Any = None,
+    measures: Any = DEFAULT_MEASURES,
+    *,
+    rel_level: float = 1,
+    own: str | Sequence[str] = (),
+    guardrails: Guardrails | None = None,
+    names: Sequence[str] | None = None,
+    **policy: Any,
+) -> list[JudgeReport]:
+    """How far predicted judgments agree with human ones: grades, order of runs, and favour for a family of runs.
+
+    ``predicted``: judgments, or a list or a mapping of several judges. ``own``: names or patterns of the runs that were
+    built with the judge's model or tuned on its labels. ``guardrails``: thresholds for warnings; ``policy``: options of
+    `evaluate`.
+
+    >>> report = judges({"q": {"a": 1, "b": 0}}, {"q": {"a": 1, "b": 1, "c": 0}})[0]
+    >>> report.labels.agreement, report.judge_only
+    (0.5, 1)
+    """
+    human = read_qrels(qrels)
+    given: dict[Any, Any] = dict(predicted) if _several(predicted) else {None: predicted}
+    if isinstance(predicted, (list, tuple)):
+        given = dict(enumerate(predicted))
+    runs = [] if run is None else read_runs(run, names)
+    lists = ranked_lists(runs, human, policy.get("ties"), PAGE) if runs else []
+    patterns = [own] if isinstance(own, str) else list(own)
+    found = []
+    for name, source in given.items():
+        judgments = read_qrels(source, name=name) if isinstance(name, str) else read_qrels(source)
+        found.append(
+            _report(human, judgments, runs, lists, measures, rel_level, patterns, guardrails or Guardrails(), policy)
+        )
+    return found
+
+
+def _several(predicted: Any) -> bool:
+    """Whether this is ``{name: judgments}`` and not ``{query: {document: grade}}``."""
+    if not isinstance(predicted, Mapping) or not predicted:
+        return False
+    first = next(iter(predicted.values()))
+    return not isinstance(first, Mapping) or any(isinstance(value, Mapping) for value in first.values())
+
+
+def _report(
+    human: Judgments,
+    judge: Judgments,
+    runs: Sequence[Run],
+    lists: Sequence[Mapping[str, Sequence[str]]],
+    measures: Any,
+    rel_level: float,
+    patterns: Sequence[str],
+    guardrails: Guardrails,
+    policy: dict[str, Any],
+) -> JudgeReport:
+    x, y = mapping_of(human), mapping_of(judge)
+    queries = [query for query in x if query in y]
+    if not queries:
+        raise InputError(
+            [f"{judge.name}: predictions for other queries: none is judged by humans (first query: `{next(iter(y))}`)"],
+            hint=f"the human judgments cover queries such as `{human.queries[0]}`",
+        )
+    pairs = [(q, d) for q in queries for d, grade in x[q].items() if grade >= 0 and y[q].get(d, -1) >= 0]
+    if not pairs:
+        raise InputError([f"{judge.name}: no document is judged by humans and by the judge"])
+    a, b = (np.array([grades[q][d] for q, d in pairs], np.float64) for grades in (x, y))
+    scale = np.unique(np.concatenate([human.grade[human.grade >= 0], judge.grade[judge.grade >= 0]]))
+    labels = label_agreement(a, b, rel_level=rel_level, levels=scale)
+    index = np.arange(len(labels.levels), dtype=np.float64)
+    low, high = kappa_interval(labels.confusion, np.abs(index[:, None] - index))
+    by_query = _kappas(pairs, a, b, rel_level, scale)
+    family = tuple(run.name for run in runs if any(fnmatchcase(run.name, pattern) for pattern in patterns))
+    if patterns and not 0 < len(family) < len(runs):
+        raise UsageError(
+            f"the family must be some of the runs, and not all: {', '.join(patterns)}",
+            hint=f"the runs are {', '.join(run.name for run in runs) or 'none'}",
+        )
+    agreements: tuple[MeasureAgreement, ...] = ()
+    wrong = None
+    if len(runs) > 1:
+        agreements = _measures(x, y, queries, runs, family, measures, policy)
+    if family:
+        wrong = _false_positives(x, y, queries, runs, lists, family, rel_level)
+    defined = by_query[~np.isnan(by_query)]
+    sizes = (
+        sum(sum(g >= 0 for g in x[q].values()) for q in queries),
+        sum(sum(g >= 0 for g in y[q].values()) for q in queries),
+    )
+    report = JudgeReport(
+        judge.name,
+        labels,
+        low,
+        high,
+        float(defined.mean()) if len(defined) else math.nan,
+        len(defined),
+        len(queries),
+        len(pairs),
+        sizes[0] - len(pairs),
+        sizes[1] - len(pairs),
+        tuple(run.name for run in runs),
+        family,
+        agreements,
+        wrong,
+        (),
+    )
+    return replace(report, warnings=tuple(_warnings(report, np.unique(b), guardrails)))
+
+
+def _kappas(pairs: Sequence[tuple[str, str]], a: Floats, b: Floats, rel_level: float, scale: Floats) -> Floats:
+    rows: dict[str, list[int]] = {}
+    for i, (query, _) in enumerate(pairs):
+        rows.setdefault(query, []).append(i)
+    return np.array(
+        [label_agreement(a[i], b[i], rel_level=rel_level, levels=scale).linear for i in rows.values()], np.float64
+    )
+
+
+def _measures(
+    x: Mapping[str, Mapping[str, float]],
+    y: Mapping[str, Mapping[str, float]],
+    queries: Sequence[str],
+    runs: Sequence[Run],
+    family: Sequence[str],
+    measures: Any,
+    policy: dict[str, Any],
+) -> tuple[MeasureAgreement, ...]:
+    sides = [Evaluator({q: side[q] for q in queries}, measures, **policy) for side in (x, y)]
+    values = np.array([[evaluator.values(run) for run in runs] for evaluator in sides])  # side, run, column, query
+    is_own = np.array([run.name in family for run in runs], bool)
+    found = []
+    for m, column in enumerate(sides[0].columns):
+        human, judge = np.nan_to_num(values[0, :, m]), np.nan_to_num(values[1, :, m])
+        defined = ~np.isnan(values[:, :, m]).any(axis=(0, 1))
+        human, judge = human[:, defined], judge[:, defined]
+        if human.shape[1] < 2:
+            raise InputError([f"{column.label}: fewer than two queries have a value by humans and by the judge"])
+        excess = judge - human
+        bias, n = excess.mean(axis=1), human.shape[1]
+        half = t_quantile(0.95, n - 1) * excess.std(axis=1, ddof=1) / math.sqrt(n)
+        means = human.mean(axis=1)
+        flat = np.ptp(bias) == 0 or np.ptp(means) == 0
+        found.append(
+            MeasureAgreement(
+                column.label,
+                order_agreement(means, judge.mean(axis=1)),
+                bias,
+                bias - half,
+                bias + half,
+                float(bias.std(ddof=1)),
+                math.nan if flat else float(np.corrcoef(bias, means)[0, 1]),
+                favour(human, judge, is_own) if family else None,
+            )
+        )
+    return tuple(found)
+
+
+def _false_positives(
+    x: Mapping[str, Mapping[str, float]],
+    y: Mapping[str, Mapping[str, float]],
+    queries: Sequence[str],
+    runs: Sequence[Run],
+    lists: Sequence[Mapping[str, Sequence[str]]],
+    family: Sequence[str],
+    rel_level: float,
+) -> FalsePositives:
+    """The judge's errors on nonrelevant documents that only the family retrieves, against those of others only."""
+    counts = np.zeros((2, 2), np.int64)  # own or other; false positive or right
+    for query in queries:
+        sets: list[set[str]] = [set(), set()]
+        for run, ranking in zip(runs, lists, strict=True):
+            sets[run.name not in family].update(ranking.get(query, ())[:PAGE])
+        for side in (0, 1):
+            for document in sets[side] - sets[1 - side]:
+                grade, said = x[query].get(document, -1), y[query].get(document, -1)
+                if 0 <= grade < rel_level and said >= 0:
+                    counts[side, int(said < rel_level)] += 1
+    return false_positives(*counts.ravel().tolist())
+
+
+def _warnings(report: JudgeReport, used: Floats, guardrails: Guardrails) -> list[str]:
+    """What speaks against using the judge, one sentence each."""
+    labels, name, found = report.labels, report.judge, []
+    if len(used) == 1:
+        found.append(f"{name} gives one grade only, {used[0]:g}: it says nothing about any document")
+    if math.isnan(labels.linear) or labels.linear < guardrails.kappa:
+        found.append(f"{name}: linear kappa is {labels.linear:.2f}, below {guardrails.kappa:g}")
+    missed = labels.top_called_nonrelevant
+    if missed > guardrails.missed:
+        found.append(f"{name} gives the lowest grade to {missed:.0%} of the documents with the highest human grade")
+    for one in report.measures:
+        top = one.order.top(TOPS[0]).tau_a
+        if math.isnan(top) or top < guardrails.tau_top:
+            value = "undefined" if math.isnan(top) else f"{top:.2f}, below {guardrails.tau_top:g}"
+            found.append(f"{name}: tau among the {TOPS[0]} best runs is {value}, by {one.measure}")
+        if one.own is None:
+            continue
+        if one.own.favours:
+            found.append(
+                f"{name} favours {', '.join(report.family)} by {one.own.favour:.4f} in {one.measure}: "
+                "its judgments cannot be used to evaluate them"
+            )
+        elif not one.own.can_be_significant:
+            found.append(
+                f"{one.measure}: only {one.own.assignments} assignments of runs to a family of this size are possible, "
+                "so that no test of favour can be significant"
+            )
+    return found
+
+
+def _labels(report: JudgeReport, digits: int) -> Page:
+    labels = report.labels
+    documents = f"{plural(report.both, 'document')} of {plural(report.queries, 'query')} judged by both"
+    others = f"{report.human_only:,} by humans only, {report.judge_only:,} by the judge only"
+    values = [
+        ("kappa, linear weights", labels.linear, f"[{shown(report.kappa_low, 2)}, {shown(report.kappa_high, 2)}]"),
+        ("kappa, linear, mean over queries", report.kappa_of_queries, f"{report.defined} queries"),
+        ("kappa, quadratic weights", labels.quadratic, ""),
+        ("kappa, unweighted", labels.kappa, ""),
+        ("same grade", labels.agreement, ""),
+        ("judge less human, mean", labels.bias, ""),
+        ("absolute difference, mean", labels.mae, ""),
+        ("sensitivity", labels.sensitivity, ""),
+        ("specificity", labels.specificity, ""),
+    ]
+    rows = [((name,), [Cell(shown(value, digits)), Cell(aside)]) for name, value, aside in values]
+    return Page(f"{report.judge}: grades ({documents}; {others})", sheet(("agreement",), ("value", ""), rows))
+
+
+def _confusion(report: JudgeReport) -> Page:
+    labels, shares = report.labels, report.labels.shares
+    names = [f"{level:g}" for level in labels.levels]
+    rows = [
+        (
+            (names[i],),
+            [Cell(f"{count:,}", aside=f"{shares[i, j]:.0%}") for j, count in enumerate(row)] + [Cell(f"{sum(row):,}")],
+        )
+        for i, row in enumerate(labels.confusion.tolist())
+    ]
+    columns = (*(f"judge {name}" for name in names), "all")
+    return Page(
+        f"{report.judge}: documents by human grade (rows) and grade of the judge", sheet(("human",), columns, rows)
+    )
+
+
+def _orders(report: JudgeReport, digits: int) -> Page:
+    rows = []
+    for one in report.measures:
+        order = one.order
+        values = order.tau_a, order.tau_b, order.tau_ap, *(order.top(n).tau_a for n in TOPS)
+        cells = [Cell(shown(value, digits)) for value in values]
+        cells += [Cell(str(order.judge_rank_of_best)), Cell(shown(order.loss, digits))]
+        cells += [Cell(shown(one.spread, digits)), Cell(shown(one.with_score, 2))]
+        rows.append(((one.measure,), cells))
+    columns = (
+        "τ-a",
+        "τ-b",
+        "τ_AP",
+        *(f"τ-a top {n}" for n in TOPS),
+        "judge's rank of the best",
+        "human loss of the choice",
+        "spread of bias",
+        "bias with score, r",
+    )
+    return Page(f"{report.judge}: order of {len(report.runs)} runs, against humans", sheet(("measure",), columns, rows))
+
+
+def _leaderboard(report: JudgeReport, one: MeasureAgreement, digits: int) -> Page:
+    human, judge = one.order.human, one.order.judge
+    places = [np.argsort(np.argsort(-x, kind="stable"), kind="stable") + 1 for x in (human, judge)]
+    rows = []
+    for r in np.argsort(-human, kind="stable").tolist():
+        limits = f"[{signed(float(one.low[r]), digits)}, {signed(float(one.high[r]), digits)}]"
+        own = " *" if report.runs[r] in report.family else ""
+        cells = [
+            Cell(shown(float(human[r]), digits)),
+            Cell(shown(float(judge[r]), digits)),
+            Cell(str(int(places[0][r]))),
+            Cell(str(int(places[1][r]))),
+            Cell(signed(float(one.bias[r]), digits)),
+            Cell(limits),
+        ]
+        rows.append(((report.runs[r] + own,), cells))
+    columns = ("humans", "judge", "place by\nhumans", "place by\njudge", "bias", "95% interval")
+    return Page(f"{report.judge}: {one.measure} by humans and by the judge", sheet(("run",), columns, rows))
+
+
+def _favour(report: JudgeReport, digits: int) -> Page:
+    rows = []
+    for one in report.measures:
+        own = one.own
+        assert own is not None
+        adjusted = (
+            "" if math.isnan(own.adjusted) else f"{signed(own.adjusted, digits)} ± {shown(own.adjusted_error, digits)}"
+        )
+        cells = [
+            Cell(signed(own.favour, digits)),
+            Cell(f"[{signed(own.low, digits)}, {signed(own.high, digits)}]"),
+            Cell(f"{own.p_greater:.4f}"),
+            Cell(adjusted),
+            Cell("favours its own family" if own.favours else "no evidence of favour"),
+        ]
+        rows.append(((one.measure,), cells))
+    columns = ("favour", "95% interval", "p", "given the human score", "verdict")
+    return Page(f"{report.judge}: favour for {', '.join(report.family)}", sheet(("measure",), columns, rows))
+
+
+def draw_places(axis: Axes, report: JudgeReport, one: MeasureAgreement) -> Axes:
+    """A line for each run, from its place by humans to its place by the judge."""
+    count = len(report.runs)
+    left, right = (
+        np.argsort(np.argsort(-x, kind="stable"), kind="stable") + 1 for x in (one.order.human, one.order.judge)
+    )
+    size = 7 if count <= 30 else 5
+    for r, run in enumerate(report.runs):
+        colour = ORANGE if run in report.family else BLUE if left[r] != right[r] else GREY
+        axis.plot([0, 1], [left[r], right[r]], color=colour, marker="o", markersize=2.5)
+        if count <= LARGEST:
+            axis.text(-0.04, left[r], plain(run, 24), ha="right", va="center", fontsize=size)
+            axis.text(1.04, right[r], plain(run, 24), ha="left", va="center", fontsize=size)
+    axis.set_ylim(count + 0.7, 0.3)
+    axis.set_xlim(-0.9, 1.9)
+    axis.set_xticks([0, 1], ["humans", plain(report.judge, 16)])
+    axis.set_yticks([])
+    for side in ("left", "bottom"):
+        axis.spines[side].set_visible(False)
+    axis.set_title(f"{one.measure}, τ = {one.order.tau_a:.2f}")
+    return axis

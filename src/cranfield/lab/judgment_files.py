@@ -1,0 +1,401 @@
+"""Files of judgments: samples of a pool to be judged, a page to judge on, and new judgments added to old ones.
+
+The strata of a sample are ranges of the best rank of a document over all runs. The page is one file that works without
+a network, with the keyboard, and on a phone. New judgments come as TREC text, or as JSON that the page saves, with the
+assessor and the time of each. Where an old judgment has another grade, nothing is merged.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from io import StringIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cranfield import __version__
+from cranfield.data import Judgments
+from cranfield.errors import InputError, UsageError, max_faults
+from cranfield.evaluation.predicted import mapping_of
+from cranfield.evaluation.scores import Scores
+from cranfield.io import read_qrels
+from cranfield.io.collection import read_texts
+from cranfield.io.faults import quotable
+from cranfield.io.formats.json import load_json
+from cranfield.io.query_texts import read_query_texts
+from cranfield.io.streams import is_stream, open_stream
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell, shown, signed
+from cranfield.wording import plural
+
+if TYPE_CHECKING:
+    from cranfield.lab.proposals import Proposal
+
+COLUMNS = ("query_id", "doc_id", "relevance", "assessor", "time", "source")
+
+
+class NewJudgment(NamedTuple):
+    """A judgment with who gave it, when, and from which file it comes; empty if unknown."""
+
+    query: str
+    document: str
+    grade: float
+    assessor: str = ""
+    time: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """All judgments together: ``grades`` by query and document, the new ones, and how many were there already."""
+
+    grades: dict[str, dict[str, float]]
+    new: tuple[NewJudgment, ...]
+    repeated: int
+    known: Mapping[tuple[str, str], NewJudgment]
+    strata: Mapping[tuple[str, str], str]  # of a sample; judgments outside its pool have none
+
+    def rows(self) -> str:
+        """All judgments as CSV, with assessor, time and source; empty for those that have none."""
+        out = StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for query, documents in self.grades.items():
+            for document, grade in documents.items():
+                entry = self.known.get((query, document))
+                writer.writerow([query, document, f"{grade:g}", *((entry[3:]) if entry else ("", "", ""))])
+        return out.getvalue()
+
+    def lines(self) -> str:
+        """All judgments as TREC text; a sample keeps its strata, as the fourth of five columns."""
+        return "".join(
+            f"{query} 0 {document} {self.strata[query, document]} {grade:g}\n"
+            if self.strata
+            else f"{query} 0 {document} {grade:g}\n"
+            for query, documents in self.grades.items()
+            for document, grade in documents.items()
+            if not self.strata or (query, document) in self.strata
+        )
+
+
+def read_new(source: Any) -> list[NewJudgment]:
+    """New judgments from a file: JSON of the judging page, a CSV with assessors, or any file of judgments."""
+    if is_stream(source):
+        stream = open_stream(source, "qrels")
+        if stream.first_line.lstrip().startswith(b"{"):
+            text = stream.read_text()
+            try:
+                content = load_json(text)
+            except ValueError:
+                content = None
+            if isinstance(content, Mapping) and isinstance(content.get("judgments"), list):
+                return _from_page(content, stream.source_name)
+        name = stream.source_name
+        if name.lower().endswith(".csv"):
+            return _from_csv(stream.read_text(), name)
+        judgments = read_qrels(source)
+    else:
+        judgments, name = read_qrels(source), "new judgments"
+    return [
+        NewJudgment(query, document, grade, source=name)
+        for query, documents in mapping_of(judgments).items()
+        for document, grade in documents.items()
+        if grade >= 0
+    ]
+
+
+def _from_page(content: Mapping[str, Any], name: str) -> list[NewJudgment]:
+    faults, found = [], []
+    assessor = str(content.get("assessor", ""))
+    for number, entry in enumerate(content["judgments"], 1):
+        try:
+            grade = float(entry["grade"])
+            found.append(
+                NewJudgment(
+                    str(entry["query"]), str(entry["document"]), grade, assessor, str(entry.get("time", "")), name
+                )
+            )
+        except (TypeError, KeyError, ValueError):
+            faults.append(f"{name}: judgment {number} has no query, document or grade")
+    if faults:
+        raise InputError(faults[: max_faults()])
+    return found
+
+
+def _from_csv(text: str, name: str) -> list[NewJudgment]:
+    found = []
+    for number, row in enumerate(csv.DictReader(StringIO(text)), 1):
+        try:
+            grade = float(row["relevance"])
+            found.append(
+                NewJudgment(
+                    row["query_id"],
+                    row["doc_id"],
+                    grade,
+                    row.get("assessor") or "",
+                    row.get("time") or "",
+                    row.get("source") or name,
+                )
+            )
+        except (KeyError, TypeError, ValueError):
+            message = f"{name}: row {number} needs query_id, doc_id and a number as relevance"
+            raise InputError([message]) from None
+    return [entry for entry in found if entry.grade >= 0]
+
+
+def merge(qrels: Any, files: Sequence[Any]) -> Merged:
+    """The judgments with all new ones; raises, and merges nothing, if two grades of a document differ.
+
+    A negative grade in ``qrels`` (pooled, or drawn and not yet judged) is replaced by a new judgment.
+
+    >>> merged = merge({"q": {"a": 1}}, [{"q": {"b": 0}}, {"q": {"a": 1}}])
+    >>> merged.grades, len(merged.new), merged.repeated
+    ({'q': {'a': 1.0, 'b': 0.0}}, 1, 1)
+    """
+    known = _provenance(qrels)
+    judgments: Judgments = read_qrels(qrels)
+    grades = {query: dict(documents) for query, documents in mapping_of(judgments).items()}
+    origin = {(q, d): judgments.name for q, documents in grades.items() for d in documents}
+    new, repeated, faults = [], 0, []
+    for file in files:
+        for entry in read_new(file):
+            pair = entry.query, entry.document
+            old = grades.get(entry.query, {}).get(entry.document, -1.0)
+            if old < 0:
+                grades.setdefault(entry.query, {})[entry.document] = entry.grade
+                origin[pair], known[pair] = entry.source, entry
+                new.append(entry)
+            elif old == entry.grade:
+                repeated += 1
+            else:
+                what = f"document `{quotable(entry.document)}` of query `{quotable(entry.query)}`"
+                faults.append(f"{entry.source}: {what} has the grade {entry.grade:g}, but {old:g} in {origin[pair]}")
+    if faults:
+        more = [f"and {plural(len(faults) - max_faults(), 'more conflict')}"] if len(faults) > max_faults() else []
+        raise InputError(
+            faults[: max_faults()] + more, hint="nothing was merged; settle these judgments in one of the files"
+        )
+    return Merged(grades, tuple(new), repeated, known, _strata(judgments))
+
+
+def changes(before: Scores, after: Scores, digits: int = 4) -> tuple[list[Page], dict[str, Any]]:
+    """The leaderboard before and after a merge: scores and places."""
+    measure = after.measures[0]
+    old, new = before.means[:, 0], after.means[:, 0]
+    places = [np.argsort(np.argsort(-values, kind="stable"), kind="stable") + 1 for values in (old, new)]
+    rows, plain = [], []
+    for r in np.argsort(-new, kind="stable").tolist():
+        moved = int(places[0][r] - places[1][r])
+        cells = [
+            Cell(shown(float(old[r]), digits)),
+            Cell(shown(float(new[r]), digits)),
+            Cell(signed(float(new[r] - old[r]), digits)),
+            Cell(str(int(places[0][r]))),
+            Cell(str(int(places[1][r])) + (f" ({moved:+d})" if moved else "")),
+        ]
+        rows.append(((after.runs[r],), cells))
+        plain.append({"run": after.runs[r], "before": float(old[r]), "after": float(new[r]), "moved": moved})
+    columns = ("before", "after", "change", "place\nbefore", "place\nafter")
+    page = Page(f"{measure} before and after the new judgments", sheet(("run",), columns, rows))
+    return [page], {"measure": measure, "runs": plain}
+
+
+def merged_note(new: int, repeated: int, output: str) -> str:
+    """How many judgments were merged, and where they are."""
+    again = f"; {plural(repeated, 'judgment')} were there already" if repeated else ""
+    return f"{plural(new, 'new judgment')} merged into {output}{again}"
+
+
+def _strata(judgments: Judgments) -> dict[tuple[str, str], str]:
+    sample = judgments.sample
+    if sample is None or not len(sample.strata.data):
+        return {}
+    queries = [q for q, n in zip(judgments.queries, np.diff(judgments.begin).tolist(), strict=True) for _ in range(n)]
+    return dict(zip(zip(queries, judgments.documents, strict=True), sample.strata, strict=True))
+
+
+def _provenance(qrels: Any) -> dict[tuple[str, str], NewJudgment]:
+    """Assessor, time and source of judgments that were merged before."""
+    if not is_stream(qrels) or not str(getattr(qrels, "name", qrels)).lower().endswith(".csv"):
+        return {}
+    entries: Iterable[NewJudgment] = _from_csv(open_stream(qrels, "qrels").read_text(), "")
+    return {(entry.query, entry.document): entry for entry in entries if entry.assessor or entry.time or entry.source}
+
+
+NOT_DRAWN = -1  # the grade of a pooled document that was not drawn
+TO_JUDGE = -2  # the grade of a drawn document that has no judgment yet
+LEAST = 2  # with fewer drawn documents, a stratum has no variance
+
+
+class Stratum(NamedTuple):
+    """The documents whose best rank is at most ``depth`` and below that of the stratum before, and the share drawn."""
+
+    depth: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class SampledDocument:
+    """One document of a pool: its stratum, whether it was drawn, how likely that was, and its grade (or -1, -2)."""
+
+    query: str
+    document: str
+    stratum: str
+    drawn: bool
+    probability: float
+    grade: float
+
+
+def parse_strata(text: str) -> tuple[Stratum, ...]:
+    """Strata written as ``DEPTH:SHARE``, separated by spaces.
+
+    >>> parse_strata("10:1 100:0.2")
+    (Stratum(depth=10, rate=1.0), Stratum(depth=100, rate=0.2))
+    """
+    strata = []
+    for part in text.split():
+        depth, _, rate = part.partition(":")
+        try:
+            strata.append(Stratum(int(depth), float(rate)))
+        except ValueError:
+            raise UsageError(f"a stratum must be DEPTH:SHARE, such as 10:1, not `{part}`") from None
+    depths = [stratum.depth for stratum in strata]
+    if not strata or depths != sorted(set(depths)) or depths[0] < 1:
+        raise UsageError("strata must have ascending depths of at least 1", hint="for example: 10:1 100:0.2")
+    if not all(0 < stratum.rate <= 1 for stratum in strata):
+        raise UsageError(
+            "the share of a stratum must be above 0 and at most 1: a document that cannot be drawn has no estimate"
+        )
+    return tuple(strata)
+
+
+def draw_sample(
+    rankings: Sequence[Mapping[str, Sequence[str]]],
+    strata: Sequence[Stratum],
+    judged: Mapping[str, Mapping[str, float]] | None = None,
+    *,
+    seed: int = 0,
+) -> list[SampledDocument]:
+    """A simple random sample of each stratum of each query's pool.
+
+    ``rankings``: for each run, the documents of each query in order. ``judged``: grades that are known already, which a
+    drawn document keeps. At least two documents of a stratum are drawn, so that its variance can be estimated.
+
+    >>> sample = draw_sample([{"q": ["a", "b", "c"]}], [Stratum(1, 1.0), Stratum(3, 1.0)], {"q": {"b": 1}})
+    >>> [(d.document, d.stratum, d.grade) for d in sample]
+    [('a', '1', -2), ('b', '2', 1), ('c', '2', -2)]
+    """
+    queries = sorted({query for run in rankings for query in run})
+    sample = []
+    for query in queries:
+        pools = _pools((run.get(query, ()) for run in rankings), strata)
+        rng = np.random.default_rng([seed, zlib.crc32(query.encode("utf-8", "surrogateescape"))])
+        known = (judged or {}).get(query, {})
+        for number, (documents, stratum) in enumerate(zip(pools, strata, strict=True), 1):
+            size = len(documents)
+            drawn = min(size, max(round(stratum.rate * size), LEAST))
+            chosen = set(rng.permutation(size)[:drawn].tolist())
+            for i, document in enumerate(documents):
+                grade = known.get(document, TO_JUDGE)
+                grade = grade if grade >= 0 else TO_JUDGE
+                sample.append(
+                    SampledDocument(
+                        query, document, str(number), i in chosen, drawn / size, grade if i in chosen else NOT_DRAWN
+                    )
+                )
+    return sample
+
+
+def _pools(runs: Iterable[Sequence[str]], strata: Sequence[Stratum]) -> list[list[str]]:
+    """The documents of each stratum, by best rank, then by id."""
+    best: dict[str, int] = {}
+    for run in runs:
+        for rank, document in enumerate(run[: strata[-1].depth], 1):
+            if rank < best.get(document, rank + 1):
+                best[document] = rank
+    pools: list[list[str]] = [[] for _ in strata]
+    depths = [stratum.depth for stratum in strata]
+    for document in sorted(best, key=lambda d: (best[d], d.encode("utf-8", "surrogateescape"))):
+        pools[int(np.searchsorted(depths, best[document]))].append(document)
+    return pools
+
+
+def sample_lines(sample: Sequence[SampledDocument]) -> str:
+    """The sample as TREC's five columns: query, 0, document, stratum, grade."""
+    return "".join(f"{d.query} 0 {d.document} {d.stratum} {d.grade:g}\n" for d in sample)
+
+
+def sample_rows(sample: Sequence[SampledDocument]) -> str:
+    """The sample as CSV, with the probability of each document to be drawn."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["query_id", "doc_id", "relevance", "stratum", "probability"])
+    writer.writerows((d.query, d.document, f"{d.grade:g}", d.stratum, repr(d.probability)) for d in sample)
+    return out.getvalue()
+
+
+def judging_page(
+    proposals: Sequence[Proposal],
+    *,
+    name: str = "",
+    texts: Any = None,
+    queries_file: Any = None,
+    grades: Sequence[str] = ("0", "1", "2", "3"),
+    suggestions: Any = None,
+) -> str:
+    """The HTML of a page with these documents.
+
+    ``texts``: a collection with the texts of documents; ``queries_file``: the texts of queries. ``grades``: what may
+    be given, each a single digit. ``suggestions``: predicted judgments, which the page marks and does not count.
+    """
+    if not grades or any(len(grade) != 1 or not grade.isdigit() for grade in grades):
+        raise UsageError(f"the grades of the page must be single digits, not `{' '.join(grades)}`")
+    if not proposals:
+        raise UsageError(
+            "there is no document to judge", hint="ask for a higher confidence, or for another strategy, such as depth"
+        )
+    text_of = {} if texts is None else read_texts([texts], {proposal.document for proposal in proposals})
+    queries = dict.fromkeys(proposal.query for proposal in proposals)
+    query_text_of = {} if queries_file is None else read_query_texts(queries_file, queries)
+    said = {} if suggestions is None else mapping_of(read_qrels(suggestions))
+    documents = [
+        {
+            "query": proposal.query,
+            "document": proposal.document,
+            "topic": query_text_of.get(proposal.query),
+            "text": text_of.get(proposal.document),
+            "reason": _reason(proposal),
+            "suggestion": _suggestion(said.get(proposal.query, {}).get(proposal.document), grades),
+        }
+        for proposal in proposals
+    ]
+    pairs = "\n".join(f"{proposal.query} {proposal.document}" for proposal in proposals)
+    data = {
+        "id": f"{zlib.crc32(pairs.encode('utf-8', 'surrogateescape')):08x}",
+        "name": name,
+        "grades": list(grades),
+        "documents": documents,
+    }
+    # Nothing in a script may look like its end tag.
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    template = files("cranfield.lab").joinpath("page.html").read_text(encoding="utf-8")
+    before, _, after = template.partition("{data}")
+    return before.replace("{version}", escape(__version__)) + text + after
+
+
+def _reason(proposal: Proposal) -> str:
+    if math.isnan(proposal.change):
+        return ""
+    return f"It can change {proposal.run} – {proposal.other} by {proposal.change:.4f}"
+
+
+def _suggestion(grade: float | None, grades: Sequence[str]) -> str | None:
+    text = None if grade is None else f"{grade:g}"
+    return text if text in grades else None

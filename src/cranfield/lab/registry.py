@@ -1,0 +1,238 @@
+"""Studies by name, and their results on several collections, such as the years of a track."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from cranfield.data import Floats
+from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.evaluator import unique_names
+from cranfield.lab import saving
+from cranfield.lab.saving import StudyResult
+from cranfield.lab.studies import study_names
+from cranfield.report.figures.canvas import Drawings, save_all
+from cranfield.report.pages import Page, write
+from cranfield.wording import listed
+
+QRELS = ("qrels.diversity.txt", "qrels.txt")
+DOCUMENTS = ("corpus.parquet", "docs.jsonl")
+
+
+@dataclass(frozen=True)
+class CollectionFiles:
+    """The judgments, the runs and, if it has its own, the documents of a collection."""
+
+    name: str
+    qrels: Any
+    runs: Any
+    corpus: Any = None
+
+    @classmethod
+    def of(cls, folder: str | os.PathLike[str], like: str = "") -> CollectionFiles:
+        """The files of a folder: judgments, a folder ``runs``, and documents.
+
+        ``like``: the name of the judgments to prefer; otherwise ``qrels.diversity.txt``, then ``qrels.txt``. Files may
+        be compressed.
+        """
+        path = Path(folder)
+        if not path.is_dir():
+            raise InputError([f"{path}: there is no such folder"])
+        qrels = _find(path, (like, *QRELS))
+        if qrels is None:
+            raise InputError([f"{path}: no judgments"], hint=f"expected {' or '.join(QRELS)}")
+        runs = sorted(p for p in (path / "runs").glob("*") if p.is_file() and not p.name.startswith("."))
+        if not runs:
+            raise InputError([f"{path}: no runs"], hint=f"expected them in {path / 'runs'}")
+        return cls(path.resolve().name, str(qrels), [str(run) for run in runs], _find(path, DOCUMENTS))
+
+
+def _find(folder: Path, names: tuple[str, ...]) -> str | None:
+    """The first of these files in a folder, compressed or not."""
+    for name in filter(None, names):
+        matches = [path for path in (folder / name, *sorted(folder.glob(f"{name}.*"))) if path.is_file()]
+        if matches:
+            return str(matches[0])
+    return None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeveralCollections(StudyResult):
+    """The results of one study, by the name of the collection."""
+
+    study: str
+    results: Mapping[str, StudyResult]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: study `{self.study}` on {listed(tuple(self.results), 'collection')}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The notes of all results, with the names of their collections."""
+        return tuple(f"{name}: {note}" for name, result in self.results.items() for note in result.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete results as plain data: what `save` writes and ``--format json`` prints."""
+        return {
+            "study": self.study,
+            "version": saving.VERSION,
+            "by_collection": {name: result.to_dict() for name, result in self.results.items()},
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> SeveralCollections:
+        """The results that `to_dict` returned."""
+        result_class = Study(data["study"]).result_class
+        saving.nonempty_keys(data["by_collection"])
+        results = {name: result_class.from_dict(entry) for name, entry in data["by_collection"].items()}
+        return cls(data["study"], results)
+
+
+def run_on_collections(
+    study: str,
+    collections: Sequence[CollectionFiles | saving.PathLike],
+    *,
+    experiment: Callable[..., StudyResult] | None = None,
+    corpus: Any = None,
+    **settings: Any,
+) -> SeveralCollections:
+    """Run a study on each collection, a folder or its files; ``corpus`` is for those without documents of their own.
+
+    ``experiment``: a function to run instead of that of the study.
+    """
+    found = Study(study)
+    found.require_several()
+    parts = [entry if isinstance(entry, CollectionFiles) else CollectionFiles.of(entry) for entry in collections]
+    reads_documents = "corpus" in signature(found.experiment).parameters
+
+    def run(entry: CollectionFiles) -> StudyResult:
+        documents = {"corpus": corpus if entry.corpus is None else entry.corpus} if reads_documents else {}
+        return (experiment or found.experiment)(entry.qrels, entry.runs, **documents, **settings)
+
+    names = unique_names([entry.name for entry in parts], [str(entry.qrels) for entry in parts])
+    return SeveralCollections(study, {name: run(entry) for name, entry in zip(names, parts, strict=True)})
+
+
+def mean_of(values: list[Floats]) -> Floats:
+    """The mean over collections, without those where a value is undefined; NaN if it is undefined for all.
+
+    >>> mean_of([np.array([1.0, np.nan, np.nan]), np.array([0.5, 0.25, np.nan])]).tolist()
+    [0.75, 0.25, nan]
+    """
+    mean: Floats = np.ma.masked_invalid(np.stack(values)).mean(axis=0).filled(np.nan)
+    return mean
+
+
+def check_alike(results: list[Any], *fields: str) -> None:
+    """Raise if results that are to be averaged differ in one of these fields."""
+    for field in fields:
+        first, *others = (getattr(result, field) for result in results)
+        for other in others:
+            if other != first:
+                raise InputError(
+                    [f"the results differ in their {field}, so that they have no mean: {first} and {other}"]
+                )
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study, by name; each property imports the module that it needs."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in study_names():
+            raise UsageError(f"unknown study `{self.name}`", hint=f"one of {', '.join(study_names())}")
+
+    @property
+    def module(self) -> ModuleType:
+        """Its module."""
+        return import_module(f"cranfield.lab.studies.{self.name}")
+
+    @property
+    def experiment(self) -> Callable[..., StudyResult]:
+        """The function that runs the study."""
+        function: Callable[..., StudyResult] = getattr(self.module, self.name)
+        return function
+
+    @property
+    def result_class(self) -> type[StudyResult]:
+        """The class of its results."""
+        result: type[StudyResult] = getattr(self.module, self.name.capitalize())
+        return result
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether it can be drawn."""
+        return hasattr(self.module, "drawings")
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether it takes several collections: whether it has tables of their mean."""
+        return hasattr(self.module, "mean_tables")
+
+    def require_several(self) -> None:
+        """Raise if the study takes one collection only."""
+        if not self.takes_several:
+            raise UsageError(
+                f"the study `{self.name}` takes one collection: its results have no mean over collections",
+                hint="run it on each collection",
+            )
+
+    def load(self, path: saving.PathLike) -> StudyResult:
+        """Read a saved result of this study, on one or on several collections."""
+        data = saving.load(path)
+        if "by_collection" not in data:
+            return self.result_class.load(path)
+        with saving.checked_file(self.name, path):
+            return SeveralCollections.from_dict(data)
+
+    def tables(self, result: StudyResult, digits: int = 4) -> list[Page]:
+        """A result as titled tables; on several collections, the tables of each, and those of the mean."""
+        module = self.module
+        if isinstance(result, SeveralCollections):
+            by_collection = ((name, module.tables(part, digits)) for name, part in result.results.items())
+            pages = [replace(page, title=f"{name}: {page.title}") for name, part in by_collection for page in part]
+            return [*pages, *module.mean_tables(list(result.results.values()), digits)]
+        single: list[Page] = module.tables(result, digits)
+        return single
+
+    def write(
+        self, result: StudyResult, format: str = "table", *, digits: int = 4, width: int = 80, colour: bool = False
+    ) -> str:
+        """A result as text in one of the formats of `report.pages`, ending in a newline."""
+        if hasattr(self.module, "write"):
+            text: str = self.module.write(result, format, digits=digits, width=width, colour=colour)
+            return text
+        return write(self.tables(result, digits), result.to_dict(), format, width=width, colour=colour)
+
+    def require_figures(self) -> None:
+        """Raise if the study has no figures."""
+        if not self.has_figures:
+            raise UsageError(f"the study `{self.name}` has no figures", hint="leave out --figures")
+
+    def save_figures(self, result: StudyResult, folder: str) -> list[Path]:
+        """Draw the figures of a result into a folder; the files written."""
+        self.require_figures()
+        if isinstance(result, SeveralCollections):
+            parts = result.results.items()
+            return [path for name, part in parts for path in self.save_figures(part, str(Path(folder) / name))]
+        return save_all(self.drawings(result), folder)
+
+    def drawings(self, result: StudyResult) -> Drawings:
+        """The figures of a result, by name: functions that draw them."""
+        self.require_figures()
+        if isinstance(result, SeveralCollections):
+            parts = result.results.items()
+            return {f"{name}/{key}": draw for name, part in parts for key, draw in self.drawings(part).items()}
+        drawings: Drawings = self.module.drawings(result)
+        return drawings

@@ -1,0 +1,364 @@
+"""Agreement between measures on the order of systems (Sakai, SIGIR 2007, Table 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from cranfield.data import Floats
+from cranfield.errors import UsageError, check_fraction
+from cranfield.evaluation.columns import make_columns
+from cranfield.lab import saving
+from cranfield.lab.registry import check_alike, mean_of
+from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Option, Progress, Threshold
+from cranfield.lab.systems import get_coefficient, score_systems, tie_notes
+from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
+from cranfield.report.pages import Page, exchanged, sheet
+from cranfield.report.sheet import Cell, Sheet, shown
+from cranfield.statistics.correlation import mean_ranks, swaps
+from cranfield.statistics.standardisation import Standardisation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# After the paper, with the usual nDCG; `SAKAI` has the measures of the paper itself.
+DEFAULT = (
+    "bpref",
+    "bpref_N",
+    "rpref_N",
+    "rpref_relative2",
+    "AP[condensed]",
+    "Q[condensed]",
+    "nDCG[condensed]",
+    "AP",
+    "Q",
+    "nDCG",
+)
+PAPER = SAKAI
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Correlation(saving.StudyResult):
+    """The agreement of measures on the order of runs.
+
+    ``means`` (measure, run); ``matrix`` (measure, measure): the row is the reference, if the coefficient has one.
+    ``threshold``: the agreement that counts as high. ``against``: the measures, the last ones, that the others are
+    compared with; empty if all are compared with all.
+    """
+
+    STUDY = "correlation"
+
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: int
+    means: Floats
+    matrix: Floats
+    coefficient: str
+    alpha: float
+    seed: int = 0
+    threshold: float = HIGH
+    notes: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The measures in the rows of tables."""
+        return tuple(measure for measure in self.measures if measure not in self.against)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The measures in the columns of tables."""
+        return self.against or self.measures
+
+    @property
+    def critical(self) -> float | None:
+        """The absolute value that independent orders exceed with probability ``alpha``; None if there is no test."""
+        test = get_coefficient(self.coefficient).critical
+        return None if test is None else test(len(self.runs), self.alpha)
+
+    @cached_property
+    def linkage(self) -> Floats:
+        """The average-linkage clustering of the measures, in the format of `scipy.cluster.hierarchy`."""
+        from scipy.cluster import hierarchy
+        from scipy.spatial.distance import squareform
+
+        # An undefined coefficient counts as no agreement.
+        similarity = np.nan_to_num((self.matrix + self.matrix.T) / 2)
+        distance = np.clip(1 - similarity, 0, None)
+        np.fill_diagonal(distance, 0)
+        return np.asarray(hierarchy.linkage(squareform(distance, checks=False), "average", optimal_ordering=True))
+
+    @cached_property
+    def clustered(self) -> list[int]:
+        """The measures in an order that puts similar ones next to each other."""
+        from scipy.cluster import hierarchy
+
+        return [int(i) for i in hierarchy.leaves_list(self.linkage)]
+
+    def swaps(self, first: int, second: int) -> list[tuple[str, str]]:
+        """Pairs of runs that two measures order differently; the run that the first measure prefers comes first."""
+        return swaps(self.means[first], self.means[second], self.runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
+        return {
+            **self.header(),
+            "settings": {
+                "coefficient": self.coefficient,
+                "alpha": self.alpha,
+                "seed": self.seed,
+                "threshold": self.threshold,
+                "against": list(self.against),
+            },
+            "queries": self.queries,
+            "runs": list(self.runs),
+            "measures": {
+                measure: {
+                    "means": saving.to_json(self.means[m]),
+                    "agreement": dict(zip(self.measures, saving.to_json(self.matrix[m]), strict=True)),
+                }
+                for m, measure in enumerate(self.measures)
+            },
+            "critical": self.critical,
+            "clustered": [self.measures[i] for i in self.clustered],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Correlation:
+        """The result that `to_dict` returned."""
+        measures, settings, runs = data["measures"], data["settings"], tuple(data["runs"])
+        return cls(
+            runs,
+            saving.nonempty_keys(measures),
+            data["queries"],
+            np.array([saving.from_json(entry["means"], len(runs)) for entry in measures.values()]),
+            np.array([saving.from_json([entry["agreement"][m] for m in measures]) for entry in measures.values()]),
+            settings["coefficient"],
+            settings["alpha"],
+            settings["seed"],
+            settings.get("threshold", HIGH),
+            tuple(data["notes"]),
+            tuple(settings.get("against", ())),
+        )
+
+
+def correlation(
+    qrels: Any,
+    runs: Any,
+    measures: Measures = DEFAULT,
+    *,
+    against: Annotated[
+        Measures | None, Option("Compare the measures of -m, in rows, with these only, in columns; given like -m.")
+    ] = None,
+    coefficient: Coefficient = "tau-a",
+    threshold: Threshold = HIGH,
+    alpha: Annotated[float, Option("Significance level of the coefficient.", unit=True)] = 0.01,
+    standardise: Standardisation | None = None,
+    corpus: Any = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Correlation:
+    """Agreement between measures on the order of systems.
+
+    As in Table 2 of Sakai, "Alternatives to Bpref" (SIGIR 2007), for at least two runs. A run's score is its mean over
+    the queries where the measure is defined for all runs. The first figure is a heat map with similar measures next to
+    each other; the second plots the ranks of runs under each measure against their ranks under the first. Measures that
+    read document text need a corpus (Hui et al., ICTIR 2017, Tables 3 and 4 and Figure 2). ::
+
+        cranfield study correlation qrels.txt *.run -m "AP nDCG@10 RR bpref" --coefficient tau_ap
+        cranfield study correlation qrels.txt *.run -m "ERR_IA@20 NRBP" --against DELTARB@20 --corpus docs.jsonl
+    """
+    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
+    alpha = check_fraction("alpha", alpha)
+    asked = [] if against is None else make_columns(against)
+    others = {column.measure for column in asked}
+    chosen = [column for column in make_columns(measures) if column.measure not in others]
+    if not chosen:
+        raise UsageError("all measures are also in `against`, so that there is nothing to compare")
+    chosen += asked
+    systems = score_systems(qrels, runs, chosen, corpus=corpus, seed=seed, standardise=standardise, progress=progress)
+    if len(systems.measures) < 2:
+        raise UsageError("this study compares measures and needs at least two, got one")
+    means = systems.means
+    matrix = comparison.compute(means[:, None], means)
+    notes = list(tie_notes(systems.measures, means, coefficient))
+    first_column = len(systems.measures) - len(asked)
+    if not comparison.symmetric and asked:
+        references = ", ".join(systems.measures[:first_column])
+        notes.append(f"{comparison.symbol}: {references} are the references, the others the estimates")
+    elif not comparison.symmetric:
+        notes.append(f"{comparison.symbol}: the measure in the row is the reference, that in the column the estimate")
+    return Correlation(
+        systems.runs,
+        systems.measures,
+        len(systems.queries),
+        means,
+        matrix,
+        coefficient,
+        alpha,
+        seed,
+        threshold,
+        (*systems.notes, *notes),
+        systems.measures[first_column:],
+    )
+
+
+def tables(result: Correlation, digits: int = 4) -> list[Page]:
+    """The agreement of every pair of measures."""
+    symbol = get_coefficient(result.coefficient).symbol
+    title = (
+        f"{symbol} between measures, {len(result.runs)} runs, {result.queries} queries"
+        f" (bold: above {result.threshold:g}). {significance(result, digits)}"
+    )
+    return [Page(title, _sheet(result, lambda m, n: _cell(result, m, n, digits)))]
+
+
+def _sheet(result: Correlation, cell: Callable[[int, int], Cell]) -> Sheet:
+    """The cells of pairs of measures, given their places."""
+    place = {measure: m for m, measure in enumerate(result.measures)}
+    rows = [((row,), [cell(place[row], place[column]) for column in result.columns]) for row in result.rows]
+    return sheet(("measure",), result.columns, rows)
+
+
+def mean_tables(results: list[Correlation], digits: int = 4) -> list[Page]:
+    """The agreement of every pair of measures, averaged over collections; there is no test of a mean."""
+    check_alike(results, "measures", "against", "coefficient", "threshold")
+    first = results[0]
+    mean = mean_of([result.matrix for result in results])
+
+    def cell(m: int, n: int) -> Cell:
+        value = float(mean[m, n])
+        return Cell(shown(value, digits), best=value > first.threshold and m != n)
+
+    title = (
+        f"{get_coefficient(first.coefficient).symbol} between measures, mean over {len(results)} collections"
+        f" (bold: above {first.threshold:g})"
+    )
+    return [Page(title, _sheet(first, cell))]
+
+
+def swap_tables(result: Correlation, digits: int = 4) -> list[Page]:
+    """The pairs of runs that the first measure and another one order differently."""
+    first, *others = result.measures
+    swaps = {measure: result.swaps(0, m) for m, measure in enumerate(others, 1)}
+    return [
+        exchanged(pairs, (first, measure), dict(zip(result.runs, result.means[[0, m]].T, strict=True)), digits)
+        for m, (measure, pairs) in enumerate(swaps.items(), 1)
+        if pairs
+    ]
+
+
+ON_REQUEST = {"swaps": ("List the pairs of runs that the first measure and another order differently.", swap_tables)}
+
+
+def significance(result: Correlation, digits: int = 4) -> str:
+    """A sentence on which values are significant."""
+    symbol, critical = get_coefficient(result.coefficient).symbol, result.critical
+    if critical is None:
+        return f"There is no significance test for {symbol}."
+    if critical >= 1:
+        return f"Too few runs: no {symbol} is significant at {result.alpha:g}."
+    return f"Values within ±{shown(critical, digits)} are not significant at {result.alpha:g} (n.s.)."
+
+
+def _cell(result: Correlation, m: int, n: int, digits: int) -> Cell:
+    value, critical = float(result.matrix[m, n]), result.critical
+    insignificant = critical is not None and critical < 1 and abs(value) <= critical
+    return Cell(
+        shown(value, digits), best=bool(value > result.threshold and m != n), aside="n.s." if insignificant else ""
+    )
+
+
+# Inches: the width of a cell, the least that has room for a number, that below which names are vertical, the least of
+# all; the width of a letter; the width of the colour bar.
+CELL, ROOMY, UPRIGHT, SMALLEST, LETTER, BAR = 0.42, 0.28, 0.2, 0.11, 0.056, 0.75
+
+
+def drawings(result: Correlation) -> Drawings:
+    """The heat map and the ranks of runs."""
+    return {result.STUDY: partial(draw, result), f"{result.STUDY}-ranks": partial(scatter, result)}
+
+
+def draw(result: Correlation) -> Figure:
+    """The heat map below its dendrogram."""
+    count, names = len(result.measures), LETTER * max(map(len, result.measures))
+    width = float(np.clip(CELL * count + names + BAR, COLUMN, PAGE))
+    cell = max((width - names - BAR) / count, SMALLEST)
+    vertical = cell < UPRIGHT  # slanted names would overlap
+    width = max(width, cell * count + names + BAR)
+    height = cell * count * 8 / 7 + names * (1 if vertical else 0.65) + 0.1
+    figure = new_figure(width, height)
+    tree, heat_map = figure.subplots(2, 1, height_ratios=(1, 7), sharex=True, gridspec_kw={"hspace": 0})
+    draw_dendrogram(result, tree)
+    draw_heat_map(result, heat_map, cell=cell, vertical=vertical)
+    return figure
+
+
+def draw_dendrogram(result: Correlation, axis: Axes) -> Axes:
+    """The clustering of the measures by distance."""
+    from scipy.cluster import hierarchy
+
+    tree = hierarchy.dendrogram(result.linkage, no_plot=True)
+    for x, height in zip(tree["icoord"], tree["dcoord"], strict=True):
+        # SciPy puts leaves at 5, 15, 25, ...; the columns of the heat map are at 0, 1, 2, ...
+        axis.plot((np.array(x) - 5) / 10, height, color=GREY, linewidth=0.8)
+    axis.set_axis_off()
+    return axis
+
+
+def draw_heat_map(result: Correlation, axis: Axes, *, cell: float = CELL, vertical: bool = False) -> Axes:
+    """The coefficients as colours and, where they fit, as numbers."""
+    order = result.clustered
+    names = [result.measures[i] for i in order]
+    matrix = result.matrix[np.ix_(order, order)]
+    low = float(np.floor(np.fmin.reduce(matrix, axis=None, initial=0.9) * 10 + 1e-9) / 10)
+    image = axis.imshow(np.ma.masked_invalid(matrix), cmap="cividis", vmin=low, vmax=1, aspect="auto")
+    for (i, j), value in np.ndenumerate(matrix) if cell >= ROOMY else ():
+        text, dark = f"{value:.2f}" if np.isfinite(value) else "–", (value - low) / (1 - low) < 0.55
+        size = min(6, 6 * cell / CELL * 1.4)
+        axis.text(j, i, text, ha="center", va="center", color="white" if dark else "black", fontsize=size)
+    positions = range(len(names))
+    if vertical:
+        axis.set_xticks(positions, names, rotation=90)
+    else:
+        axis.set_xticks(positions, names, rotation=40, ha="right", rotation_mode="anchor")
+    axis.set_yticks(positions, names)
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
+    bar = axis.figure.colorbar(image, ax=axis, shrink=0.6, pad=0.02, aspect=25)
+    symbol = get_coefficient(result.coefficient).symbol
+    bar.set_label(f"{symbol}, {len(result.runs)} runs")
+    bar.outline.set_visible(False)
+    return axis
+
+
+def scatter(result: Correlation) -> Figure:
+    """The rank of every run under each measure against its rank under the first measure; rank 1 is the best run.
+
+    As in Figure 2 of Hui et al. (ICTIR 2017): if two measures agree, all runs are on the diagonal.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    figure, axes = panels(len(result.measures) - 1, 4, 1.9)
+    first = mean_ranks(result.means[0])
+    end = len(result.runs) + 0.7
+    for m, axis in enumerate(axes, 1):
+        axis.plot((0.3, end), (0.3, end), color=GREY, linewidth=0.6, linestyle=":")
+        axis.scatter(first, mean_ranks(result.means[m]), s=9, color=BLUE, alpha=0.8, linewidths=0)
+        symbol, value = get_coefficient(result.coefficient).symbol, result.matrix[0, m]
+        axis.set_title(f"{symbol} = {value:.2f}" if np.isfinite(value) else f"{symbol} is undefined", fontsize=7)
+        axis.set_xlabel(f"rank by {result.measures[0]}")
+        axis.set_ylabel(f"rank by {result.measures[m]}")
+        axis.set_xlim(0.3, end)
+        axis.set_ylim(0.3, end)
+        axis.set_aspect("equal")
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_locator(MaxNLocator(4, integer=True))
+    return figure

@@ -1,0 +1,488 @@
+"""The order of systems under fewer judgments, shallower pools, or fewer queries.
+
+Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: mean scores, agreement with the order under all judgments,
+and discriminative power, as judgments are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import MeasureError, UsageError, check_count, check_fraction, check_numbers
+from cranfield.lab import saving
+from cranfield.lab.registry import check_alike, mean_of
+from cranfield.lab.relabelling import RELEVANT, Strata, reduced_sizes, summarize_repeats
+from cranfield.lab.settings import SAKAI_REDUCED, Coefficient, Measures, Option, Progress, Relevant, Repeats, Samples
+from cranfield.lab.studies.power import resolution_notes
+from cranfield.lab.systems import (
+    MIN_QUERIES,
+    SystemScores,
+    defined_for_all,
+    get_coefficient,
+    mean_scores,
+    score_systems,
+    tie_notes,
+)
+from cranfield.measures import parse
+from cranfield.ranking.views import Views
+from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
+from cranfield.report.pages import Page, column, sheet
+from cranfield.report.sheet import Cell, shown
+from cranfield.statistics.resampling import discriminative_power, draw_queries
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+DEFAULT = ("bpref", "rpref_relative2", "AP[condensed]", "Q[condensed]", "nDCG[condensed]", "AP", "Q", "nDCG")
+PAPER = SAKAI_REDUCED
+RATES = (90, 70, 50, 30, 10)
+ReducedBy = Literal["rates", "depths", "queries"]
+QUANTITIES = ("mean", "agreement", "power")
+
+
+@dataclass(frozen=True)
+class ReductionSettings:
+    """What was removed, and how the rest was evaluated.
+
+    ``by``: ``levels`` are percentages of judgments kept at random, pool depths, or numbers of queries. For rates,
+    ``rel`` is the lowest relevant grade and ``least`` the number of relevant and non-relevant judgments of a query
+    that are always kept. ``alpha`` and ``samples``, the number of resamples, belong to discriminative power.
+    """
+
+    by: ReducedBy
+    levels: tuple[int, ...]
+    repeats: int
+    seed: int
+    rel: float
+    least: tuple[int, int]
+    coefficient: str
+    samples: int
+    alpha: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reduction(saving.StudyResult):
+    """Scores, orders and discriminative power at each level of reduction; the first level is the complete data.
+
+    ``mean``, ``agreement``, ``power`` (measure, level, repeat): the mean over runs and queries; the agreement with the
+    order under the complete data; the share of pairs of runs that differ significantly. ``counted``: the number of
+    queries that they are computed from. ``judged`` (level, repeat): the number of judged documents.
+    """
+
+    STUDY = "reduction"
+
+    settings: ReductionSettings
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: int
+    mean: Floats
+    agreement: Floats
+    power: Floats
+    counted: Integers
+    judged: Integers
+    notes: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """The label of each level, the complete data first."""
+        unit = "%" if self.settings.by == "rates" else ""
+        full = {"rates": "100%", "depths": "all", "queries": str(self.queries)}[self.settings.by]
+        return [full, *(f"{level}{unit}" for level in self.settings.levels)]
+
+    summary = staticmethod(summarize_repeats)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
+        return {
+            **self.header(),
+            "settings": asdict(self.settings),
+            "runs": list(self.runs),
+            "queries": self.queries,
+            "levels": [
+                {"level": label, "judged": judged.tolist()}
+                for label, judged in zip(self.labels, self.judged, strict=True)
+            ],
+            "measures": {
+                measure: {
+                    **{name: [saving.to_json(row) for row in getattr(self, name)[m]] for name in QUANTITIES},
+                    "counted": self.counted[m].tolist(),
+                }
+                for m, measure in enumerate(self.measures)
+            },
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Version 1 called the number of resamples ``b``."""
+        settings = dict(data["settings"])
+        settings["samples"] = settings.pop("b")
+        return data | {"settings": settings}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Reduction:
+        """The result that `to_dict` returned."""
+        settings, measures = dict(data["settings"]), data["measures"]
+        settings |= {"levels": tuple(settings["levels"]), "least": tuple(settings["least"])}
+        shape = len(measures), 1 + len(settings["levels"]), settings["repeats"]
+        quantities = {
+            name: np.array([[saving.from_json(row) for row in entry[name]] for entry in measures.values()]).reshape(
+                shape
+            )
+            for name in QUANTITIES
+        }
+        return cls(
+            ReductionSettings(**settings),
+            tuple(data["runs"]),
+            saving.nonempty_keys(measures),
+            data["queries"],
+            **quantities,
+            counted=np.array([entry["counted"] for entry in measures.values()], np.int64).reshape(shape),
+            judged=np.array([level["judged"] for level in data["levels"]], np.int64).reshape(shape[1:]),
+            notes=tuple(data["notes"]),
+        )
+
+
+def reduction(
+    qrels: Any,
+    runs: Any,
+    measures: Measures = DEFAULT,
+    *,
+    rates: Annotated[
+        Sequence[int] | None,
+        Option("Percentages of the judgments to keep at random.", default=",".join(map(str, RATES))),
+    ] = None,
+    pool_depths: Annotated[
+        Sequence[int] | None,
+        Option("Instead: keep the judgments of documents that some run ranks in its first N.", flag="pool-depth"),
+    ] = None,
+    queries: Annotated[Sequence[int] | None, Option("Instead: keep N queries, chosen at random.")] = None,
+    repeats: Repeats = 30,
+    rel: Relevant = 1.0,
+    least: Annotated[
+        tuple[int, int],
+        Option(
+            "Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
+            metavar="R N",
+            least=0,
+        ),
+    ] = (1, 10),
+    coefficient: Coefficient = "tau-a",
+    samples: Samples = 1000,
+    alpha: Annotated[float, Option("Significance level of discriminative power.", unit=True)] = 0.05,
+    corpus: Any = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Reduction:
+    """Scores and orders of systems with fewer judgments or queries.
+
+    The experiment of Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: judgments are removed at random,
+    separately for relevant and non-relevant documents, and the documents become unjudged. Smaller samples are contained
+    in larger ones. Reports for each measure the mean score, the agreement with the order of at least two runs under all
+    judgments, and discriminative power. --pool-depth makes pools shallower instead; --queries removes queries instead.
+    ::
+
+        cranfield study reduction qrels.txt *.run --figures figures
+        cranfield study reduction qrels.txt *.run --pool-depth 100,50,20,10 -m "AP AP[condensed] bpref"
+        cranfield study reduction qrels.txt *.run --queries 40,30,20,10
+    """
+    comparison = get_coefficient(coefficient)
+    by, levels = _levels(rates, pool_depths, queries)
+    repeats, samples, alpha = (
+        check_count("repeats", repeats),
+        check_count("samples", samples),
+        check_fraction("alpha", alpha),
+    )
+    relevant, other = least
+    least = check_count("least", relevant, 0), check_count("least", other, 0)
+    systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
+    if by == "queries":
+        levels = _descending(levels, "queries", MIN_QUERIES, len(systems.queries) - 1)
+    if by == "depths":
+        repeats = 1  # nothing is random
+    settings = ReductionSettings(by, levels, repeats, seed, rel, least, coefficient, samples, alpha)
+    shape = len(systems.measures), 1 + len(levels), repeats
+    scores = np.full((*shape, len(systems.runs)), np.nan)
+    power, counted = np.full(shape, np.nan), np.zeros(shape, np.int64)
+    judged = np.zeros(shape[1:], np.int64)
+    steps = 1 + len(levels) * repeats
+    for i, (level, repeat, subset) in enumerate(_subsets(systems, settings)):
+        values = systems.values if subset.judgments is None else systems.relabeller.scores(subset.judgments)
+        usable = defined_for_all(values) & subset.queries
+        # The complete data are evaluated once; they are the same in every repetition.
+        cells = (slice(None), level, slice(None) if level == 0 else slice(repeat, repeat + 1))
+        scores[cells] = mean_scores(values, usable)[:, None]
+        counted[cells] = usable.sum(axis=1)[:, None]
+        power[cells] = _power(values, usable, settings)[:, None]
+        judged[cells[1:]] = _count_judged(systems, subset)
+        if progress is not None:
+            progress(i + 1, steps)
+    enough = counted >= MIN_QUERIES
+    agreement = np.full(shape, np.nan)
+    agreement[enough] = comparison.compute(np.broadcast_to(scores[:, :1, :1], scores.shape)[enough], scores[enough])
+    result = Reduction(
+        settings,
+        systems.runs,
+        systems.measures,
+        len(systems.queries),
+        scores.mean(axis=-1),
+        agreement,
+        power,
+        counted,
+        judged,
+    )
+    notes = (*systems.notes, *tie_notes(systems.measures, systems.means, coefficient), *_undefined_notes(result))
+    return replace(result, notes=(*notes, *resolution_notes("bootstrap", samples, alpha, len(systems.queries))))
+
+
+def _levels(
+    rates: Sequence[int] | None, pool_depths: Sequence[int] | None, queries: Sequence[int] | None
+) -> tuple[ReducedBy, tuple[int, ...]]:
+    given = {"rates": rates, "pool_depths": pool_depths, "queries": queries}
+    names = [name for name, levels in given.items() if levels is not None]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} cannot be combined", hint="give one of them")
+    if pool_depths is not None:
+        return "depths", _descending(pool_depths, "pool depths", 1, 10**9)
+    if queries is not None:
+        return "queries", tuple(queries)
+    return "rates", _descending(RATES if rates is None else rates, "rates", 1, 99)
+
+
+def _descending(levels: Sequence[int], name: str, low: int, high: int) -> tuple[int, ...]:
+    """The distinct levels in descending order."""
+    return check_numbers(name, levels, low, high)[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class DataSubset:
+    """The judgments that are kept (None for all), and the queries that are evaluated."""
+
+    judgments: Booleans | None
+    queries: Booleans
+
+
+def _subsets(systems: SystemScores, settings: ReductionSettings) -> Iterator[tuple[int, int, DataSubset]]:
+    """The level, the repetition and the data kept, starting with the complete data."""
+    relabeller, all_queries = systems.relabeller, np.ones(len(systems.queries), bool)
+    yield 0, 0, DataSubset(None, all_queries)
+    if settings.by == "depths":
+        ranks = relabeller.ranks()
+        best = np.where(ranks > 0, ranks, np.iinfo(np.int64).max).min(axis=0)
+        for level, depth in enumerate(settings.levels, 1):
+            yield level, 0, DataSubset(best <= depth, all_queries)
+        return
+    strata = Strata(relabeller.judgments, relabeller.grade, settings.rel)
+    if settings.by == "rates" and not strata.sizes[:, RELEVANT].any():
+        raise UsageError(
+            f"no document has a grade of {settings.rel:g} or more, so none is relevant",
+            hint=f"the highest grade is {relabeller.grade.max():g}; set the lowest relevant grade with --rel",
+        )
+    for repeat in range(settings.repeats):
+        rng = np.random.default_rng([settings.seed, repeat])
+        position = strata.shuffle(rng) if settings.by == "rates" else rng.permutation(len(all_queries))
+        for level, size in enumerate(settings.levels, 1):
+            if settings.by == "rates":
+                kept = strata.sample(position, reduced_sizes(strata.sizes, size, settings.least))
+                yield level, repeat, DataSubset(kept, all_queries)
+            else:
+                yield level, repeat, DataSubset(None, position < size)
+
+
+def _power(values: Floats, usable: Booleans, settings: ReductionSettings) -> Floats:
+    """The discriminative power of each measure; measures with the same queries use the same resamples."""
+    power = np.full(len(usable), np.nan)
+    for m, queries in enumerate(usable):
+        if queries.sum() >= MIN_QUERIES:
+            resamples = draw_queries(int(queries.sum()), settings.samples, settings.seed)
+            power[m] = discriminative_power(values[:, m, queries], resamples, settings.alpha)
+    return power
+
+
+def _count_judged(systems: SystemScores, subset: DataSubset) -> int:
+    """The number of judged documents of the queries that are evaluated."""
+    judgments, grade = systems.relabeller.judgments, systems.relabeller.grade
+    judged = np.repeat(subset.queries, np.diff(judgments.begin)) & (grade >= 0)
+    return int((judged if subset.judgments is None else judged & subset.judgments).sum())
+
+
+def _undefined_notes(result: Reduction) -> Iterator[str]:
+    """Notes on measures that become undefined for queries, and on repetitions with too few queries for an order."""
+    full = result.counted[:, 0, 0]
+    for level, label in enumerate(result.labels[1:], 1):
+        fewest = result.counted[:, level].min(axis=1)
+        without_order = np.isnan(result.agreement[:, level]).sum(axis=1)
+        for m, measure in enumerate(result.measures):
+            # If queries are removed, fewer queries are expected.
+            if result.settings.by != "queries" and fewest[m] < full[m]:
+                yield (
+                    f"{measure} at {label}: becomes undefined for some queries; "
+                    f"means are over at least {fewest[m]} of {full[m]} queries"
+                )
+            if without_order[m]:
+                yield (
+                    f"{measure} at {label}: too few queries for an order in {without_order[m]} of "
+                    f"{result.settings.repeats} repetitions"
+                )
+
+
+KEPT = {
+    "rates": "By percentage of judgments kept at random",
+    "depths": "By depth of the pools that judgments come from",
+    "queries": "By number of queries kept at random",
+}
+COMPLETE = {"rates": "under all judgments", "depths": "under all judgments", "queries": "over all queries"}
+
+
+def tables(result: Reduction, digits: int = 4) -> list[Page]:
+    """Mean scores, agreement with the order under the complete data, and discriminative power."""
+    runs = len(result.runs)
+    return _pages(
+        result,
+        f"{runs} runs, {result.queries} queries",
+        significance(result, digits),
+        f"share of the {runs * (runs - 1) // 2} pairs of runs",
+        digits,
+    )
+
+
+def mean_tables(results: list[Reduction], digits: int = 4) -> list[Page]:
+    """The same, averaged over collections, with the judged documents of all of them; there is no test of a mean."""
+    check_alike(results, "measures", "settings")
+    scope = f"mean over {len(results)} collections"
+    mean = replace(
+        results[0],
+        mean=mean_of([result.mean for result in results]),
+        agreement=mean_of([result.agreement for result in results]),
+        power=mean_of([result.power for result in results]),
+        judged=np.sum([result.judged for result in results], axis=0),
+    )
+    return _pages(mean, scope, f", {scope}", f"share of the pairs of runs, {scope},", digits, several=True)
+
+
+def _pages(result: Reduction, scope: str, test: str, pairs: str, digits: int, *, several: bool = False) -> list[Page]:
+    settings = result.settings
+    symbol = get_coefficient(settings.coefficient).symbol
+    kept = f"{KEPT[settings.by]}, with the number of judged documents"
+    if settings.by != "depths":
+        deviation = f"±: standard deviation over {settings.repeats} repetitions"
+        kept += f"; {deviation if settings.repeats > 1 else 'one repetition'}, seed {settings.seed}"
+    power = (
+        f"Discriminative power: {pairs} that differ significantly at "
+        f"{settings.alpha:g} (paired bootstrap test, {settings.samples} resamples)"
+    )
+    # Collections differ in their number of queries.
+    full = "all" if several and settings.by == "queries" else result.labels[0]
+    judged = result.judged.mean(axis=1)
+    labels = [full, *result.labels[1:]]
+    heads = [f"{label}\n{count:.0f}" for label, count in zip(labels, judged, strict=True)]
+    agreement = f"{symbol} with the order of runs {COMPLETE[settings.by]}{test}"
+    return [
+        _page(f"Mean score, {scope}. {kept}", heads, result, result.mean, digits, best=False),
+        _page(agreement, heads, result, result.agreement, digits),
+        _page(power, heads, result, result.power, digits),
+    ]
+
+
+def significance(result: Reduction, digits: int = 4) -> str:
+    """The critical value of the coefficient, if there is one."""
+    test = get_coefficient(result.settings.coefficient).critical
+    critical = 1.0 if test is None else test(len(result.runs), 0.01)
+    return f" (significant at 0.01 beyond ±{shown(critical, digits)})" if critical < 1 else ""
+
+
+def _page(title: str, heads: list[str], result: Reduction, values: Floats, digits: int, *, best: bool = True) -> Page:
+    mean, deviation = result.summary(values)[:2]
+    columns = [column(list(mean[:, level]), digits, best=best) for level in range(mean.shape[1])]
+    repeated = values.shape[2] > 1
+    rows = []
+    for m, measure in enumerate(result.measures):
+        cells = []
+        for level, cell in enumerate(cells_of_level[m] for cells_of_level in columns):
+            has_deviation = repeated and level and not np.isnan(mean[m, level])
+            cells.append(Cell(cell.text, cell.best, f"±{shown(deviation[m, level], digits)}" if has_deviation else ""))
+        rows.append(((measure,), cells))
+    return Page(title, sheet(("measure",), heads, rows, "kept"))
+
+
+COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", BLACK, SKY, GREY)
+X_LABELS = {"rates": "judgments kept (%)", "depths": "pool depth", "queries": "queries"}
+MARKERS = "osD^v<>hpd"
+
+
+def drawings(result: Reduction) -> Drawings:
+    """The one figure of the study."""
+    return {f"reduction-{result.settings.by}": partial(draw, result)}
+
+
+def draw(result: Reduction) -> Figure:
+    """Mean score, agreement and discriminative power side by side."""
+    columns = across(result.measures, PAGE, 5)
+    rows = -(-len(result.measures) // columns)
+    figure = new_figure(PAGE, 2.5 + 0.16 * rows)
+    left, middle, right = figure.subplots(1, 3)
+    symbol = get_coefficient(result.settings.coefficient).symbol
+    draw_quantity(result, result.mean, left, "mean score")
+    draw_quantity(result, result.agreement, middle, f"{symbol} with the order {COMPLETE[result.settings.by]}")
+    draw_quantity(result, result.power, right, f"discriminative power at {result.settings.alpha:g}")
+    lines, labels = left.get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=columns, frameon=False)
+    return figure
+
+
+def draw_quantity(result: Reduction, values: Floats, axis: Axes, name: str) -> Axes:
+    """One quantity by level, with a band from the 5th to the 95th percentile over repetitions."""
+    x = level_positions(result)
+    mean, _, low, high = result.summary(values)
+    for m, (measure, style) in enumerate(line_styles(result.measures).items()):
+        axis.plot(x, mean[m], label=measure, markersize=3, **style)
+        if values.shape[2] > 1:
+            axis.fill_between(x, low[m], high[m], color=style["color"], alpha=0.1, linewidth=0)
+    axis.set_ylabel(name)
+    axis.set_xticks(x, [label.removesuffix("%") for label in result.labels])
+    axis.invert_xaxis()  # the complete data are on the left
+    axis.set_xlabel(X_LABELS[result.settings.by])
+    axis.margins(x=0.03)
+    return axis
+
+
+def level_positions(result: Reduction) -> Floats:
+    """The x-coordinates of the levels: rates and numbers of queries to scale, pool depths equally spaced."""
+    levels = result.settings.levels
+    if result.settings.by == "depths":
+        return np.arange(len(levels), -1, -1.0)
+    return np.array([100 if result.settings.by == "rates" else result.queries, *levels], np.float64)
+
+
+def line_styles(measures: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """The style of each measure; variants of a measure share colour and marker, and the plain one is dotted."""
+    plain = {measure: _without_views(measure) for measure in measures}
+    shared = dict(zip(dict.fromkeys(plain.values()), zip(cycle(COLOURS), cycle(MARKERS)), strict=False))
+    styles = {}
+    for measure, stem in plain.items():
+        colour, marker = shared[stem]
+        dotted = measure == stem and list(plain.values()).count(stem) > 1
+        styles[measure] = {
+            "color": colour,
+            "marker": marker,
+            "linestyle": ":" if dotted else "-",
+            "markerfacecolor": "white" if dotted else colour,
+        }
+    return styles
+
+
+def _without_views(measure: str) -> str:
+    """The name of a measure without its views; the same if it is the name of a user's measure that is not loaded."""
+    try:
+        return str(replace(parse(measure), views=Views()))
+    except MeasureError:
+        return measure

@@ -1,0 +1,451 @@
+"""Judgments of one collection for systems on another.
+
+Hui, Berberich and Mele, "Dealing with Incomplete Judgments in Cascade Measures" (ICTIR 2017), Tables 1 and 2. Each part
+of a collection in turn is the source, where documents are judged, and the target, where systems search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from cranfield import io
+from cranfield.corpus import Corpus, needed_documents
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run
+from cranfield.errors import InputError, UsageError, check_count, check_fraction
+from cranfield.evaluation.evaluator import read_runs
+from cranfield.io.groups import read_groups
+from cranfield.lab import saving
+from cranfield.lab.candidates import CandidateMeasures, DivergenceClaim, binary_judgments, count_divergences
+from cranfield.lab.registry import check_alike, mean_of
+from cranfield.lab.settings import HIGH, Coefficient, Measures, Option, Progress, Relevant, Threshold, Variants
+from cranfield.lab.studies.sampling import candidate_styles, claim_tables, legend_name
+from cranfield.lab.systems import (
+    MIN_QUERIES,
+    add_variants,
+    defined_for_all,
+    get_coefficient,
+    mean_scores,
+    score_systems,
+)
+from cranfield.ranking.unjudged import last_rank_read
+from cranfield.report.figures.canvas import GREY, Drawings, one_scale, panels
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell, shown
+from cranfield.statistics.rounding import SAME
+from cranfield.wording import few, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+ALL = "all"
+OTHER = "other"  # documents that the list does not contain
+
+
+@dataclass(frozen=True)
+class CollectionSplit:
+    """A rule that assigns documents to parts, and its description."""
+
+    part_of: Callable[[str], str]
+    description: str
+
+    @classmethod
+    def of(cls, split: Any = None, pattern: str | None = None, share: float = 0.5, seed: int = 0) -> CollectionSplit:
+        """The requested rule; by default documents are assigned to A and B at random.
+
+        ``split``: ``{document: part}``, or a file of such lines. ``pattern``: a regular expression; documents whose
+        ids match are in B, all others in A. ``share``: the proportion of documents in A, if assigned at random.
+        """
+        if split is not None and pattern is not None:
+            raise UsageError("split and pattern cannot be combined", hint="give one of them")
+        if split is not None:
+            parts = read_groups(split, "document", "part")
+            if ALL in parts.values():
+                raise UsageError(f"`{ALL}` cannot be the name of a part: it stands for the complete collection")
+            return cls(lambda document: parts.get(document, OTHER), "from a list")
+        if pattern is not None:
+            try:
+                expression = re.compile(pattern)
+            except re.error as error:
+                raise UsageError(f"invalid regular expression `{pattern}`: {error}") from error
+            return cls(lambda document: "B" if expression.search(document) else "A", f"B matches `{pattern}`")
+        limit = check_fraction("share", share)
+        return cls(lambda document: "A" if _hash_fraction(document, seed) < limit else "B", f"at random, seed {seed}")
+
+    def members(self, documents: Iterable[str]) -> dict[str, Booleans]:
+        """For each part, in order of their names, which of the documents belong to it."""
+        part = np.array([self.part_of(document) for document in documents], object)
+        return {name: part == name for name in sorted(set(part.tolist()))}
+
+
+def _hash_fraction(document: str, seed: int) -> float:
+    """A number in [0, 1) that depends on the document id and the seed only."""
+    key = f"{seed}\0".encode() + document.encode("utf-8", "surrogateescape")
+    return int.from_bytes(blake2b(key, digest_size=7).digest(), "big") / 2**56
+
+
+MIN_RUNS = 2  # the fewest runs that have an order
+DEFAULT = ("alpha_nDCG@20", "ERR_IA@20", "NRBP@20", "ABSNB@20", "ABSRB@20", "DELTANB@20", "DELTARB@20")
+
+
+@dataclass(frozen=True)
+class ReuseSettings:
+    """How the collection was split (``rule`` describes it), and how judgments were used.
+
+    ``variants``: the number of simulated runs that rerank the documents of the only run. ``threshold``: the agreement
+    that counts as high.
+    """
+
+    rule: str
+    seed: int
+    rel: float
+    coefficient: str
+    variants: int
+    threshold: float = HIGH
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reuse(saving.StudyResult):
+    """The agreement of orders of systems from judgments of another collection with those from its own judgments.
+
+    ``agreement`` (reference, candidate, source, target): with the reference measure under the target's judgments.
+    Candidates use the source's judgments: the same measure on raw and on condensed lists, and every measure that reads
+    document text. NaN where a candidate orders no system. ``judged`` (collection, 2): relevant and other documents.
+    ``included`` (collection, run): the run is evaluated where this collection is the target. ``claims``: how often the
+    results of a run are as close to a subtopic as the collection is, for all judgments.
+    """
+
+    STUDY = "reuse"
+
+    settings: ReuseSettings
+    runs: tuple[str, ...]
+    queries: int
+    collections: tuple[str, ...]
+    references: tuple[str, ...]
+    candidates: tuple[str, ...]
+    agreement: Floats
+    judged: Integers
+    included: Booleans
+    claims: tuple[DivergenceClaim, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
+        return {
+            **self.header(),
+            "settings": asdict(self.settings),
+            "runs": list(self.runs),
+            "queries": self.queries,
+            "collections": {
+                name: {
+                    "relevant": relevant,
+                    "other": other,
+                    "runs": [run for run, included in zip(self.runs, self.included[i], strict=True) if included],
+                }
+                for i, (name, (relevant, other)) in enumerate(zip(self.collections, self.judged.tolist(), strict=True))
+            },
+            "agreement": {
+                reference: {
+                    candidate: {
+                        source: dict(zip(self.collections, saving.to_json(self.agreement[r, c, s]), strict=True))
+                        for s, source in enumerate(self.collections)
+                    }
+                    for c, candidate in enumerate(self.candidates)
+                }
+                for r, reference in enumerate(self.references)
+            },
+            "divergence_claims": [asdict(claim) for claim in self.claims],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Reuse:
+        """The result that `to_dict` returned; files of earlier versions include every run in every collection."""
+        agreement, names, runs = data["agreement"], tuple(data["collections"]), tuple(data["runs"])
+        candidates = tuple(next(iter(agreement.values())))
+        return cls(
+            ReuseSettings(**data["settings"]),
+            runs,
+            data["queries"],
+            names,
+            tuple(agreement),
+            candidates,
+            np.array(
+                [
+                    [
+                        [saving.from_json([by_candidate[candidate][s][t] for t in names]) for s in names]
+                        for candidate in candidates
+                    ]
+                    for by_candidate in agreement.values()
+                ]
+            ),
+            np.array([[counts["relevant"], counts["other"]] for counts in data["collections"].values()], np.int64),
+            np.array(
+                [[run in entry.get("runs", runs) for run in runs] for entry in data["collections"].values()], bool
+            ),
+            tuple(DivergenceClaim(**claim) for claim in data.get("divergence_claims", ())),
+            tuple(data["notes"]),
+        )
+
+
+def reuse(
+    qrels: Any,
+    runs: Any,
+    measures: Measures = DEFAULT,
+    *,
+    corpus: Any = None,
+    split: Annotated[
+        Any, Option("Parts of the collection: lines `document part`; in Python also {document: part}.")
+    ] = None,
+    pattern: Annotated[
+        str | None, Option("Instead: documents whose ids match are in part B, all others in A.", metavar="REGEX")
+    ] = None,
+    share: Annotated[
+        float, Option("Otherwise: share of documents that are assigned to part A at random.", unit=True)
+    ] = 0.5,
+    searched: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "The part that a run searched, or `all`; RUN may be a pattern such as *-catb. May be repeated.",
+            metavar="RUN=PART",
+            default="the parts of its documents",
+        ),
+    ] = None,
+    rel: Relevant = 1.0,
+    coefficient: Coefficient = "tau-a",
+    threshold: Threshold = HIGH,
+    variants: Variants = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Reuse:
+    """Judgments of one collection for systems on another.
+
+    The experiment of Hui et al., "Dealing with Incomplete Judgments in Cascade Measures" (ICTIR 2017), Tables 1 and 2.
+    The collection is split into parts, and at least two runs are restricted to one part, the target. The reference is
+    the order by a measure under the target's own judgments; it is compared with orders under the judgments of another
+    part. Word statistics come from the complete corpus. A run without any document of a part is not evaluated on that
+    part. ::
+
+        cranfield study reuse qrels.txt *.run --corpus corpus.parquet --seed 1
+        cranfield study reuse qrels.txt *.run --corpus corpus.parquet --pattern '^clueweb09-en(00(0.|1[01])|wp0[0-3])-'
+    """
+    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
+    variants, seed = check_count("variants", variants, 0), check_count("seed", seed, 0)
+    candidates = CandidateMeasures.of(measures)
+    rule = CollectionSplit.of(split, pattern, share, seed)
+    judgments = binary_judgments(io.read_qrels(qrels), rel)
+    all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
+    loaded = [replace(run, source=io.load(run)) for run in read_runs(all_runs)]
+    parts = rule.members(judgments.documents)
+    if len(parts) < 2:
+        raise InputError(
+            [f"{judgments.name}: all judged documents are in the part `{next(iter(parts), '')}`"],
+            hint="this study needs judgments in at least two parts; split the collection in another way",
+        )
+    names = (*parts, ALL)
+    judged_in = [*parts.values(), np.ones(len(judgments.grade), bool)]
+    retrieved_in = [rule.members(io.load(run).document) for run in loaded]
+    searched_part = _searched_parts([run.name for run in loaded], searched or {}, names)
+    included = np.array(
+        [
+            [_is_searched(name, part, members) for part, members in zip(searched_part, retrieved_in, strict=True)]
+            for name in names
+        ]
+    )
+    targets = [
+        [
+            run if name == ALL else _restrict(run, members.get(name))
+            for run, members, is_included in zip(loaded, retrieved_in, included[t], strict=True)
+            if is_included
+        ]
+        for t, name in enumerate(names)
+    ]
+    opened = _open_corpus(corpus, judgments, [run for restricted in targets for run in restricted], candidates)
+    shape = len(candidates.references), len(candidates.names), len(names), len(names)
+    agreement, notes = np.full(shape, np.nan), dict.fromkeys(variant_notes)
+    claims: tuple[DivergenceClaim, ...] = ()
+    for t, (target, restricted) in enumerate(zip(names, targets, strict=True)):
+        if target == ALL or len(restricted) >= MIN_RUNS:
+            systems = score_systems(judgments, restricted, candidates.columns, corpus=opened, seed=seed)
+            if target == ALL:
+                notes |= dict.fromkeys(systems.notes)
+                claims = tuple(count_divergences(systems.relabeller))
+            by_source = [systems.relabeller.scores(keep) for keep in judged_in]
+            target_means, target_orders = _ordering_means(by_source[t])
+            for s, values in enumerate(by_source):
+                means, orders = _ordering_means(values)
+                reference_scores = candidates.reference_scores(target_means)[:, None]
+                x, y = np.broadcast_arrays(reference_scores, candidates.candidate_scores(means))
+                both = candidates.candidate_scores(orders) & candidates.reference_scores(target_orders)[:, None]
+                agreement[..., s, t][both] = comparison.compute(x[both], y[both])
+        if progress is not None:
+            progress(t + 1, len(names))
+    counts = [[int((judgments.grade[keep] > 0).sum()), int((judgments.grade[keep] == 0).sum())] for keep in judged_in]
+    run_names = tuple(run.name for run in loaded)
+    return Reuse(
+        ReuseSettings(rule.description, seed, rel, coefficient, variants, threshold),
+        run_names,
+        len(judgments.queries),
+        names,
+        candidates.references,
+        candidates.names,
+        agreement,
+        np.array(counts, np.int64),
+        included,
+        claims,
+        (*notes, *_excluded_notes(run_names, names, included)),
+    )
+
+
+def _searched_parts(runs: Sequence[str], searched: Mapping[str, str], names: Sequence[str]) -> list[str | None]:
+    """The part that each run searched, as given; None if it is not given."""
+    for pattern, part in searched.items():
+        if part not in names:
+            raise UsageError(f"searched: there is no part `{part}`", hint=f"one of {', '.join(names)}")
+        if not any(fnmatchcase(run, pattern) for run in runs):
+            raise UsageError(f"searched: there is no run `{pattern}`", hint=f"the runs are {few(runs)}")
+    return [next((part for pattern, part in searched.items() if fnmatchcase(run, pattern)), None) for run in runs]
+
+
+def _is_searched(target: str, searched: str | None, members: Mapping[str, Booleans]) -> bool:
+    """Whether a run is evaluated on a target: on the part that it searched, or where it retrieved any document."""
+    if target == ALL or searched == ALL:
+        return True
+    return target in members if searched is None else target == searched
+
+
+def _excluded_notes(runs: Sequence[str], names: Sequence[str], included: Booleans) -> Iterator[str]:
+    """Notes on the runs that are not evaluated on a part."""
+    for name, row in zip(names, included, strict=True):
+        missing = [run for run, is_included in zip(runs, row, strict=True) if not is_included]
+        if missing:
+            left = len(runs) - len(missing)
+            order, they = "" if left >= MIN_RUNS else ", too few for an order", "it" if len(missing) == 1 else "they"
+            yield (
+                f"left out where {name} is the target, because {they} did not search it:"
+                f" {few(missing)} ({plural(len(missing), 'run')} of {len(runs)}{order})"
+            )
+
+
+def _open_corpus(corpus: Any, judgments: Judgments, runs: Sequence[Run], candidates: CandidateMeasures) -> Any:
+    """The corpus, opened once with all documents that the measures read in any of these runs."""
+    if corpus is None or not candidates.content:
+        return corpus
+    depth = max(last_rank_read(column.measure) for column in candidates.columns)
+    return Corpus.open(corpus, wanted=needed_documents(judgments, runs, depth))
+
+
+def _restrict(run: Run, inside: Booleans | None) -> Run:
+    """The run with the documents of one part only; None means that it has none of them."""
+    table = io.load(run)
+    rows = np.zeros(0, np.int64) if inside is None else np.flatnonzero(inside)
+    rank = None if table.rank is None else table.rank[rows]
+    restricted = replace(
+        table, query=table.query.take(rows), document=table.document.take(rows), score=table.score[rows], rank=rank
+    )
+    return replace(run, source=restricted)
+
+
+def _ordering_means(values: Floats) -> tuple[Floats, Booleans]:
+    """The score of each run by every measure, (measure, run), and whether the measure distinguishes any runs."""
+    usable = defined_for_all(values)
+    means = mean_scores(values, usable)
+    enough = usable.sum(axis=1) >= MIN_QUERIES
+    return means, enough & (np.ptp(np.where(enough[:, None], means, 0), axis=1) > SAME)
+
+
+def tables(result: Reuse, digits: int = 4) -> list[Page]:
+    """The judged documents of each part; then for each reference measure the agreement by source and target."""
+    return [
+        _judged_table(result),
+        *(_agreement_table(result, r, digits) for r in range(len(result.references))),
+        *claim_tables(result.claims),
+    ]
+
+
+def mean_tables(results: list[Reuse], digits: int = 4) -> list[Page]:
+    """The agreement by source and target, averaged over collections."""
+    check_alike(results, "collections", "references", "candidates")
+    mean = replace(results[0], agreement=mean_of([result.agreement for result in results]))
+    scope = f"mean over {len(results)} collections"
+    return [_agreement_table(mean, r, digits, scope) for r in range(len(mean.references))]
+
+
+def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = "") -> Page:
+    symbol = get_coefficient(result.settings.coefficient).symbol
+    title = (
+        f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
+        f" {scope or f'{len(result.runs)} runs, {result.queries} queries'};"
+        " source of the judgments → target of the search"
+        f" (bold: above {result.settings.threshold:g}; –: no order)"
+    )
+    heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
+    rows = [
+        (
+            (candidate,),
+            [
+                _cell(float(value), result.settings.threshold, digits)
+                for value in result.agreement[reference, c].ravel()
+            ],
+        )
+        for c, candidate in enumerate(result.candidates)
+    ]
+    return Page(title, sheet(("measure",), heads, rows, "source → target"))
+
+
+def _cell(value: float, threshold: float, digits: int) -> Cell:
+    return Cell(shown(value, digits), best=bool(np.isfinite(value) and value > threshold))
+
+
+def _judged_table(result: Reuse) -> Page:
+    rows = [
+        ((name,), [Cell(str(int(count))) for count in (*counts, counts.sum(), included.sum())])
+        for name, counts, included in zip(result.collections, result.judged, result.included, strict=True)
+    ]
+    return Page(
+        f"Judged documents and runs of each part; split {result.settings.rule}",
+        sheet(("collection",), ("relevant", "other", "judged", "runs"), rows),
+    )
+
+
+def drawings(result: Reuse) -> Drawings:
+    """The one figure of the study."""
+    return {"reuse": partial(draw, result)}
+
+
+def draw(result: Reuse) -> Figure:
+    """All reference measures below each other, on one scale."""
+    figure, axes = panels(len(result.references), 1, 1.6)
+    figure.set_figheight(figure.get_figheight() + 0.5)
+    for r, axis in enumerate(axes):
+        draw_agreement(result, r, axis)
+    one_scale(figure, axes, 1.04, 3)
+    return figure
+
+
+def draw_agreement(result: Reuse, reference: int, axis: Axes) -> Axes:
+    """The candidates of one reference, side by side in each column."""
+    collections = range(len(result.collections))
+    columns = [(source, target) for source in collections for target in collections]
+    styles = candidate_styles(result.candidates)
+    offset = np.linspace(-0.3, 0.3, len(styles))
+    for c, (candidate, style) in enumerate(styles.items()):
+        values = [result.agreement[reference, c, source, target] for source, target in columns]
+        marker = {"color": style["color"], "marker": style["marker"]}
+        x = np.arange(len(columns)) + offset[c]
+        axis.plot(x, values, linestyle="none", markersize=3, label=legend_name(candidate), **marker)
+    axis.axhline(result.settings.threshold, color=GREY, linewidth=0.6, linestyle=":")
+    names = [f"{result.collections[source]}→{result.collections[target]}" for source, target in columns]
+    axis.set_xticks(range(len(columns)), names)
+    axis.set_title(result.references[reference])
+    axis.set_ylabel(get_coefficient(result.settings.coefficient).symbol)
+    return axis

@@ -1,0 +1,367 @@
+"""How many judgments are enough: the order of systems from a sample of the judgments, against that from all.
+
+Hui, Berberich and Mele, "Dealing with Incomplete Judgments in Cascade Measures" (ICTIR 2017), Figure 1: established
+measures on raw and on condensed lists, and measures that read the text of judged documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from cranfield import io
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import check_count, check_fraction, check_numbers
+from cranfield.lab import saving
+from cranfield.lab.candidates import (
+    DEFAULT,
+    LISTS,
+    CandidateMeasures,
+    DivergenceClaim,
+    binary_judgments,
+    count_divergences,
+)
+from cranfield.lab.registry import check_alike, mean_of
+from cranfield.lab.relabelling import Strata, sample_sizes, summarize_repeats
+from cranfield.lab.settings import HIGH, Coefficient, Measures, Option, Progress, Relevant, Repeats, Threshold, Variants
+from cranfield.lab.systems import (
+    MIN_QUERIES,
+    SystemScores,
+    add_variants,
+    defined_for_all,
+    get_coefficient,
+    mean_scores,
+    score_systems,
+)
+from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Drawings, one_scale, panels
+from cranfield.report.pages import Page, column, sheet
+from cranfield.report.sheet import UNDEFINED, Cell, shown
+from cranfield.statistics.rounding import SAME
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+RATES = (1, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """How judgments were sampled: rates in percent, repetitions, and the lowest relevant grade.
+
+    ``variants``: the number of simulated runs that rerank the documents of the only run. ``threshold``: the agreement
+    that counts as high.
+    """
+
+    rates: tuple[int, ...]
+    repeats: int
+    seed: int
+    rel: float
+    coefficient: str
+    variants: int
+    threshold: float = HIGH
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sampling(saving.StudyResult):
+    """The agreement of orders of systems from samples of the judgments with the order from all of them.
+
+    ``agreement`` (reference, candidate, rate, repeat): with the reference measure under all judgments. Candidates are
+    the same measure on raw and on condensed lists, and every measure that reads document text.
+    ``judged`` (rate, 2): the number of relevant and of other documents that are judged at each rate. ``claims``: how
+    often the results of a run are as close to a subtopic as the collection is, for all judgments.
+    """
+
+    STUDY = "sampling"
+
+    settings: SamplingSettings
+    runs: tuple[str, ...]
+    queries: int
+    references: tuple[str, ...]
+    candidates: tuple[str, ...]
+    agreement: Floats
+    judged: Integers
+    claims: tuple[DivergenceClaim, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    summary = staticmethod(summarize_repeats)
+
+    def sufficient_rates(self, high: float | None = None) -> list[list[int | None]]:
+        """The lowest rate from which mean agreement stays at least ``high``, (reference, candidate); None if none.
+
+        By default the threshold of the settings.
+        """
+        below = ~(self.summary(self.agreement)[0] >= (self.settings.threshold if high is None else high))
+        first = np.where(below.any(axis=-1), below.shape[-1] - below[..., ::-1].argmax(axis=-1), 0)
+        rates = [*self.settings.rates, None]
+        return [[rates[i] for i in row] for row in first.tolist()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
+        return {
+            **self.header(),
+            "settings": asdict(self.settings),
+            "runs": list(self.runs),
+            "queries": self.queries,
+            "judged": self.judged.tolist(),
+            "agreement": {
+                reference: {
+                    candidate: [saving.to_json(row) for row in self.agreement[r, c]]
+                    for c, candidate in enumerate(self.candidates)
+                }
+                for r, reference in enumerate(self.references)
+            },
+            "divergence_claims": [asdict(claim) for claim in self.claims],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Sampling:
+        """The result that `to_dict` returned."""
+        settings, agreement = dict(data["settings"]), data["agreement"]
+        candidates = tuple(next(iter(agreement.values())))
+        return cls(
+            SamplingSettings(**settings | {"rates": tuple(settings["rates"])}),
+            tuple(data["runs"]),
+            data["queries"],
+            tuple(agreement),
+            candidates,
+            np.array(
+                [
+                    [[saving.from_json(row) for row in by_candidate[candidate]] for candidate in candidates]
+                    for by_candidate in agreement.values()
+                ]
+            ),
+            np.array(data["judged"], np.int64),
+            tuple(DivergenceClaim(**claim) for claim in data.get("divergence_claims", ())),
+            tuple(data["notes"]),
+        )
+
+
+def sampling(
+    qrels: Any,
+    runs: Any,
+    measures: Measures = DEFAULT,
+    *,
+    corpus: Any = None,
+    rates: Annotated[Sequence[int], Option("Percentages of the judgments of each query to sample.")] = RATES,
+    repeats: Repeats = 30,
+    rel: Relevant = 1.0,
+    coefficient: Coefficient = "tau-a",
+    threshold: Threshold = HIGH,
+    variants: Variants = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Sampling:
+    """How many judgments a reliable order of systems needs.
+
+    The experiment of Hui et al., "Dealing with Incomplete Judgments in Cascade Measures" (ICTIR 2017), Figure 1. The
+    reference is the order of at least two runs by a measure under all judgments, relevant or not. It is compared with
+    the orders under samples of the judgments, drawn separately for relevant and other documents: by the same measure on
+    raw and on condensed lists, and by measures that read document text. Smaller samples are contained in larger ones.
+    ::
+
+        cranfield study sampling qrels.txt *.run --corpus corpus.parquet --figures figures
+        cranfield study sampling qrels.txt *.run --corpus docs.jsonl -m "ERR_IA@20 DELTARB@20" --rates 1,5,15,50
+    """
+    comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
+    repeats, variants, seed = (
+        check_count("repeats", repeats),
+        check_count("variants", variants, 0),
+        check_count("seed", seed, 0),
+    )
+    candidates = CandidateMeasures.of(measures)
+    rates = check_numbers("rates", rates, 1, 100)
+    settings = SamplingSettings(rates, repeats, seed, rel, coefficient, variants, threshold)
+    judgments = binary_judgments(io.read_qrels(qrels), rel)
+    all_runs, variant_notes = add_variants(runs, judgments, variants, seed)
+    systems = score_systems(judgments, all_runs, candidates.columns, corpus=corpus, seed=seed)
+    shape = len(candidates.columns), len(settings.rates), repeats
+    scores, counted = np.full((*shape, len(systems.runs)), np.nan), np.zeros(shape, np.int64)
+    for done, (level, repeat, keep) in enumerate(_samples(systems, settings), 1):
+        values = systems.values if keep.all() else systems.relabeller.scores(keep)
+        usable = defined_for_all(values)
+        scores[:, level, repeat], counted[:, level, repeat] = mean_scores(values, usable), usable.sum(axis=1)
+        if progress is not None:
+            progress(done, len(settings.rates) * repeats)
+    reference_scores = candidates.reference_scores(systems.means)[:, None, None, None]
+    reference, candidate = np.broadcast_arrays(reference_scores, candidates.candidate_scores(scores))
+    enough = candidates.candidate_scores(counted) >= MIN_QUERIES
+    agreement = np.full(enough.shape, np.nan)
+    agreement[enough] = comparison.compute(reference[enough], candidate[enough])
+    sizes = Strata(systems.relabeller.judgments, systems.relabeller.grade).sizes
+    return Sampling(
+        settings,
+        systems.runs,
+        len(systems.queries),
+        candidates.references,
+        candidates.names,
+        agreement,
+        np.array([sample_sizes(sizes, rate).sum(axis=0) for rate in settings.rates]),
+        tuple(count_divergences(systems.relabeller)),
+        (*variant_notes, *systems.notes, *_undefined_notes(systems, settings, counted)),
+    )
+
+
+def _samples(systems: SystemScores, settings: SamplingSettings) -> Iterator[tuple[int, int, Booleans]]:
+    """The level, the repetition and the judgments sampled."""
+    strata = Strata(systems.relabeller.judgments, systems.relabeller.grade)
+    for repeat in range(settings.repeats):
+        position = strata.shuffle(np.random.default_rng([settings.seed, repeat]))
+        for level, rate in enumerate(settings.rates):
+            yield level, repeat, strata.sample(position, sample_sizes(strata.sizes, rate))
+
+
+def _undefined_notes(systems: SystemScores, settings: SamplingSettings, counted: Integers) -> Iterator[str]:
+    """Notes on measures that become undefined for queries under a sample."""
+    full = systems.defined.sum(axis=1)
+    for m, measure in enumerate(systems.measures):
+        fewest = counted[m].min(axis=1)
+        affected = np.flatnonzero(fewest < full[m])
+        if len(affected):
+            yield (
+                f"{measure}: becomes undefined for some queries at rates up to {settings.rates[affected[-1]]}%; "
+                f"means are over at least {fewest[affected].min()} of {full[m]} queries"
+            )
+
+
+def tables(result: Sampling, digits: int = 4) -> list[Page]:
+    """The sufficient rates, then for each reference measure the agreement at every rate."""
+    pages = [_sufficient_table(result, f"{len(result.runs)} runs, {result.queries} queries")]
+    pages += [_mean_table(result, r, digits) for r in range(len(result.references))]
+    if result.settings.repeats > 1:
+        pages += [_percentile_table(result, r, digits) for r in range(len(result.references))]
+    return [*pages, *claim_tables(result.claims)]
+
+
+def mean_tables(results: list[Sampling], digits: int = 4) -> list[Page]:
+    """The sufficient rates and the agreement at every rate, averaged over collections."""
+    check_alike(results, "references", "candidates", "settings")
+    mean = replace(
+        results[0],
+        agreement=mean_of([result.agreement for result in results]),
+        judged=np.sum([result.judged for result in results], axis=0),
+    )
+    scope = f"mean over {len(results)} collections"
+    pages = [_sufficient_table(mean, scope)]
+    for r in range(len(mean.references)):
+        page = _mean_table(mean, r, digits)
+        pages.append(replace(page, title=f"{scope[0].upper()}{scope[1:]}: {page.title}"))
+    return pages
+
+
+def _sufficient_table(result: Sampling, scope: str) -> Page:
+    symbol = get_coefficient(result.settings.coefficient).symbol
+    title = (
+        f"Lowest percentage of judgments from which the mean {symbol} with the order under all judgments stays at "
+        f"least {result.settings.threshold:g}: {scope}"
+    )
+    rows = [
+        ((reference,), [Cell(UNDEFINED if rate is None else f"{rate}%") for rate in rates])
+        for reference, rates in zip(result.references, result.sufficient_rates(), strict=True)
+    ]
+    return Page(title, sheet(("measure",), result.candidates, rows))
+
+
+def claim_tables(claims: Sequence[DivergenceClaim]) -> list[Page]:
+    """How often the results of runs are as close to a subtopic as the collection is; no table without text."""
+    rows = [
+        (
+            (claim.measure, claim.smoothing),
+            [Cell(f"{claim.holds}"), Cell(f"{claim.total}"), Cell(f"{claim.holds / claim.total:.2%}")],
+        )
+        for claim in claims
+        if claim.total
+    ]
+    title = "KLD(q‖R) ≤ KLD(q‖D), counted over runs, queries, subtopics, and ranks down to the cutoff; all judgments"
+    return [Page(title, sheet(("models of", "smoothing"), ("holds", "of", "share"), rows))] if rows else []
+
+
+def _mean_table(result: Sampling, r: int, digits: int) -> Page:
+    settings = result.settings
+    symbol = get_coefficient(settings.coefficient).symbol
+    title = (
+        f"{symbol} with the order by {result.references[r]} under all judgments: mean and standard deviation over "
+        f"{settings.repeats} samples, seed {settings.seed}"
+    )
+    mean, deviation, *_ = result.summary(result.agreement[r])
+    rows = []
+    for level, rate in enumerate(settings.rates):
+        cells = column(list(mean[:, level]), digits)
+        # A deviation of 0 is not printed.
+        asides = [f"±{shown(value, digits)}" if value > SAME else "" for value in deviation[:, level].tolist()]
+        with_deviation = [Cell(cell.text, cell.best, aside) for cell, aside in zip(cells, asides, strict=True)]
+        rows.append(((f"{rate}%",), [Cell(str(int(result.judged[level].sum()))), *with_deviation]))
+    return Page(title, sheet(("judgments",), ("judged", *result.candidates), rows))
+
+
+def _percentile_table(result: Sampling, r: int, digits: int) -> Page:
+    symbol = get_coefficient(result.settings.coefficient).symbol
+    title = (
+        f"{symbol} with the order by {result.references[r]} under all judgments: 5th and 95th percentile over samples"
+    )
+    low, high = result.summary(result.agreement[r])[2:]
+    rows = [
+        ((f"{rate}%",), [Cell(_range(*ends, digits)) for ends in zip(low[:, level], high[:, level], strict=True)])
+        for level, rate in enumerate(result.settings.rates)
+    ]
+    return Page(title, sheet(("judgments",), result.candidates, rows))
+
+
+def _range(low: float, high: float, digits: int) -> str:
+    return UNDEFINED if np.isnan(low) else f"{shown(low, digits)} … {shown(high, digits)}"
+
+
+CONTENT_COLOURS = (BLUE, ORANGE, PURPLE, SKY)
+
+
+def drawings(result: Sampling) -> Drawings:
+    """The one figure of the study."""
+    return {"sampling": partial(draw, result)}
+
+
+def draw(result: Sampling) -> Figure:
+    """All reference measures side by side, on one scale."""
+    figure, axes = panels(len(result.references), 3, 2.5)
+    for r, axis in enumerate(axes):
+        draw_agreement(result, r, axis)
+    one_scale(figure, axes, 1.02, 4)
+    return figure
+
+
+def draw_agreement(result: Sampling, reference: int, axis: Axes) -> Axes:
+    """The candidates of one reference, with bands from the 5th to the 95th percentile over repetitions."""
+    rates = result.settings.rates
+    mean, _, low, high = result.summary(result.agreement[reference])
+    for c, (candidate, style) in enumerate(candidate_styles(result.candidates).items()):
+        axis.plot(rates, mean[c], label=legend_name(candidate), markersize=2.5, **style)
+        axis.fill_between(rates, low[c], high[c], color=style["color"], alpha=0.1, linewidth=0)
+    axis.axhline(result.settings.threshold, color=GREY, linewidth=0.6, linestyle=":")
+    axis.set_title(result.references[reference])
+    axis.set_xlabel("judgments sampled (%)")
+    axis.set_ylabel(f"{get_coefficient(result.settings.coefficient).symbol} with the order under all")
+    axis.set_xlim(0, 101)
+    return axis
+
+
+def candidate_styles(candidates: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Dashed lines for measures that need judgments of the retrieved documents, solid lines for those reading text."""
+    styles: dict[str, dict[str, Any]] = {
+        LISTS[0]: {"color": BLACK, "linestyle": "--", "marker": "x"},
+        LISTS[1]: {"color": GREEN, "linestyle": "--", "marker": "+"},
+    }
+    content = candidates[len(LISTS) :]
+    for candidate, colour, marker in zip(content, cycle(CONTENT_COLOURS), cycle("osD^"), strict=False):
+        styles[candidate] = {"color": colour, "linestyle": "-", "marker": marker}
+    return styles
+
+
+def legend_name(candidate: str) -> str:
+    """The name of a candidate in a legend."""
+    return f"{candidate} list" if candidate in LISTS else candidate

@@ -1,0 +1,549 @@
+"""What cutting rankings improves: at the best depths, and at a score threshold learned from other queries.
+
+Four results for each run and measure, from an upper limit to what is achievable: every list cut at its own best depth;
+all lists at one depth; all lists at one score threshold; and a threshold chosen on one half of the queries and tested
+on the other half. The last two also for thresholds on other properties of the scores; see `stopping_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from cranfield import io
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import MeasureError, UsageError, check_count
+from cranfield.evaluation.columns import make_columns
+from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.run_scores import check_query_overlap
+from cranfield.lab import saving
+from cranfield.lab.settings import Measures, Option, Progress
+from cranfield.lab.stopping_rules import RULES, DocumentsByScore, RankedLists, ScoredLists
+from cranfield.measures import Measure
+from cranfield.ranking.alignment import Aligner
+from cranfield.ranking.tie_rules import TIE_RULES
+from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell, shown
+from cranfield.statistics.rounding import SAME
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# As published, nDCG with a terminal document can exceed 1 with graded gains, which a search for the best cut exploits.
+DEFAULT = ("AP[terminal]", "nDCG(ideal='bounded')[terminal]")
+# Tie rules that order every list by score, in one way.
+DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.key == "score" and not rule.leaves_ties)
+POINTS = 200  # thresholds of a curve that are kept; all are evaluated
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Mean scores by depth or threshold: ``low`` and ``high`` are 95% confidence intervals over queries (Student's t).
+
+    ``at``: the depths or thresholds; ``kept``: the mean number of documents that a list keeps.
+    """
+
+    at: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    kept: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """For each random split: the learned threshold, and the scores on the other half with it and without a cut."""
+
+    threshold: Floats
+    score: Floats
+    uncut: Floats
+
+    @property
+    def gain(self) -> Floats:
+        """The improvement by the threshold on each test half."""
+        return self.score - self.uncut
+
+    @staticmethod
+    def percentiles(values: Floats) -> tuple[float, float, float]:
+        """The 5th, 50th and 95th percentile over splits, without interpolation."""
+        low, middle, high = np.quantile(values, [0.05, 0.5, 0.95], method="inverted_cdf")
+        return float(low), float(middle), float(high)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleResult:
+    """The best threshold of one of `RULES` on all queries, its score there, and thresholds chosen on half of them."""
+
+    rule: str
+    threshold: float
+    score: float
+    splits: Splits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; a threshold can be the text "inf" or "-inf"."""
+        return {
+            "rule": self.rule,
+            "threshold": saving.to_json(np.array([self.threshold]))[0],
+            "score": self.score,
+            "splits": {name: saving.to_json(values) for name, values in asdict(self.splits).items()},
+            "held_out": float(self.splits.score.mean()),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RuleResult:
+        """The result that `to_dict` returned."""
+        splits = Splits(**{name: saving.from_json(values) for name, values in data["splits"].items()})
+        return cls(RULES[data["rule"]].name, float(data["threshold"]), float(data["score"]), splits)
+
+
+@dataclass(frozen=True, eq=False)
+class CutResult:
+    """The best cuts of one run by one measure; all scores are means over queries.
+
+    ``oracle``: each list at its best depth, whose mean is ``oracle_depth``; ``depth`` and ``depth_score``: all lists at
+    one depth; ``threshold`` and ``threshold_score``: documents that score at least the threshold, chosen on all
+    queries; ``splits``: chosen on half of them. ``rules``: the same for the other stopping rules.
+    """
+
+    run: str
+    measure: str
+    queries: int
+    length: float
+    uncut: float
+    oracle: float
+    oracle_depth: float
+    depth: int
+    depth_score: float
+    threshold: float
+    threshold_score: float
+    by_depth: Curve
+    by_threshold: Curve
+    splits: Splits
+    rules: tuple[RuleResult, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; a threshold can be the text "inf" (nothing is kept) or "-inf" (nothing is cut)."""
+        data = asdict(self)
+        data["rules"] = [rule.to_dict() for rule in self.rules]
+        for name in ("by_depth", "by_threshold", "splits"):
+            data[name] = {key: saving.to_json(values) for key, values in data[name].items()}
+        data["threshold"] = saving.to_json(np.array([self.threshold]))[0]
+        data["held_out"] = {
+            "score": float(self.splits.score.mean()),
+            "uncut": float(self.splits.uncut.mean()),
+            "gain": dict(zip(("p5", "p50", "p95"), self.splits.percentiles(self.splits.gain), strict=True)),
+            "threshold": dict(
+                zip(
+                    ("p5", "p50", "p95"),
+                    saving.to_json(np.array(self.splits.percentiles(self.splits.threshold))),
+                    strict=True,
+                )
+            ),
+        }
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> CutResult:
+        """The result that `to_dict` returned."""
+        fields = {name: value for name, value in data.items() if name != "held_out"}
+        for name, kind in (("by_depth", Curve), ("by_threshold", Curve), ("splits", Splits)):
+            fields[name] = kind(**{key: saving.from_json(values) for key, values in data[name].items()})
+        fields["threshold"] = float(data["threshold"])
+        fields["rules"] = tuple(RuleResult.from_dict(entry) for entry in data.get("rules", ()))
+        return cls(**fields)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stopping(saving.StudyResult):
+    """The best cuts of each run by each measure."""
+
+    STUDY = "stopping"
+
+    results: tuple[CutResult, ...]
+    repeats: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return tuple(dict.fromkeys(result.run for result in self.results))
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(dict.fromkeys(result.measure for result in self.results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
+        return {
+            **self.header(),
+            "settings": {"repeats": self.repeats, "seed": self.seed},
+            "outcomes": [result.to_dict() for result in self.results],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Stopping:
+        """The result that `to_dict` returned."""
+        results = tuple(CutResult.from_dict(entry) for entry in data["outcomes"])
+        return cls(results, data["settings"]["repeats"], data["settings"]["seed"], tuple(data["notes"]))
+
+
+def stopping(
+    qrels: Any,
+    runs: Any,
+    measures: Measures = DEFAULT,
+    *,
+    repeats: Annotated[int, Option("Number of random splits of the queries.")] = 100,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Stopping:
+    """How long a ranking should be, and at which score to cut it.
+
+    Reports the scores of uncut lists, and of lists cut in three ways: each at its own best depth, all at the same
+    depth, and all at the same score threshold. The threshold is also chosen on one half of the queries and tested on
+    the other half. Other rules are tested in the same way: thresholds relative to the top score, on gaps between
+    scores, and on a predicted number of relevant documents. Queries where a measure is undefined are omitted. ::
+
+        cranfield study stopping qrels.txt bm25.run dense.run
+        cranfield study stopping qrels.txt llm.run -m "RBP(p=0.5)[terminal]" --figures figures
+    """
+    repeats, seed = check_count("repeats", repeats), check_count("seed", seed, 0)
+    unique_measures = list(dict.fromkeys(_check_measure(column.measure) for column in make_columns(measures)))
+    all_runs, judgments = read_runs(runs), io.read_qrels(qrels)
+    aligner = Aligner(judgments)
+    relevant = np.add.reduceat(np.append(judgments.grade > 0, False), judgments.begin[:-1])
+    relevant = np.where(np.diff(judgments.begin) > 0, relevant, 0).astype(np.int64)
+    results: list[CutResult] = []
+    notes: dict[str, None] = {}
+    for i, run in enumerate(all_runs):
+        lists = RankedLists.of(run, aligner)
+        check_query_overlap(run, lists.alignment)
+        scored = ScoredLists(lists)
+        for measure in unique_measures:
+            table = lists.scores_by_depth(measure)
+            defined = np.any(~np.isnan(table), axis=1)
+            if not defined.all():
+                notes[f"{measure} is undefined for {(~defined).sum()} of {len(defined)} queries: omitted"] = None
+            cut = _best_cuts(run.name, measure, lists, table, defined, repeats, seed)
+            results.append(replace(cut, rules=tuple(_best_rules(scored, table, defined, relevant, repeats, seed))))
+        if "ratio" not in {rule.rule for rule in results[-1].rules}:
+            notes[f"{run.name}: no thresholds relative to the top score, because some scores are not positive"] = None
+        if progress is not None:
+            progress(i + 1, len(all_runs))
+    return Stopping(tuple(results), repeats, seed, tuple(notes))
+
+
+def _check_measure(measure: Measure) -> Measure:
+    if measure.definition.aggregate != "mean":
+        raise MeasureError(f"{measure.symbol} is not a mean over queries; this study needs one that is")
+    if measure.views.ties not in (None, *DEFINITE):
+        raise MeasureError(
+            f"{measure}: this study needs a tie rule that orders every list by score in one way",
+            hint=f"use ties={', '.join(DEFINITE)}",
+        )
+    return measure
+
+
+def _best_cuts(
+    run: str, measure: Measure, lists: RankedLists, table: Floats, defined: Booleans, repeats: int, seed: int
+) -> CutResult:
+    n = int(defined.sum())
+    if n < 2:
+        raise UsageError(
+            f"{measure} is defined for {n} of the judged queries; this study splits them into two halves",
+            hint="give judgments for at least two queries for which the measure is defined",
+        )
+    # A cut that makes a measure undefined counts 0.
+    values = np.where(defined[:, None], np.nan_to_num(table), 0)
+    best = values.max(axis=1, keepdims=True)
+    depths = (values >= best - SAME).argmax(axis=1)
+    # One sum for all, so that rounding cannot put the oracle below another depth.
+    *by_depth, oracle = np.column_stack([values, best])[defined].mean(axis=0).tolist()
+    depth = next(i for i, mean in enumerate(by_depth) if mean >= max(by_depth) - SAME)
+    documents = lists.by_score
+    threshold, kept = documents.best_threshold(documents.steps(values), defined)
+    return CutResult(
+        run,
+        str(measure),
+        n,
+        float(lists.length[defined].mean()),
+        by_depth[-1],
+        oracle,
+        float(depths[defined].mean()),
+        depth,
+        max(by_depth),
+        threshold,
+        float(documents.totals(values)[kept] / n),
+        _curve_by_depth(values[defined], lists.length[defined]),
+        _curve_by_threshold(documents, values, defined, kept),
+        _test_on_splits(documents, values, defined, repeats, seed),
+    )
+
+
+def _best_rules(
+    scored: ScoredLists, table: Floats, defined: Booleans, relevant: Integers, repeats: int, seed: int
+) -> Iterator[RuleResult]:
+    """The results of the rules besides the absolute one, as far as they can be applied to these scores."""
+    values = np.where(defined[:, None], np.nan_to_num(table), 0)
+    for rule in list(RULES.values())[1:]:
+        documents = scored.documents(rule, relevant, defined)
+        if documents is None:
+            continue
+        key, kept = documents.best_threshold(documents.steps(values), defined)
+        learn = partial(scored.documents, rule, relevant) if rule.learned else None
+        splits = _test_on_splits(documents, values, defined, repeats, seed, learn)
+        thresholds = np.array([rule.threshold(float(x)) for x in splits.threshold])
+        score = float(documents.totals(values)[kept] / defined.sum())
+        yield RuleResult(rule.name, rule.threshold(key), score, replace(splits, threshold=thresholds))
+
+
+def _test_on_splits(
+    documents: DocumentsByScore,
+    values: Floats,
+    defined: Booleans,
+    repeats: int,
+    seed: int,
+    learn: Callable[[Booleans], DocumentsByScore | None] | None = None,
+) -> Splits:
+    """Choose the threshold on one half of the queries and test it on the other, for every split.
+
+    ``learn`` gives the documents by keys that are learned from the training queries, if they are.
+    """
+    steps, queries = documents.steps(values), np.flatnonzero(defined)
+    # The splits depend on the number of queries and the seed only, so that all runs and measures share them.
+    order = np.random.default_rng(seed).permuted(np.tile(queries, (repeats, 1)), axis=1)
+    splits = []
+    for permutation in order:
+        test = np.zeros(len(values))
+        test[permutation[len(permutation) // 2 :]] = 1
+        training = defined & (test == 0)
+        if learn is not None:
+            documents = learn(training) or documents
+            steps = documents.steps(values)
+        threshold, kept = documents.best_threshold(steps, training)
+        inside = slice(None, documents.last[kept - 1] + 1 if kept else 0)
+        uncut = values[:, -1] @ test
+        if kept < len(documents.last):
+            score = values[:, 0] @ test + steps[inside] @ test[documents.query[inside]]
+        else:
+            score = uncut
+        splits.append((threshold, score / test.sum(), uncut / test.sum()))
+    return Splits(*np.array(splits).T)
+
+
+def _curve_by_depth(values: Floats, length: Integers) -> Curve:
+    depths = np.arange(values.shape[1])
+    kept = np.minimum(depths, length[:, None]).mean(axis=0)
+    return _curve(depths, values.sum(axis=0), (values**2).sum(axis=0), kept, len(values))
+
+
+def _curve_by_threshold(documents: DocumentsByScore, values: Floats, defined: Booleans, best: int) -> Curve:
+    thresholds = len(documents.last)
+    # Half of the points evenly spaced, half on a logarithmic scale, because single documents matter in short lists.
+    end = max(thresholds, 1)
+    points = np.append(np.geomspace(1, end, POINTS // 2), np.linspace(1, end, POINTS // 2))
+    selected = np.unique(np.append(points.astype(np.int64), max(best, 1)))
+    selected = selected[selected <= thresholds]
+    kept = np.append(0, np.cumsum(defined[documents.query])[documents.last])
+    count = int(defined.sum())
+    squares = documents.totals(values**2)
+    at = documents.score[documents.last[selected - 1]]
+    return _curve(at, documents.totals(values)[selected], squares[selected], kept[selected] / count, count)
+
+
+def _curve(at: Any, total: Floats, squares: Floats, kept: Floats, n: int) -> Curve:
+    from scipy import stats
+
+    mean = total / n
+    deviation = np.sqrt(np.maximum(squares - total * mean, 0) / (n - 1))
+    half = stats.t.ppf(0.975, n - 1) * deviation / np.sqrt(n)
+    return Curve(np.asarray(at, np.float64), mean, mean - half, mean + half, kept)
+
+
+CUT_COLUMNS = (
+    "mean\nlength",
+    "uncut",
+    "best\ndepths",
+    "mean\ndepth",
+    "best\ndepth",
+    "depth",
+    "best\nthreshold",
+    "threshold",
+)
+RULE_COLUMNS = ("best", "at", "held out", "gain", "threshold")
+TEST_COLUMNS = ("queries", "uncut", "cut", "gain", "threshold")
+
+
+def tables(result: Stopping, digits: int = 4) -> list[Page]:
+    """For each measure the scores at the best cuts, and the scores of thresholds on held-out queries."""
+    splits = f"{result.repeats} splits, seed {result.seed}; in brackets the 5th and 95th percentile"
+    pages = []
+    for measure in dict.fromkeys(cut.measure for cut in result.results):
+        cuts = [cut for cut in result.results if cut.measure == measure]
+        best = [((cut.run,), _best_cells(cut, digits)) for cut in cuts]
+        held_out = [((cut.run,), _held_out_cells(cut, digits)) for cut in cuts]
+        pages += [
+            Page(
+                f"{measure}: lists uncut, each cut at its best depth, all at one depth, all at one score threshold",
+                sheet(("run",), CUT_COLUMNS, best),
+            ),
+            Page(
+                f"{measure}: threshold chosen on half of the queries, tested on the other half ({splits})",
+                sheet(("run",), TEST_COLUMNS, held_out),
+            ),
+        ]
+        if any(cut.rules for cut in cuts):
+            pages.append(_rule_table(measure, cuts, splits, digits))
+    return pages
+
+
+def _rule_table(measure: str, cuts: list[CutResult], splits: str, digits: int) -> Page:
+    rows = []
+    for cut in cuts:
+        absolute = RuleResult("score", cut.threshold, cut.threshold_score, cut.splits)
+        held_out = [float(entry.splits.score.mean()) for entry in (absolute, *cut.rules)]
+        texts = [shown(score, digits) for score in held_out]
+        best = texts[int(np.argmax(held_out))] if len(set(texts)) > 1 else None
+        for entry, text in zip((absolute, *cut.rules), texts, strict=True):
+            low, _, high = entry.splits.percentiles(entry.splits.gain)
+            cells = [
+                Cell(shown(entry.score, digits)),
+                Cell(rule_threshold(entry.rule, entry.threshold)),
+                Cell(text, best=text == best),
+                Cell(
+                    shown(float(entry.splits.gain.mean()), digits),
+                    aside=f"[{shown(low, digits)}, {shown(high, digits)}]",
+                ),
+                Cell(rule_threshold(entry.rule, entry.splits.percentiles(entry.splits.threshold)[1])),
+            ]
+            rows.append(((cut.run, entry.rule), cells))
+    title = f"{measure}: stopping rules, best on all queries, and chosen on half of them ({splits})"
+    return Page(title, sheet(("run", "rule"), RULE_COLUMNS, rows))
+
+
+def _best_cells(cut: CutResult, digits: int) -> list[Cell]:
+    return [
+        Cell(f"{cut.length:.1f}"),
+        Cell(shown(cut.uncut, digits)),
+        Cell(shown(cut.oracle, digits)),
+        Cell(f"{cut.oracle_depth:.1f}"),
+        Cell(shown(cut.depth_score, digits)),
+        Cell(f"{cut.depth}"),
+        Cell(shown(cut.threshold_score, digits)),
+        Cell(threshold(cut.threshold)),
+    ]
+
+
+def _held_out_cells(cut: CutResult, digits: int) -> list[Cell]:
+    low, _, high = cut.splits.percentiles(cut.splits.gain)
+    lowest, median, highest = cut.splits.percentiles(cut.splits.threshold)
+    return [
+        Cell(f"{cut.queries}"),
+        Cell(shown(float(cut.splits.uncut.mean()), digits)),
+        Cell(shown(float(cut.splits.score.mean()), digits)),
+        Cell(shown(float(cut.splits.gain.mean()), digits), aside=f"[{shown(low, digits)}, {shown(high, digits)}]"),
+        Cell(threshold(median), aside=f"[{threshold(lowest)}, {threshold(highest)}]"),
+    ]
+
+
+def rule_threshold(rule: str, value: float) -> str:
+    """The threshold of a rule as text; what keeps nothing or everything depends on its direction.
+
+    >>> rule_threshold("gap", float("inf")), rule_threshold("ratio", float("inf")), rule_threshold("gap", 0.25)
+    ('no cut', 'empty', '0.25')
+    """
+    return threshold(RULES[rule].key(value)) if np.isinf(value) else threshold(value)
+
+
+def threshold(score: float) -> str:
+    """A threshold as text.
+
+    >>> threshold(12.50001), threshold(float("-inf")), threshold(float("inf"))
+    ('12.5', 'no cut', 'empty')
+    """
+    if np.isinf(score):
+        return "empty" if score > 0 else "no cut"
+    return f"{score:.5g}"
+
+
+TICKS = 6
+
+
+def drawings(result: Stopping) -> Drawings:
+    """A figure for each run: a row per measure, thresholds on the left, depths on the right."""
+    return {f"stopping-{run}": partial(draw, [c for c in result.results if c.run == run]) for run in result.runs}
+
+
+def draw(cuts: list[CutResult]) -> Figure:
+    """All measures of one run."""
+    figure, axes = panels(2 * len(cuts), 2, 2.1)
+    for i, cut in enumerate(cuts):
+        draw_by_threshold(cut, axes[2 * i])
+        draw_by_depth(cut, axes[2 * i + 1])
+        axes[2 * i + 1].sharey(axes[2 * i])
+    figure.suptitle(cuts[0].run, fontsize=8)
+    return figure
+
+
+def draw_by_threshold(cut: CutResult, axis: Axes) -> Axes:
+    """The mean score by threshold.
+
+    The axis is scaled by the mean number of documents kept, because scores are spread unevenly; its ticks are
+    thresholds.
+    """
+    curve = cut.by_threshold
+
+    def documents_kept(score: float) -> float:
+        return float(np.interp(-score, -curve.at, curve.kept))
+
+    _draw_curve(curve.kept, curve, cut, axis)
+    if np.isfinite(cut.threshold):
+        mark = f"best: {cut.threshold_score:.3f} at {threshold(cut.threshold)}"
+        axis.plot(
+            documents_kept(cut.threshold), cut.threshold_score, "o", color=ORANGE, markersize=3.5, label=mark, zorder=4
+        )
+        axis.axvline(documents_kept(cut.threshold), color=ORANGE, linewidth=0.8, linestyle="--")
+    else:
+        axis.plot([], [], " ", label=f"best: {threshold(cut.threshold)}")
+    low, _, high = cut.splits.percentiles(cut.splits.threshold)
+    if low < high:
+        span = (documents_kept(end) for end in (high, low))
+        label = f"90% of splits: {threshold(low)} to {threshold(high)}"
+        axis.axvspan(*span, color=ORANGE, alpha=0.12, linewidth=0, label=label)
+    axis.set_xscale("log")
+    spaced = np.geomspace(curve.kept[0], curve.kept[-1], TICKS)
+    ticks = np.unique(np.abs(np.log(curve.kept) - np.log(spaced)[:, None]).argmin(axis=1))
+    axis.set_xticks(curve.kept[ticks], [f"{threshold(curve.at[i])}\n({curve.kept[i]:.3g})" for i in ticks])
+    axis.minorticks_off()
+    axis.set_xlabel("threshold (mean list length)")
+    axis.legend(loc="best")
+    return axis
+
+
+def draw_by_depth(cut: CutResult, axis: Axes) -> Axes:
+    """The mean score if all lists are cut at one depth."""
+    _draw_curve(cut.by_depth.at, cut.by_depth, cut, axis)
+    axis.axhline(cut.oracle, color=BLUE, linewidth=0.8, linestyle="-.", label=f"best depth per list: {cut.oracle:.3f}")
+    mark = f"best: {cut.depth_score:.3f} at {cut.depth}"
+    axis.plot(cut.depth, cut.depth_score, "o", color=ORANGE, markersize=3.5, label=mark, zorder=4)
+    axis.set_xlabel("depth (documents kept per list)")
+    axis.legend(loc="best")
+    return axis
+
+
+def _draw_curve(x: Floats, curve: Curve, cut: CutResult, axis: Axes) -> None:
+    """The mean over queries with its confidence interval, and the score of the uncut lists."""
+    axis.fill_between(x, curve.low, curve.high, color=SKY, alpha=0.3, linewidth=0)
+    axis.plot(x, curve.mean, color=BLUE)
+    axis.axhline(cut.uncut, color=GREY, linewidth=0.8, linestyle=":", label=f"uncut: {cut.uncut:.3f}")
+    axis.set_ylabel(cut.measure.replace("[", "\n[", 1))
+    axis.margins(x=0.02)

@@ -1,0 +1,815 @@
+"""How much tied scores affect measures and the order of systems.
+
+McSherry and Najork, "Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores"
+(ECIR 2008): the authors saw that different orders of tied documents change scores enough to change the order of
+systems, and proposed the mean over all orders, in closed form. This study counts the ties of runs, and compares the
+closed form with tie rules, with random orders, and with scores that are rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from cranfield import io
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run
+from cranfield.errors import MeasureError, check_count, check_numbers
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.columns import Column, Plan, make_plan
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluator import Evaluator, read_runs
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.run_scores import RunScores
+from cranfield.io.duplicates import codes_of
+from cranfield.lab import saving
+from cranfield.lab.settings import Measures, Option, Progress
+from cranfield.lab.systems import defined_for_all, mean_scores, unanswered_notes, undefined_notes
+from cranfield.measures import Measure
+from cranfield.ranking.alignment import Alignment
+from cranfield.ranking.rankings import Rankings
+from cranfield.ranking.tie_rules import Ties as TieRuleName
+from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREY, ORANGE, SKY, Drawings, new_figure, panels
+from cranfield.report.pages import Page, sheet
+from cranfield.report.sheet import Cell, shown
+from cranfield.statistics.correlation import swapped_pairs
+from cranfield.statistics.rounding import SAME
+from cranfield.wording import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class TieCounts:
+    """The tied documents of one run, or of all runs, in the rankings of judged queries.
+
+    A document is tied if another document of its ranking has the same score. ``retrieved``, ``judged``: documents of
+    the rankings, and those of them with a judgment; ``decisive``: relevant documents that are tied with a document of
+    another grade or with an unjudged one, so that the order of the tie affects scores. ``sizes``: the number of tie
+    groups of each size, from 2.
+    """
+
+    retrieved: int
+    tied: int
+    judged: int
+    judged_tied: int
+    decisive: int
+    queries: int
+    queries_tied: int
+    sizes: dict[int, int]
+
+    @property
+    def groups(self) -> int:
+        """The number of tie groups."""
+        return sum(self.sizes.values())
+
+    @property
+    def largest(self) -> int:
+        """The number of documents of the largest tie group; 0 without ties."""
+        return max(self.sizes, default=0)
+
+    @staticmethod
+    def total(counts: list[TieCounts]) -> TieCounts:
+        """The counts of several runs together."""
+        sizes: dict[int, int] = {}
+        for entry in counts:
+            for size, number in entry.sizes.items():
+                sizes[size] = sizes.get(size, 0) + number
+        fields = ("retrieved", "tied", "judged", "judged_tied", "decisive", "queries", "queries_tied")
+        sums = {name: sum(getattr(entry, name) for entry in counts) for name in fields}
+        return TieCounts(**sums, sizes=dict(sorted(sizes.items())))
+
+
+def count_ties(run: Run, judgments: Judgments, alignment: Alignment) -> TieCounts:
+    """The tie groups of a run that is in memory, and aligned with the judgments."""
+    query, score = judged_scores(run, judgments)
+    size = group_sizes(query, score)
+    several = size[size > 1]
+    rows = alignment.rows
+    judged = alignment.aligner.judged.grade[rows["document"]] >= 0
+    tied_queries = np.unique(query[np.repeat(size > 1, size)]) if len(size) else size
+    decisive = sum(int(rankings.mixed_ties().sum()) for rankings in alignment.rankings)
+    values, numbers = np.unique(several, return_counts=True)
+    return TieCounts(
+        len(query),
+        int(several.sum()),
+        int(judged.sum()),
+        int((judged & (rows["size"] > 1)).sum()),
+        decisive,
+        int((alignment.length >= 0).sum()),
+        len(tied_queries),
+        dict(zip(values.tolist(), numbers.tolist(), strict=True)),
+    )
+
+
+def judged_scores(run: Run, judgments: Judgments) -> tuple[Integers, Floats]:
+    """The judged query and the score of each document, ordered by query and by score."""
+    table = io.load(run)
+    index = {query: i for i, query in enumerate(judgments.queries)}
+    names, code = codes_of(table.query)
+    query = np.array([index.get(name, -1) for name in names], np.int64)[code]
+    score, query = table.score[query >= 0], query[query >= 0]
+    order = np.lexsort((score, query))
+    return query[order], score[order]
+
+
+def group_sizes(query: Integers, score: Floats) -> Integers:
+    """The size of each group of equal scores, including those of a single document; both arrays are ordered."""
+    if not len(query):
+        return np.zeros(0, np.int64)
+    first = np.append(True, (query[1:] != query[:-1]) | (score[1:] != score[:-1]))
+    return np.diff(np.append(np.flatnonzero(first), len(query)))
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """Scores rounded to a number of significant decimal digits, or of bits of the significand."""
+
+    unit: str
+    number: int
+
+    @property
+    def label(self) -> str:
+        """The rounding as text."""
+        formats = {24: " (32-bit float)", 11: " (16-bit float)", 8: " (bfloat16)"} if self.unit == "bits" else {}
+        unit = self.unit if self.number > 1 else self.unit.removesuffix("s")
+        return f"{self.number} {unit}{formats.get(self.number, '')}"
+
+    def __call__(self, scores: Floats) -> Floats:
+        """The scores, rounded.
+
+        >>> Rounding("digits", 2)(np.array([0.12345, -1250.0, 99.6])).tolist()
+        [0.12, -1200.0, 100.0]
+        >>> Rounding("bits", 2)(np.array([0.8, 5.0, 7.1])).tolist()
+        [0.75, 4.0, 8.0]
+        """
+        if self.unit == "digits":
+            distinct, index = np.unique(scores, return_inverse=True)
+            return np.array([float(f"{score:.{self.number - 1}e}") for score in distinct.tolist()])[index]
+        significand, exponent = np.frexp(scores)
+        return np.ldexp(np.rint(np.ldexp(significand, self.number)), exponent - self.number)
+
+    def of_run(self, run: Run) -> Run:
+        """The run with rounded scores."""
+        table = io.load(run)
+        return replace(run, source=replace(table, score=self(table.score)))
+
+
+def histogram_bins(largest: int) -> Iterator[tuple[int, int]]:
+    """Ranges of sizes: 2, 3, 4, then 5-8, 9-16 and so on up to the largest size.
+
+    >>> list(histogram_bins(20))
+    [(2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32)]
+    """
+    low, high = 2, 2
+    while low <= largest:
+        yield low, high
+        low, high = high + 1, high + 1 if high < 4 else 2 * high
+
+
+ORDERED_AT_ONCE = 1 << 20  # documents that are ordered at a time
+
+
+def random_orders(
+    rankings: Rankings, samples: int, rng: np.random.Generator
+) -> Iterator[tuple[slice, Integers, Rankings]]:
+    """Random orders of all rankings with tied documents; every order of a tie group is equally likely.
+
+    Yields a range of samples, the indices of the rankings with ties, and their orders as rankings without ties: first
+    all rankings of the first sample, then all of the second, and so on.
+    """
+    tied = np.unique(rankings.row[rankings.size > 1])
+    if not len(tied):
+        return
+    part = rankings.rankings(tied)
+    row, start, size = part.row, part.start, part.size
+    first_of_group = np.append(True, (row[1:] != row[:-1]) | (start[1:] != start[:-1]))
+    first, group = np.flatnonzero(first_of_group), np.cumsum(first_of_group) - 1
+    of_group = size[first]
+    begin = np.cumsum(of_group) - of_group
+    # A tie group has a slot for each of its documents; the judged ones take the first slots before they are shuffled.
+    slot = begin[group] + np.arange(len(row)) - first[group]
+    slot_group = np.repeat(np.arange(len(first)), of_group)
+    slot_position = np.arange(len(slot_group)) - begin[slot_group]
+    rankings_per_sample = len(part.length)
+    step = max(1, ORDERED_AT_ONCE // len(slot_group))
+    for sample in range(0, samples, step):
+        count = min(step, samples - sample)
+        shuffled = np.argsort(slot_group + rng.random((count, len(slot_group))), axis=1)
+        position = np.empty(shuffled.shape, np.int64)
+        np.put_along_axis(position, shuffled, np.broadcast_to(slot_position, shuffled.shape), axis=1)
+        new_row = (row + rankings_per_sample * np.arange(count)[:, None]).ravel()
+        new_start = (start + position[:, slot]).ravel()
+        order = np.lexsort((new_start, new_row))
+        none = np.zeros(len(order), np.int64)
+        assert part.pool_row is not None
+        yield (
+            slice(sample, sample + count),
+            tied,
+            Rankings(
+                part.pool,
+                np.tile(part.length, count),
+                new_row[order],
+                np.tile(part.document, count)[order],
+                new_start[order],
+                none + 1,
+                none,
+                none,
+                pool_row=np.tile(part.pool_row, count),
+            ),
+        )
+
+
+def score_random_orders(
+    measures: Sequence[Measure], rankings: Rankings, samples: int, rng: np.random.Generator
+) -> Iterator[tuple[slice, Integers, Floats]]:
+    """The scores of random orders: a range of samples, the rankings with ties, and (measure, sample, ranking)."""
+    for chunk, tied, orders in random_orders(rankings, samples, rng):
+        values = np.array([measure.values(orders).value for measure in measures])
+        yield chunk, tied, values.reshape(len(measures), chunk.stop - chunk.start, len(tied))
+
+
+# The six measures of the paper, with its denominators (relevant documents of the result list) and gains (2^grade - 1).
+DEFAULT = ("P@10", "R(R='retrieved')@10", "F1(R='retrieved')@10", "AP(R='retrieved')", "RR", "nDCG(gain='exp')")
+RULES: tuple[TieRuleName, ...] = ("trec", "input", "expected", "best", "worst")
+TREC, EXPECTED, BEST, WORST = (RULES.index(rule) for rule in ("trec", "expected", "best", "worst"))
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+ROUND_DIGITS = (6, 4, 3, 2)
+ROUND_BITS = (24, 11, 8)
+ALL = "all"
+NEVER = 0.001  # pairs that random orders swap less often are not listed
+
+
+@dataclass(frozen=True)
+class TiesSettings:
+    """The number of random orders of each run, the seed, and the roundings of scores."""
+
+    samples: int
+    seed: int
+    round_digits: tuple[int, ...]
+    round_bits: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedScores:
+    """The effect of rounding the scores of all runs.
+
+    ``tied``: the share of retrieved documents that are tied. ``scores`` (rule, measure, run): as in `Ties`.
+    """
+
+    rounding: str
+    tied: float
+    scores: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ties(saving.StudyResult):
+    """The tied documents of runs, and their effect on scores and on the order of runs.
+
+    ``counts``: for each run. ``scores`` (rule, measure, run): mean scores by the rules of `RULES`; NaN if a rule is not
+    defined for a measure. ``error`` (measure, run): the standard error of the expected score, 0 if it is exact.
+    ``sample_mean``, ``sample_deviation`` (measure, run) and ``quantiles`` (quantile, measure, run): mean scores over
+    random orders of tied documents. ``swap_chance`` (measure, pair): the probability that random orders of both runs
+    reverse their order by expected scores; pairs are first with second, first with third, and so on.
+    """
+
+    STUDY = "ties"
+
+    settings: TiesSettings
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: int
+    counts: tuple[TieCounts, ...]
+    scores: Floats
+    error: Floats
+    sample_mean: Floats
+    sample_deviation: Floats
+    quantiles: Floats
+    swap_chance: Floats
+    rounded: tuple[RoundedScores, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> TieCounts:
+        """The ties of all runs together."""
+        return TieCounts.total(list(self.counts))
+
+    @property
+    def sample_error(self) -> Floats:
+        """The standard error of the mean over random orders, (measure, run)."""
+        return self.sample_deviation / np.sqrt(self.settings.samples)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of runs, in the order of ``swap_chance``."""
+        return list(zip(*(i.tolist() for i in np.triu_indices(len(self.runs), 1)), strict=True))
+
+    def swappable(self, measure: int, least: float = NEVER) -> list[tuple[str, str, float]]:
+        """Pairs that random orders swap with at least this probability: the run that is ahead, the other, the chance.
+
+        The run with the higher expected score is ahead. The most likely swaps come first.
+        """
+        expected = self.scores[EXPECTED, measure]
+        chosen = []
+        for (i, j), chance in zip(self.pairs, self.swap_chance[measure].tolist(), strict=True):
+            if chance >= least:
+                ahead, other = (i, j) if expected[i] >= expected[j] else (j, i)
+                chosen.append((self.runs[ahead], self.runs[other], chance))
+        return sorted(chosen, key=lambda pair: -pair[2])
+
+    def rounding_swaps(self, rounded: RoundedScores, rule: int, measure: int) -> int:
+        """The number of pairs of runs that a rule orders differently once scores are rounded."""
+        return len(swapped_pairs(self.scores[rule, measure], rounded.scores[rule, measure]))
+
+    @staticmethod
+    def reversible(scores: Floats, measure: int) -> int:
+        """The number of pairs of runs that some orders of tied documents reverse; ``scores`` as in this class."""
+        expected, best, worst = scores[[EXPECTED, BEST, WORST], measure]
+        ahead = expected[:, None] > expected + SAME
+        return int((ahead & (worst[:, None] < best - SAME)).sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
+        return {
+            **self.header(),
+            "settings": asdict(self.settings),
+            "queries": self.queries,
+            "runs": {run: _count_dict(counts) for run, counts in zip(self.runs, self.counts, strict=True)},
+            "all": _count_dict(self.total),
+            "measures": {
+                measure: {
+                    **{rule: saving.to_json(self.scores[i, m]) for i, rule in enumerate(RULES)},
+                    "error": saving.to_json(self.error[m]),
+                    "sample_mean": saving.to_json(self.sample_mean[m]),
+                    "sample_deviation": saving.to_json(self.sample_deviation[m]),
+                    "quantiles": {f"{q:g}": saving.to_json(self.quantiles[i, m]) for i, q in enumerate(QUANTILES)},
+                    "swap_chance": saving.to_json(self.swap_chance[m]),
+                    "swappable": [list(pair) for pair in self.swappable(m)],
+                }
+                for m, measure in enumerate(self.measures)
+            },
+            "rounded": [
+                {
+                    "rounding": entry.rounding,
+                    "tied": entry.tied,
+                    "measures": {
+                        measure: {rule: saving.to_json(entry.scores[i, m]) for i, rule in enumerate(RULES)}
+                        for m, measure in enumerate(self.measures)
+                    },
+                }
+                for entry in self.rounded
+            ],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Ties:
+        """The result that `to_dict` returned."""
+        measures, runs = data["measures"], data["runs"]
+        names, count = saving.nonempty_keys(measures), len(saving.nonempty_keys(runs))
+
+        def table(name: str, size: int = count) -> Floats:
+            return np.array([saving.from_json(entry[name], size) for entry in measures.values()])
+
+        def by_rule(entries: dict[str, Any]) -> Floats:
+            return np.array([[saving.from_json(entries[m][rule], count) for m in names] for rule in RULES])
+
+        settings = dict(data["settings"])
+        settings |= {name: tuple(settings[name]) for name in ("round_digits", "round_bits")}
+        quantiles = [
+            [saving.from_json(entry["quantiles"][f"{q:g}"], count) for entry in measures.values()] for q in QUANTILES
+        ]
+        return cls(
+            TiesSettings(**settings),
+            tuple(runs),
+            names,
+            data["queries"],
+            tuple(_counts_from_dict(entry) for entry in runs.values()),
+            by_rule(measures),
+            table("error"),
+            table("sample_mean"),
+            table("sample_deviation"),
+            np.array(quantiles),
+            table("swap_chance", count * (count - 1) // 2),
+            tuple(
+                RoundedScores(entry["rounding"], float(entry["tied"]), by_rule(entry["measures"]))
+                for entry in data["rounded"]
+            ),
+            tuple(data["notes"]),
+        )
+
+
+def _count_dict(counts: TieCounts) -> dict[str, Any]:
+    return {**asdict(counts), "sizes": {str(size): number for size, number in counts.sizes.items()}}
+
+
+def _counts_from_dict(data: dict[str, Any]) -> TieCounts:
+    numbers = {name: int(value) for name, value in data.items() if name != "sizes"}
+    return TieCounts(**numbers, sizes={int(size): int(number) for size, number in data["sizes"].items()})
+
+
+def ties(
+    qrels: Any,
+    runs: Any,
+    measures: Measures = DEFAULT,
+    *,
+    samples: Annotated[int, Option("Number of random orders of the tied documents of each run.", least=2)] = 200,
+    round_digits: Annotated[Sequence[int], Option("Significant digits to round scores to.")] = ROUND_DIGITS,
+    round_bits: Annotated[
+        Sequence[int], Option("Bits of the significand to round scores to; a 32-bit float has 24.")
+    ] = ROUND_BITS,
+    corpus: Any = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Ties:
+    """The effect of tied scores on measures and on the order of systems.
+
+    After McSherry and Najork, "Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied
+    Scores" (ECIR 2008). Counts tied documents, and reports for each measure the scores by tie rule, the mean over all
+    orders (`expected`) compared with random orders, the pairs of runs that random orders swap, and the effect of
+    rounding scores. ::
+
+        cranfield study ties qrels.txt *.run --figures figures
+        cranfield study ties qrels.txt *.run -m "AP nDCG@10" --samples 1000 --round-digits 3,2 --round-bits 11
+    """
+    samples, seed = check_count("samples", samples, 2), check_count("seed", seed, 0)
+    digits = check_numbers("round_digits", round_digits, 1, 17)[::-1] if round_digits else ()
+    bits = check_numbers("round_bits", round_bits, 1, 53)[::-1] if round_bits else ()
+    settings = TiesSettings(samples, seed, digits, bits)
+    plan = make_plan(measures, Policy(seed=seed))
+    for column in plan.columns:
+        _check_column(column)
+    loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
+    judgments = io.read_qrels(qrels)
+    roundings = [Rounding("digits", n) for n in digits] + [Rounding("bits", n) for n in bits]
+    steps = len(loaded) + len(roundings)
+
+    def step(done: int) -> None:
+        if progress is not None:
+            progress(done, steps)
+
+    evaluator = Evaluator.of(Collection(judgments, documents=corpus), plan)
+    evaluation = evaluator.evaluation(loaded)
+    labels, queries = tuple(column.label for column in plan.columns), evaluation.queries
+    by_rule = [_values(evaluation, rule) for rule in RULES]
+    defined = defined_for_all(by_rule[EXPECTED])
+    scores = _means(by_rule, defined)
+    errors = np.array(
+        [[run[column.tied("expected")].error for column in plan.columns] for run in evaluation.run_scores]
+    )
+    counted = defined.sum(axis=1)[:, None]
+    error = np.sqrt((np.where(defined, errors[..., : len(queries)], 0) ** 2).sum(axis=-1)).T / np.maximum(counted, 1)
+    drawn = np.empty((len(loaded), len(labels), samples))
+    for r, run in enumerate(evaluation.run_scores):
+        drawn[r] = _sampled_means(run, plan, by_rule[EXPECTED][r], defined, samples, np.random.SeedSequence([seed, r]))
+        step(r + 1)
+    counts = tuple(
+        count_ties(run, judgments, scored.alignment) for run, scored in zip(loaded, evaluation.run_scores, strict=True)
+    )
+    rounded = []
+    for i, rounding in enumerate(roundings):
+        rounded.append(_round(rounding, loaded, evaluator, defined))
+        step(len(loaded) + i + 1)
+    answered = np.array([run.length >= 0 for run in evaluation.run_scores])
+    notes = (
+        *unanswered_notes(evaluation.runs, answered, queries),
+        *undefined_notes(labels, defined, queries),
+        *_estimate_notes(labels, error),
+    )
+    return Ties(
+        settings,
+        evaluation.runs,
+        labels,
+        len(queries),
+        counts,
+        scores,
+        error,
+        drawn.mean(axis=-1).T,
+        drawn.std(axis=-1, ddof=1).T,
+        np.quantile(drawn, QUANTILES, axis=-1).transpose(0, 2, 1),
+        np.array([swap_chances(drawn[:, m], scores[EXPECTED, m]) for m in range(len(labels))]),
+        tuple(rounded),
+        notes,
+    )
+
+
+def _check_column(column: Column) -> None:
+    if column.aggregate != "mean":
+        raise MeasureError(f"{column.label} is not a mean over queries; this study needs one that is")
+    if column.measure.views.ties is not None:
+        plain = replace(column.measure, views=replace(column.measure.views, ties=None))
+        raise MeasureError(f"{column.label}: this study applies the tie rules itself", hint=f"use {plain}")
+
+
+def _values(evaluation: Evaluation, rule: TieRuleName) -> Floats:
+    """The values by a tie rule, (run, measure, query); NaN where the rule or the measure is undefined."""
+    names, judged = evaluation.columns, len(evaluation.queries)
+    values = np.full((len(evaluation.runs), len(names), judged), np.nan)
+    for m, column in enumerate(names):
+        try:
+            tied = column.tied(rule)
+        except MeasureError:
+            continue  # the best and the worst order are unknown, for example for measures that read document text
+        values[:, m] = np.array(evaluation.for_each_run(lambda run, tied=tied: run[tied].value[:judged]))  # type: ignore[misc]
+    return values
+
+
+def _means(by_rule: Sequence[Floats], defined: Booleans) -> Floats:
+    """Mean scores (rule, measure, run). An order for which a measure is undefined counts 0, as in the expectation."""
+    means = []
+    for values in by_rule:
+        unsupported = np.isnan(values).all(axis=(0, 2))
+        scores = mean_scores(np.nan_to_num(values), defined)
+        scores[unsupported] = np.nan
+        means.append(scores)
+    return np.array(means)
+
+
+def _sampled_means(
+    run: RunScores, plan: Plan, expected: Floats, defined: Booleans, samples: int, seed: np.random.SeedSequence
+) -> Floats:
+    """The mean scores of random orders, (measure, sample); all measures are computed from the same orders."""
+    totals = np.repeat(np.where(defined, np.nan_to_num(expected), 0).sum(axis=1)[:, None], samples, axis=1)
+    for key in dict.fromkeys(column.alignment for column in plan.columns):
+        chosen = [m for m, column in enumerate(plan.columns) if column.alignment == key]
+        measures = [plan.columns[m].measure for m in chosen]
+        rng = np.random.default_rng(seed)
+        for rankings in run.alignments[key].rankings:
+            for chunk, tied, values in score_random_orders(measures, rankings, samples, rng):
+                query = rankings.query[tied]
+                change = np.nan_to_num(values) - np.nan_to_num(expected[chosen][:, None, query])
+                totals[chosen, chunk] += np.einsum("msq,mq->ms", change, defined[chosen][:, query].astype(np.float64))
+    return totals / np.maximum(defined.sum(axis=1)[:, None], 1)
+
+
+def swap_chances(samples: Floats, expected: Floats) -> Floats:
+    """For each pair of runs, the probability that random orders reverse their order by expected scores.
+
+    ``samples`` (run, sample): mean scores over independent random orders; every order of one run is compared with
+    every order of the other. If the expected scores are equal, it is the probability of the less likely order.
+
+    >>> swap_chances(np.array([[0.4, 0.4, 0.4, 0.4], [0.1, 0.3, 0.5, 0.5]]), np.array([0.4, 0.35])).tolist()
+    [0.5]
+    """
+    ordered, count = np.sort(samples, axis=1), samples.shape[1]
+    chances = []
+    for i, j in zip(*np.triu_indices(len(samples), 1), strict=True):
+        below = np.searchsorted(ordered[j], ordered[i] - SAME, side="left").sum() / count**2
+        above = (count - np.searchsorted(ordered[j], ordered[i] + SAME, side="right")).sum() / count**2
+        difference = expected[i] - expected[j]
+        chances.append(min(below, above) if abs(difference) <= SAME else above if difference > 0 else below)
+    return np.array(chances, np.float64)
+
+
+def _round(rounding: Rounding, runs: Sequence[Run], evaluator: Evaluator, defined: Booleans) -> RoundedScores:
+    rounded = [rounding.of_run(run) for run in runs]
+    evaluation = evaluator.evaluation(rounded)
+    scores = _means([_values(evaluation, rule) for rule in RULES], defined)
+    counts = [
+        count_ties(run, evaluator.judgments, scored.alignment)
+        for run, scored in zip(rounded, evaluation.run_scores, strict=True)
+    ]
+    total = TieCounts.total(counts)
+    return RoundedScores(rounding.label, total.tied / max(total.retrieved, 1), scores)
+
+
+def _estimate_notes(labels: Sequence[str], error: Floats) -> Iterator[str]:
+    for label, row in zip(labels, error, strict=True):
+        if row.any():
+            yield (
+                f"{label}: the expected score of {(row > 0).sum()} of {len(row)} runs is itself estimated from sampled"
+                f" orders, with a standard error of up to {row.max():.2g}"
+            )
+
+
+PAIRS = 20  # pairs listed for each measure; json has all
+
+
+def tables(result: Ties, digits: int = 4) -> list[Page]:
+    """Tied documents and sizes of tie groups; for each measure the scores, swaps, and the effect of rounding."""
+    pages = [_count_table(result), _size_table(result)]
+    for m in range(len(result.measures)):
+        pages.append(_score_table(result, m, digits))
+        pages += _swap_tables(result, m, digits)
+    if result.rounded:
+        pages += [_rounding_table(result, m, digits) for m in range(len(result.measures))]
+    return pages
+
+
+def _count_rows(result: Ties) -> list[tuple[str, TieCounts]]:
+    rows = list(zip(result.runs, result.counts, strict=True))
+    return rows if len(rows) == 1 else [*rows, (ALL, result.total)]
+
+
+def _count_table(result: Ties) -> Page:
+    heads = (
+        "retrieved",
+        "tied",
+        "judged",
+        "judged,\ntied",
+        "order\nmatters",
+        "queries\nwith ties",
+        "tie\ngroups",
+        "largest\ngroup",
+    )
+    rows = []
+    for name, counts in _count_rows(result):
+        cells = [
+            Cell(f"{counts.retrieved}"),
+            Cell(_share(counts.tied, counts.retrieved)),
+            Cell(f"{counts.judged}"),
+            Cell(_share(counts.judged_tied, counts.judged)),
+            Cell(f"{counts.decisive}"),
+            Cell(f"{counts.queries_tied} of {counts.queries}"),
+            Cell(f"{counts.groups}"),
+            Cell(f"{counts.largest}"),
+        ]
+        rows.append(((name,), cells))
+    title = (
+        "Documents of judged queries that have the score of another document (order matters: relevant documents tied"
+        " with a document of another grade or an unjudged one)"
+    )
+    return Page(title, sheet(("run",), heads, rows))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "–"
+
+
+def _size_table(result: Ties) -> Page:
+    bins = list(histogram_bins(result.total.largest))
+    heads = [f"{low}" if low == high else f"{low}–{high}" for low, high in bins]
+    rows = [
+        ((name,), [Cell(f"{sum(n for size, n in counts.sizes.items() if low <= size <= high)}") for low, high in bins])
+        for name, counts in _count_rows(result)
+    ]
+    return Page("Number of tie groups by size (documents with the same score)", sheet(("run",), heads, rows))
+
+
+def _score_table(result: Ties, m: int, digits: int) -> Page:
+    ends = [QUANTILES.index(0.05), QUANTILES.index(0.95)]
+    rows = []
+    for r, run in enumerate(result.runs):
+        low, high = (shown(float(result.quantiles[i, m, r]), digits) for i in ends)
+        error = float(result.sample_error[m, r])
+        cells = [Cell(shown(float(result.scores[i, m, r]), digits)) for i in range(len(RULES))]
+        cells.append(Cell(shown(float(result.sample_mean[m, r]), digits), aside=f"[{low}, {high}]"))
+        cells.append(Cell(shown(error, digits + 2)))
+        rows.append(((run,), cells))
+    samples = result.settings.samples
+    title = (
+        f"{result.measures[m]} by tie rule, and the mean of {samples} random orders with their 5th and 95th percentile"
+        f" and its standard error"
+    )
+    return Page(title, sheet(("run",), (*RULES, "random\norders", "standard\nerror"), rows))
+
+
+def _swap_tables(result: Ties, m: int, digits: int) -> Iterator[Page]:
+    pairs = result.swappable(m)
+    if not pairs:
+        return
+    column = {run: r for r, run in enumerate(result.runs)}
+    rows = []
+    for ahead, other, chance in pairs[:PAIRS]:
+        cells = [
+            Cell(shown(float(result.scores[i, m, column[run]]), digits))
+            for i in (EXPECTED, TREC)
+            for run in (ahead, other)
+        ]
+        rows.append(((ahead, other), [*cells, Cell(f"{chance:.1%}")]))
+    part = f", first {PAIRS} of {len(pairs)}" if len(pairs) > PAIRS else ""
+    title = f"{result.measures[m]}: pairs that random orders swap; A is ahead in expectation{part}"
+    heads = ("expected\nof A", "\nof B", "trec\nof A", "\nof B", "swapped")
+    yield Page(title, sheet(("A", "B"), heads, rows))
+
+
+def _rounding_table(result: Ties, m: int, digits: int) -> Page:
+    total = result.total
+    full = [("none", total.tied / max(total.retrieved, 1), result.scores, None)]
+    rows = []
+    for name, tied, scores, entry in [*full, *((e.rounding, e.tied, e.scores, e) for e in result.rounded)]:
+        cells = [
+            Cell(f"{tied:.1%}"),
+            Cell(shown(_largest(scores[BEST, m] - scores[WORST, m]), digits)),
+            Cell(f"{result.reversible(scores, m)}"),
+        ]
+        for rule in (TREC, EXPECTED):
+            cells.append(Cell(shown(_largest(np.abs(scores[rule, m] - result.scores[rule, m])), digits)))
+            cells.append(Cell("0" if entry is None else f"{result.rounding_swaps(entry, rule, m)}"))
+        rows.append(((name,), cells))
+    heads = (
+        "tied",
+        "best -\nworst",
+        "reversible\npairs",
+        "trec:\nchange",
+        "trec:\nswapped",
+        "expected:\nchange",
+        "expected:\nswapped",
+    )
+    pairs = plural(len(result.pairs), "pair")
+    title = (
+        f"{result.measures[m]} of runs with rounded scores: largest range from the worst to the best order, largest"
+        f" change against the scores as given, and swaps of {pairs} of runs"
+    )
+    return Page(title, sheet(("rounding",), heads, rows))
+
+
+def _largest(values: Floats) -> float:
+    return float(np.fmax.reduce(values)) if len(values) else np.nan
+
+
+ROW = 0.11  # inches: the height of a run
+
+
+def drawings(result: Ties) -> Drawings:
+    """Ranges of scores, sizes of tie groups, and swaps, which need at least two runs."""
+    draw: Drawings = {"ties-ranges": partial(range_figure, result), "ties-sizes": partial(size_figure, result)}
+    return draw | ({"ties-swaps": partial(swap_figure, result)} if len(result.runs) > 1 else {})
+
+
+def range_figure(result: Ties) -> Figure:
+    """The scores of each run over orders of its ties, a panel per measure."""
+    figure, axes = panels(len(result.measures), 2, max(1.4, 0.6 + ROW * len(result.runs)))
+    for m, axis in enumerate(axes):
+        draw_ranges(result, m, axis)
+    lines, labels = axes[0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return figure
+
+
+def draw_ranges(result: Ties, measure: int, axis: Axes) -> Axes:
+    """For each run: worst to best order, 90% of random orders, the expectation, and the order of trec_eval."""
+    expected = result.scores[EXPECTED, measure]
+    order = np.argsort(expected, kind="stable")
+    y = np.arange(len(order))
+    low, high = result.scores[[WORST, BEST], measure][:, order]
+    axis.hlines(y, low, high, color=SKY, linewidth=0.8, label="worst to best")
+    ends = result.quantiles[[QUANTILES.index(0.05), QUANTILES.index(0.95)], measure][:, order]
+    axis.hlines(y, *ends, color=BLUE, linewidth=2.4, label="90% of random orders")
+    axis.plot(expected[order], y, "|", color=BLACK, markersize=5, label="expected")
+    trec = result.scores[TREC, measure][order]
+    axis.plot(trec, y, "o", markerfacecolor="none", markeredgecolor=ORANGE, markersize=2.6, label="trec")
+    axis.set_yticks(y, [result.runs[r] for r in order], fontsize=min(7, 72 * ROW))
+    axis.set_xlabel(result.measures[measure])
+    axis.margins(y=0.5 / max(len(y), 1))
+    return axis
+
+
+def size_figure(result: Ties) -> Figure:
+    """The number of tie groups by size, over all runs."""
+    figure = new_figure(COLUMN, 2.0)
+    draw_sizes(result, figure.subplots())
+    return figure
+
+
+def draw_sizes(result: Ties, axis: Axes) -> Axes:
+    """The histogram of the sizes of tie groups, on a logarithmic scale."""
+    total = result.total
+    bins = list(histogram_bins(total.largest)) or [(2, 2)]
+    counts = [sum(n for size, n in total.sizes.items() if low <= size <= high) for low, high in bins]
+    axis.bar(range(len(bins)), counts, 0.8, facecolor=SKY, edgecolor=BLUE, linewidth=0.8)
+    axis.set_xticks(range(len(bins)), [f"{low}" if low == high else f"{low}–{high}" for low, high in bins])
+    if max(counts) > 0:
+        axis.set_yscale("log")
+        axis.set_ylim(bottom=0.5)
+    axis.set_xlabel("documents with the same score")
+    axis.set_ylabel("tie groups")
+    return axis
+
+
+def swap_figure(result: Ties) -> Figure:
+    """The probability that random orders swap two runs, a panel per measure."""
+    figure, axes = panels(len(result.measures), 3, 2.4)
+    for m, axis in enumerate(axes):
+        draw_swaps(result, m, axis)
+    image = axes[0].images[0]
+    bar = figure.colorbar(image, ax=list(axes), shrink=0.6, pad=0.02, aspect=25)
+    bar.set_label("probability of a swap")
+    bar.outline.set_visible(False)
+    return figure
+
+
+def draw_swaps(result: Ties, measure: int, axis: Axes) -> Axes:
+    """The probability of a swap for each pair; runs are ranked by expected score, the best first."""
+    from matplotlib.ticker import MaxNLocator
+
+    runs = len(result.runs)
+    matrix = np.zeros((runs, runs))
+    first, second = np.triu_indices(runs, 1)
+    matrix[first, second] = matrix[second, first] = result.swap_chance[measure]
+    order = np.argsort(-result.scores[EXPECTED, measure], kind="stable")
+    highest = max(0.5, result.swap_chance.max(initial=0))
+    axis.imshow(
+        matrix[np.ix_(order, order)], cmap="Blues", vmin=0, vmax=highest, extent=(0.5, runs + 0.5, runs + 0.5, 0.5)
+    )
+    axis.plot((0.5, runs + 0.5), (0.5, runs + 0.5), color=GREY, linewidth=0.4)
+    axis.set_title(f"{result.measures[measure]}: {len(result.swappable(measure))} pairs", fontsize=7)
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_locator(MaxNLocator(4, integer=True))
+    axis.set_xlabel("rank by expected score")
+    return axis

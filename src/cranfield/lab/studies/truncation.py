@@ -1,0 +1,579 @@
+"""The effect of counting the end of a list as an answer: the experiment of Liu et al., *Quit While Ahead*, SIGIR 2016.
+
+Every measure X is computed twice. Plain, as in TREC question answering: NIL is an item of the list, and is correct if
+and only if nothing is relevant. And in its terminal form X', by the rules of the paper's Table 2 (see `transform`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+
+from cranfield import io, results
+from cranfield.analysis.audit import NilDetection, nil_detection
+from cranfield.data import Booleans, Floats, Integers, Judgments
+from cranfield.errors import UsageError
+from cranfield.evaluation.columns import AlignmentKey, make_plan
+from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.scores import number
+from cranfield.lab import saving
+from cranfield.lab.registry import check_alike, mean_of
+from cranfield.lab.settings import Option, Progress
+from cranfield.measures import Measure, parse
+from cranfield.measures.aliases import LIU, in_notation
+from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
+from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, SKY, Drawings, new_figure, panels
+from cranfield.report.pages import Page, column, exchanged, sheet
+from cranfield.report.sheet import Cell, shown
+from cranfield.statistics.correlation import Agreement, kendall, swapped_pairs, swaps
+from cranfield.statistics.rounding import SAME
+from cranfield.wording import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# Tie rules that fix the position of NIL in every list.
+DEFINITE = tuple(name for name, rule in TIE_RULES.items() if rule.fixes_order)
+
+
+class Transformed(NamedTuple):
+    """A list of answers as terminal measures see it."""
+
+    answers: tuple[str, ...]
+    terminal: bool
+
+
+def transform(answers: Sequence[str], nil: str | None = "NIL", full_length: int | None = 5) -> Transformed:
+    """The answers of a list before NIL, and whether the system ended the list there.
+
+    Table 2 of the paper: the system ends a list by NIL, or by returning fewer answers than the full length; a list of
+    full length has no terminal document.
+
+    >>> transform(["a", "NIL", "b"])
+    Transformed(answers=('a',), terminal=True)
+    >>> transform(["a", "b", "c", "d", "e"])
+    Transformed(answers=('a', 'b', 'c', 'd', 'e'), terminal=False)
+    """
+    given = tuple(answers)
+    if full_length is not None and len(given) > full_length:
+        raise UsageError(f"a list has {len(given)} answers, more than the full length of {full_length}")
+    if nil is not None and nil in given:
+        return Transformed(given[: given.index(nil)], terminal=True)
+    return Transformed(given, terminal=full_length is None or len(given) < full_length)
+
+
+def c_at_1(n: int, correct: int, unanswered: int) -> float:
+    """The share of questions answered correctly, with the same credit for unanswered ones (Peñas and Rodrigo, 2011).
+
+    c@1 = correct/n + (correct/n)(unanswered/n)
+
+    >>> round(c_at_1(10, correct=4, unanswered=3), 6)
+    0.52
+    """
+    if n < 1 or correct < 0 or unanswered < 0 or correct + unanswered > n:
+        raise UsageError(f"c@1: {correct} correct and {unanswered} unanswered do not fit {n} questions")
+    return correct / n + correct / n * unanswered / n
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truncation(saving.StudyResult):
+    """Plain and terminal scores of systems, and the lengths of their lists.
+
+    ``plain``, ``terminal`` (run, measure, query): X and X'; undefined values count 0 in means. ``terminal_measures``:
+    the names of X', empty for a measure without a terminal form, whose ``terminal`` values are NaN. ``before``,
+    ``after`` (run, query): list lengths with NIL as an item, and up to NIL. ``correct`` (run, query): the first answer
+    is relevant. ``no_answer`` (query,): no document is relevant; None in files of earlier versions.
+    """
+
+    STUDY = "truncation"
+
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    terminal_measures: tuple[str, ...]
+    queries: tuple[str, ...]
+    plain: Floats
+    terminal: Floats
+    before: Integers
+    after: Integers
+    correct: Booleans
+    nil: str | None
+    full_length: int | None
+    ties: Ties
+    no_answer: Booleans | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def paired(self) -> list[int]:
+        """The measures with a terminal form."""
+        return [m for m, name in enumerate(self.terminal_measures) if name]
+
+    def nil_detection(self, run: int) -> NilDetection | None:
+        """How well a run recognises queries without a relevant document, by an empty list or by NIL in first place."""
+        return None if self.no_answer is None else nil_detection(self.no_answer, self.after[run] == 0)
+
+    @property
+    def means(self) -> Floats:
+        """Means over queries of X and of X': (2, run, measure)."""
+        return np.nan_to_num(np.stack([self.plain, self.terminal])).mean(axis=-1)
+
+    @property
+    def longest(self) -> int:
+        """The length below which a list is short: the full length, or else the length of the longest list."""
+        return self.full_length or int(self.before.max(initial=0))
+
+    @property
+    def short(self) -> Floats:
+        """The share of lists shorter than `longest`, before and after the transformation: (2, run)."""
+        return (np.stack([self.before, self.after]) < self.longest).mean(axis=-1)
+
+    @property
+    def histogram(self) -> dict[int, tuple[int, int]]:
+        """The number of lists of each length, before and after the transformation."""
+        lengths = [
+            np.bincount(x.ravel(), minlength=1 + int(self.before.max(initial=0))) for x in (self.before, self.after)
+        ]
+        counted = enumerate(zip(lengths[0].tolist(), lengths[1].tolist(), strict=True))
+        return {length: counts for length, counts in counted if any(counts)}
+
+    def agreement(self, measure: int) -> Agreement:
+        """The agreement of X and X' on the order of the systems."""
+        x, y = self.means[:, :, measure]
+        return kendall(x, y)
+
+    def inverted(self, measure: int) -> list[tuple[str, str]]:
+        """Pairs that X and X' order differently: the system with the higher X, then the one with the higher X'."""
+        x, y = self.means[:, :, measure]
+        return swaps(x, y, self.runs)
+
+    def c_at_1(self, run: int) -> float:
+        """c@1 of a run: an empty list leaves its question unanswered, whether or not an answer exists."""
+        empty = self.after[run] == 0
+        return c_at_1(len(self.queries), int((self.correct[run] & ~empty).sum()), int(empty.sum()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
+        x, y = self.means
+        lengths, paired = self.histogram, self.paired
+        return {
+            **self.header(),
+            "settings": {"nil": self.nil, "full_length": self.full_length, "ties": self.ties},
+            "measures": {measure: self._measure_dict(m) for m, measure in enumerate(self.measures)},
+            "no_answer": None
+            if self.no_answer is None
+            else [query for query, missing in zip(self.queries, self.no_answer, strict=True) if missing],
+            "lengths": {when: {str(n): c[i] for n, c in lengths.items()} for i, when in enumerate(("before", "after"))},
+            "runs": {
+                run: {
+                    "short_before": float(self.short[0, r]),
+                    "short_after": float(self.short[1, r]),
+                    "c_at_1": self.c_at_1(r),
+                    "nil_detection": results.plain(self.nil_detection(r)),
+                    "means": {
+                        measure: {"plain": float(x[r, m]), "terminal": float(y[r, m]) if m in paired else None}
+                        for m, measure in enumerate(self.measures)
+                    },
+                    "queries": {
+                        query: {
+                            "before": int(self.before[r, q]),
+                            "after": int(self.after[r, q]),
+                            "correct": bool(self.correct[r, q]),
+                            "plain": saving.to_json(self.plain[r, :, q]),
+                            "terminal": saving.to_json(self.terminal[r, :, q]),
+                        }
+                        for q, query in enumerate(self.queries)
+                    },
+                }
+                for r, run in enumerate(self.runs)
+            },
+            "notes": list(self.notes),
+        }
+
+    def _measure_dict(self, m: int) -> dict[str, Any]:
+        if m not in self.paired:
+            return {"terminal": None}
+        agreement = self.agreement(m)
+        return {
+            "terminal": self.terminal_measures[m],
+            "tau_b": number(agreement.tau_b),
+            "tau_a": agreement.tau_a,
+            "concordant": agreement.concordant,
+            "discordant": agreement.discordant,
+            "tied_plain": agreement.tied_x,
+            "tied_terminal": agreement.tied_y,
+            "inverted": [list(pair) for pair in self.inverted(m)],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Truncation:
+        """The result that `to_dict` returned."""
+        runs, measures, settings = data["runs"], data["measures"], data["settings"]
+        queries = tuple(next(iter(runs.values()))["queries"])
+        cells = [[run["queries"][query] for query in queries] for run in runs.values()]
+
+        def scores(kind: str) -> Floats:
+            rows = [np.array([saving.from_json(cell[kind]) for cell in row]).T for row in cells]
+            return np.array(rows).reshape(len(runs), len(measures), len(queries))
+
+        def facts(name: str) -> Any:
+            return np.array([[cell[name] for cell in row] for row in cells])
+
+        return cls(
+            tuple(runs),
+            tuple(measures),
+            tuple(measure["terminal"] or "" for measure in measures.values()),
+            queries,
+            scores("plain"),
+            scores("terminal"),
+            facts("before"),
+            facts("after"),
+            facts("correct"),
+            settings["nil"],
+            settings["full_length"],
+            settings["ties"],
+            None if (missing := data.get("no_answer")) is None else np.array([q in missing for q in queries], bool),
+            tuple(data["notes"]),
+        )
+
+
+def truncation(
+    qrels: Any,
+    runs: Sequence[Any],
+    measures: Annotated[Sequence[str | Measure], Option("", default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
+    *,
+    nil: str | None = None,
+    full_length: int | None = None,
+    ties: Annotated[Ties, Option("How to order documents with equal scores.", choices=DEFINITE)] = "trec",
+    progress: Progress | None = None,
+) -> Truncation:
+    """Scores that count the end of a ranking as an answer.
+
+    The experiment of Liu et al., "Quit While Ahead" (SIGIR 2016), on at least two runs. Reports the means of plain and
+    terminal scores, Kendall's tau between the two orders of systems, swapped pairs, nil detection, and list lengths
+    before and after lists are cut at NIL. Draws the figures of the paper. Without --full-length, the end of every list
+    counts as an answer. A measure is given in its plain form, or with a prime as in the paper (RR'); one without a
+    terminal form is shown in its plain form only. ::
+
+        cranfield study truncation qrels.txt *.run --nil NIL --full-length 5 --figures figures
+    """
+    if ties not in DEFINITE:
+        reason = "does not fix the position of NIL in a list" if ties in TIES else "is not a tie rule"
+        raise UsageError(f"ties={ties} {reason}", hint=f"one of {', '.join(DEFINITE)}")
+    if len(runs) < 2:
+        raise UsageError(f"this study needs at least two runs, got {len(runs)}", hint="give the runs of two systems")
+    pairs = list(dict.fromkeys(_pair(_parsed(measure)) for measure in measures or default_measures(full_length)))
+    paired = [m for m, (_, terminal) in enumerate(pairs) if terminal is not None]
+    policy = Policy(None if ties == "trec" else ties, undefined="zero", nil=nil, full_length=full_length)
+    judgments = io.read_qrels(qrels)
+    plan = make_plan([*(x for x, _ in pairs), *(y for _, y in pairs if y is not None), "P@1"], policy)
+    evaluation = Evaluator.of(judgments, plan).evaluation(list(runs), progress=progress)
+    scores = evaluation.scores
+    lengths = np.array([_lengths(run, tie_rule(ties)) for run in evaluation.run_scores])
+    plain = scores.values[:, : len(pairs)]
+    terminal = np.full_like(plain, np.nan)
+    terminal[:, paired] = scores.values[:, len(pairs) : len(pairs) + len(paired)]
+    # P@1 is the last column, unless it is one of the measures.
+    first_answer = next((m for m, (x, _) in enumerate(pairs) if x == parse("P@1")), -1)
+    return Truncation(
+        scores.runs,
+        tuple(str(x) for x, _ in pairs),
+        tuple("" if y is None else str(y) for _, y in pairs),
+        scores.queries,
+        plain,
+        terminal,
+        lengths[:, 0],
+        lengths[:, 1],
+        scores.values[:, first_answer] > 0,
+        nil,
+        full_length,
+        ties,
+        _without_relevant(judgments),
+        (*sentences(scores.notes), *_terminal_notes(pairs, terminal)),
+    )
+
+
+def _without_relevant(judgments: Judgments) -> Booleans:
+    """The queries without a relevant document."""
+    query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.begin))
+    return np.bincount(query[judgments.grade > 0], minlength=len(judgments.queries)) == 0
+
+
+def _terminal_notes(pairs: Sequence[tuple[Measure, Measure | None]], terminal: Floats) -> Iterator[str]:
+    """Notes on measures without a terminal form, and on those that exceed 1."""
+    for m, (plain, with_terminal) in enumerate(pairs):
+        above_one = int((terminal[:, m] > 1 + SAME).sum())
+        if with_terminal is None:
+            yield f"{plain} has no terminal form, and is shown in its plain form only: {plain.definition.terminal}"
+        elif above_one:
+            yield (
+                f"{with_terminal} exceeds 1 for {plural(above_one, 'list')}: gains between 0 and 1 can do that; "
+                "ideal='bounded' avoids it"
+            )
+
+
+def default_measures(full_length: int | None) -> tuple[str, ...]:
+    """The measures of the paper, with nDCG cut at the full length."""
+    return ("RR", "nDCG" if full_length is None else f"nDCG@{full_length}", "RBP(p=0.5)", "AP")
+
+
+def _parsed(measure: str | Measure) -> Measure:
+    return parse(in_notation(measure, LIU) if isinstance(measure, str) else measure)
+
+
+def _pair(measure: Measure) -> tuple[Measure, Measure | None]:
+    """A measure without and with a terminal document; None if it has no terminal form."""
+    views = replace(measure.views, terminal=False, full=None)
+    plain = replace(measure, views=views)
+    return plain, None if measure.definition.terminal else replace(measure, views=replace(views, terminal=True))
+
+
+def _lengths(run: RunScores, rule: TieRule) -> Integers:
+    """List lengths with NIL as an item, and the numbers of answers before NIL: (2, query)."""
+    alignment = run.alignments[AlignmentKey(False, rule.key)]
+    before = np.maximum(run.length, 0)
+    after, rows = before.copy(), alignment.rows
+    nil_rows = alignment.aligner.judged.nil
+    if nil_rows is not None:
+        nil = np.flatnonzero(nil_rows[rows["document"]])
+        after[rows["query"][nil]] = rows["start"][nil] + rows[rule.page_position][nil]
+    return np.stack([before, after])
+
+
+PAIRS = 20  # swapped pairs listed for each measure; json has all
+RANGES = 10  # rows of the table of list lengths
+
+
+def tables(result: Truncation, digits: int = 4) -> list[Page]:
+    """Scores of systems, agreement, nil detection, list lengths, and swapped pairs."""
+    return [
+        _score_table(result, digits),
+        *_agreement_tables([result], f"of {len(result.runs)} systems", digits),
+        *_detection_tables(result, digits),
+        _length_table(result),
+        *_swap_tables(result, digits),
+    ]
+
+
+def _score_table(result: Truncation, digits: int) -> Page:
+    x, y = result.means
+    columns: dict[str, list[Cell]] = {}
+    for m, (plain, terminal) in enumerate(zip(result.measures, result.terminal_measures, strict=True)):
+        columns[plain] = column(x[:, m], digits)
+        if terminal:
+            columns[terminal] = column(y[:, m], digits)
+    columns["c@1"] = column([result.c_at_1(r) for r in range(len(result.runs))], digits)
+    for i, when in enumerate(_stages(result)):
+        columns[f"short{when}"] = [Cell(f"{share:.1%}") for share in result.short[i]]
+    rows = [((run,), [cells[r] for cells in columns.values()]) for r, run in enumerate(result.runs)]
+    stages = f", before and after cutting them at {result.nil}" if result.nil else ""
+    short = f"short: share of lists with fewer than {result.longest} answers{stages}"
+    return Page(f"Mean scores, {len(result.queries)} queries ({short})", sheet(("run",), tuple(columns), rows))
+
+
+def _stages(result: Truncation) -> tuple[str, ...]:
+    """Before and after lists are cut at NIL; without NIL they are not cut."""
+    return (", before", ", after") if result.nil else ("",)
+
+
+def mean_tables(results: list[Truncation], digits: int = 4) -> list[Page]:
+    """The agreement of plain and terminal measures, averaged over collections; pairs are counted in all of them."""
+    check_alike(results, "measures", "nil", "full_length", "ties")
+    return list(
+        _agreement_tables(
+            results, f"of systems, mean over {len(results)} collections; pairs of all collections", digits
+        )
+    )
+
+
+def _agreement_tables(results: list[Truncation], scope: str, digits: int) -> Iterator[Page]:
+    first = results[0]
+    rows = []
+    for m in first.paired:
+        agreements = [result.agreement(m) for result in results]
+        means = mean_of([np.array([agreement.tau_b, agreement.tau_a]) for agreement in agreements])
+        counts = np.sum([(a.discordant, a.tied_x, a.tied_y, a.pairs) for a in agreements], axis=0)
+        cells = [*(Cell(shown(tau, digits)) for tau in means.tolist()), *(Cell(f"{count}") for count in counts)]
+        rows.append(((first.measures[m], first.terminal_measures[m]), cells))
+    heads = ("τ-b", "τ-a", "swapped", "tied\nplain", "tied\nterminal", "pairs")
+    title = f"Agreement of plain and terminal measures on the order {scope} (Kendall's τ)"
+    if rows:
+        yield Page(title, sheet(("plain", "terminal"), heads, rows))
+
+
+def _detection_tables(result: Truncation, digits: int) -> Iterator[Page]:
+    """Nil detection as a classification; no table if nothing is to be detected and no list is empty."""
+    detections = [result.nil_detection(r) for r in range(len(result.runs))]
+    rows = []
+    for run, detection in zip(result.runs, detections, strict=True):
+        if detection is None:
+            return
+        counts = (detection.silent, detection.detected, detection.false_silences, detection.missed)
+        shares = (detection.precision, detection.recall, detection.f1)
+        rows.append(((run,), [Cell(f"{n}") for n in counts] + [Cell(shown(share, digits)) for share in shares]))
+    if any(detection and (detection.nil or detection.silent) for detection in detections):
+        nil = int(result.no_answer.sum()) if result.no_answer is not None else 0
+        title = (
+            f"Nil detection: {nil} of {len(result.queries)} queries have no relevant document (silent: lists without an"
+            " answer; false: of these, lists of queries with a relevant document)"
+        )
+        yield Page(title, sheet(("run",), ("silent", "right", "false", "missed", "precision", "recall", "F1"), rows))
+
+
+def _length_table(result: Truncation) -> Page:
+    counts = np.zeros((result.longest + 1, 2), int)
+    for length, numbers in result.histogram.items():
+        counts[length] = numbers
+    step = max(1, -(-result.longest // RANGES))
+    begins = [0, *range(1, len(counts), step)]
+    rows = []
+    for begin, end in zip(begins, [*begins[1:], len(counts)], strict=True):
+        name = f"{begin}" if end - begin == 1 else f"{begin}–{end - 1}"
+        cells = [Cell(f"{n}") for n in counts[begin:end].sum(axis=0)]
+        rows.append(((name,), cells[: len(_stages(result))]))
+    heads = [f"lists{when}" for when in _stages(result)]
+    stages = f": before and after cutting them at {result.nil}" if result.nil else ""
+    return Page(f"Number of lists by length{stages}", sheet(("length",), heads, rows))
+
+
+def _swap_tables(result: Truncation, digits: int) -> Iterator[Page]:
+    for m in result.paired:
+        measures = result.measures[m], result.terminal_measures[m]
+        pairs = result.inverted(m)
+        if pairs:
+            means = dict(zip(result.runs, result.means[:, :, m].T, strict=True))
+            yield exchanged(pairs, measures, means, digits, PAIRS)
+
+
+BARS = 25  # the most list lengths that are drawn as separate bars
+SYSTEMS = 20  # the most systems that are drawn as arrows
+
+
+def drawings(result: Truncation) -> Drawings:
+    """Lengths of lists, scores and shifts."""
+    draw: Drawings = {"truncation-lengths": partial(length_figure, result)}
+    if result.paired:  # a measure without a terminal form is in neither
+        draw |= {"truncation-scores": partial(score_figure, result), "truncation-shift": partial(shift_figure, result)}
+    return draw
+
+
+def length_figure(result: Truncation) -> Figure:
+    """The distribution of list lengths, before and after the transformation (Figure 1)."""
+    figure = new_figure(COLUMN, 2.0)
+    draw_histogram(result, figure.subplots())
+    return figure
+
+
+def draw_histogram(result: Truncation, axis: Axes) -> Axes:
+    """The number of lists by length: bars for each length, or outlines if there are many lengths."""
+    from matplotlib.ticker import MaxNLocator
+
+    counts = np.zeros((result.longest + 1, 2))
+    for length, numbers in result.histogram.items():
+        counts[length] = numbers
+    x = np.arange(len(counts))
+    styles = [("before: NIL is an item", "white", SKY), ("after: NIL ends the list", BLUE, BLUE)]
+    if result.nil is None:
+        styles, counts = [("lists", "white", SKY)], counts[:, :1]
+    for i, (label, face, edge) in enumerate(styles):
+        if len(x) <= BARS:
+            bars: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": 0.8, "label": label}
+            axis.bar(x + (i - (len(styles) - 1) / 2) * 0.4, counts[:, i], 0.36, **bars)
+        else:
+            line: dict[str, Any] = {"linewidth": (2.0, 0.8)[i], "label": label, "color": edge}
+            axis.hist(x, np.linspace(0, len(x), BARS + 1).tolist(), weights=counts[:, i], histtype="step", **line)
+    if len(x) <= BARS:
+        axis.set_xticks(x[:: 1 + len(x) // 12])
+    axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axis.set_xlabel("answers per list")
+    axis.set_ylabel("lists")
+    axis.margins(y=0.25)
+    axis.legend(loc="upper left")
+    return axis
+
+
+def score_figure(result: Truncation) -> Figure:
+    """Systems by X and X', a panel per measure (Figure 2)."""
+    figure, axes = panels(len(result.paired), 2, 2.9)
+    for m, axis in zip(result.paired, axes, strict=True):
+        draw_scores(result, m, axis)
+    return figure
+
+
+def draw_scores(result: Truncation, measure: int, axis: Axes) -> Axes:
+    """Systems by X and X' of one measure; lines join swapped pairs, and the most distinct pair is labelled."""
+    x, y = result.means[:, :, measure]
+    pairs = swapped_pairs(x, y)
+    moved = np.zeros(len(x), bool)
+    moved[[run for pair in pairs for run in pair]] = True
+    ends = [min(x.min(), y.min()), max(x.max(), y.max())]
+    axis.plot(ends, ends, color=GREY, linestyle=":", linewidth=0.8, zorder=1)
+    for a, b in pairs:
+        axis.plot(x[[a, b]], y[[a, b]], color=ORANGE, linewidth=0.5, alpha=0.6, zorder=2)
+    axis.plot(x[~moved], y[~moved], "o", color=BLUE, markersize=3, zorder=3, label="in no swapped pair")
+    hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": ORANGE, "markeredgewidth": 0.9}
+    axis.plot(x[moved], y[moved], "D", markersize=3.2, zorder=3, label="in a swapped pair", **hollow)
+    if pairs:
+        a, b = max(pairs, key=lambda pair: (x[pair[0]] - x[pair[1]]) * (y[pair[1]] - y[pair[0]]))
+        for run, (dx, side), level in ((a, (5, "left"), "top"), (b, (-5, "right"), "bottom")):
+            axis.annotate(
+                result.runs[run],
+                (x[run], y[run]),
+                (dx, -3 if level == "top" else 3),
+                textcoords="offset points",
+                ha=side,
+                va=level,
+            )
+    axis.set_xlabel(result.measures[measure])
+    axis.set_ylabel(result.terminal_measures[measure])
+    axis.set_title(f"τ-b = {result.agreement(measure).tau_b:.3f}, {len(pairs)} swapped", loc="left")
+    axis.margins(0.12)
+    if measure == result.paired[0]:
+        axis.legend(loc="upper left")
+    return axis
+
+
+def shift_figure(result: Truncation) -> Figure:
+    """The change of each system, a panel per measure (Figure 3)."""
+    figure, axes = panels(len(result.paired), 2, 2.6)
+    for m, axis in zip(result.paired, axes, strict=True):
+        draw_shifts(result, m, axis)
+    return figure
+
+
+def draw_shifts(result: Truncation, measure: int, axis: Axes) -> Axes:
+    """Arrows from (share of short lists, X) to (share of short lists, X'), for the best systems."""
+    x, y = result.means[:, :, measure]
+    best = np.argsort(-np.maximum(x, y), kind="stable")[:SYSTEMS]
+    before, after = 100 * result.short
+    for run in best:
+        same = abs(y[run] - x[run]) <= SAME
+        colour = BLACK if same else GREEN if y[run] > x[run] else ORANGE
+        axis.annotate(
+            "",
+            (after[run], y[run]),
+            (before[run], x[run]),
+            arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 1},
+        )
+        axis.plot(before[run], x[run], "o", markersize=3, markerfacecolor="white", markeredgecolor=colour, zorder=3)
+        axis.plot(after[run], y[run], "o", markersize=3, color=colour, zorder=3)
+    for label, face in (
+        (f"{result.measures[measure]}, before", "white"),
+        (f"{result.terminal_measures[measure]}, after", BLACK),
+    ):
+        axis.plot([], [], "o", markersize=3, markerfacecolor=face, markeredgecolor=BLACK, label=label)
+    axis.set_xlim(-4, 104)
+    axis.margins(y=0.2)
+    axis.set_xlabel(f"lists with fewer than {result.longest} answers (%)")
+    axis.set_ylabel("mean score")
+    axis.legend(loc="best")
+    if len(result.runs) > SYSTEMS:
+        axis.set_title(f"the best {SYSTEMS} systems", loc="left")
+    return axis

@@ -1,0 +1,268 @@
+"""The input of studies on orders of systems: runs, measures that are means over queries, and coefficients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from cranfield import io
+from cranfield.data import Booleans, Floats, Judgments, Run, TextView
+from cranfield.errors import InputError, MeasureError, UsageError, check_count
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.columns import make_plan
+from cranfield.evaluation.evaluator import Evaluator, read_runs
+from cranfield.evaluation.notes import Note, QueryNames, sentences
+from cranfield.evaluation.policy import Negative, Policy, Undefined
+from cranfield.evaluation.run_notes import reading_notes
+from cranfield.lab.relabelling import Relabeller
+from cranfield.lab.simulation import variants
+from cranfield.measures import Measure
+from cranfield.statistics import standardisation
+from cranfield.statistics.correlation import critical_tau, pearson, rbo, spearman, tau, tau_ap
+from cranfield.statistics.rounding import levels
+from cranfield.statistics.standardisation import Standardisation
+
+MIN_QUERIES = 2  # the fewest queries that give an order of systems or a test
+
+
+@dataclass(frozen=True, eq=False)
+class SystemScores:
+    """Runs, read once, and their scores under all judgments.
+
+    ``values`` (run, measure, query): NaN where undefined. ``defined`` (measure, query): the measure is defined for
+    every run. ``input_notes``: notes on runs that do not answer all queries, and on documents that the corpus lacks.
+    """
+
+    relabeller: Relabeller
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: tuple[str, ...]
+    values: Floats
+    defined: Booleans
+    input_notes: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes for studies that average each measure over the queries where it is defined."""
+        return (*self.input_notes, *undefined_notes(self.measures, self.defined, self.queries))
+
+    @property
+    def means(self) -> Floats:
+        """The score of each system, (measure, run): its mean over the queries where the measure is always defined."""
+        return mean_scores(self.values, self.defined)
+
+
+def score_systems(
+    qrels: Any,
+    runs: Any,
+    measures: Any,
+    *,
+    negative: Negative = "unjudged",
+    undefined: Undefined = "skip",
+    corpus: Any = None,
+    seed: int = 0,
+    standardise: Standardisation | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SystemScores:
+    """Read and score the runs; raise if they cannot be ordered: a single run or query, or an undefined measure.
+
+    ``undefined`` says how an undefined value counts: not at all, as 0, as 1, or as an error. Measures that read
+    document text need a ``corpus``. ``standardise``: compare each score with those of the other runs for the query.
+    """
+    policy = Policy(negative=negative, undefined=undefined, seed=seed)
+    given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
+    if len(given) < 2:
+        raise UsageError(f"this study needs at least two runs, got {len(given)}", hint="give the runs of two systems")
+    plan = make_plan(measures, policy)
+    for column in plan.columns:
+        if column.aggregate != "mean":
+            raise MeasureError(
+                f"{column.label} is not a mean over queries and cannot be used to order systems",
+                hint="use AP instead of GMAP, and a proportion instead of a count",
+            )
+    judgments = io.read_qrels(qrels)
+    queries = tuple(judgments.queries)
+    if len(queries) < MIN_QUERIES:
+        raise InputError([f"{judgments.name}: this study needs at least two judged queries, found {len(queries)}"])
+    relabeller = Relabeller(
+        Evaluator.of(Collection(judgments, documents=corpus), plan).evaluation(given, progress=progress)
+    )
+    labels = tuple(column.label for column in plan.columns)
+    values = _replace_undefined(relabeller.scores(), undefined, labels, queries)
+    defined = defined_for_all(values)
+    for label, row in zip(labels, defined, strict=True):
+        if row.sum() < MIN_QUERIES:
+            raise InputError(
+                [f"{label} is defined for all runs on {row.sum()} of {len(queries)} queries; at least two are needed"],
+                hint=f"leave out {label}, or the runs for which it is undefined",
+            )
+    names = relabeller.evaluation.runs
+    standardised: tuple[str, ...] = ()
+    if standardise is not None:
+        values = standardisation.standardise(values, standardise)
+        labels = tuple(f"{label} standardised" for label in labels)
+        standardised = (str(Note("standardised", values={"method": standardise, "runs": len(names)})),)
+    notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
+    return SystemScores(relabeller, names, labels, queries, values, defined, (*standardised, *notes))
+
+
+def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[list[Any], list[str]]:
+    """The runs, plus ``number`` simulated runs that rerank the documents of the only run; and a note about them.
+
+    For collections with a single run. `simulation.variants` describes the simulated systems.
+    """
+    given = list(runs) if isinstance(runs, (list, tuple)) else [runs]
+    if not number:
+        return given, []
+    if len(given) != 1:
+        raise UsageError(f"variants need exactly one run, got {len(given)}", hint="leave out variants, or give one run")
+    run = read_runs(given)[0]
+    simulated, _ = variants(run, judgments, number, seed=seed)
+    note = f"{number} of the {number + 1} runs are simulated: they rerank the documents of {run.name}"
+    return [run, *simulated], [note]
+
+
+def top_runs(
+    qrels: Any, runs: Any, number: int, by: str | Measure = "AP", *, corpus: Any = None, nil: str | None = None
+) -> tuple[list[Run], list[str]]:
+    """The ``number`` runs with the highest mean of a measure, in their given order; and a note, if others are left out.
+
+    All runs are read into memory. Of runs with equal means, the first are kept. Sakai (SIGIR 2007) studied the best 30
+    runs of a track by AP; Liu et al. (SIGIR 2016) show the best 20.
+    """
+    number = check_count("top", number)
+    loaded = [replace(run, source=io.load(run)) for run in read_runs(runs)]
+    if number >= len(loaded):
+        return loaded, []
+    scores = Evaluator(Collection(qrels, documents=corpus, nil=nil), by)(loaded)
+    note = f"{number} of {len(loaded)} runs are used, those with the highest {scores.measures[0]}"
+    return [loaded[i] for i in scores.best(number)], [note]
+
+
+def _replace_undefined(values: Floats, undefined: Undefined, labels: Sequence[str], queries: Sequence[str]) -> Floats:
+    missing = np.isnan(values)
+    if undefined == "skip" or not missing.any():
+        return values
+    if undefined == "error":
+        measure = int(missing.any(axis=(0, 2)).argmax())
+        names = [queries[q] for q in np.flatnonzero(missing[:, measure].any(axis=0)).tolist()]
+        raise InputError(
+            [f"{labels[measure]} is undefined for {QueryNames.of(names)}"],
+            hint="these queries have no relevant documents; use undefined=skip, zero or one",
+        )
+    return np.where(missing, float(undefined == "one"), values)
+
+
+def defined_for_all(values: Floats) -> Booleans:
+    """Whether a measure is defined for every run, (measure, query); ``values`` is (run, measure, query)."""
+    return np.logical_not(np.isnan(values).any(axis=0))
+
+
+def mean_scores(values: Floats, counted: Booleans) -> Floats:
+    """The mean of each run over the counted queries, (measure, run); undefined where none is counted."""
+    total = np.where(counted, values, 0).sum(axis=-1).T
+    count = counted.sum(axis=-1)[:, None]
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
+def tie_notes(measures: Sequence[str], means: Floats, coefficient: str) -> Iterator[str]:
+    """Notes on measures that give several runs the same score; ``means`` is (measure, run)."""
+    for measure, scores in zip(measures, means, strict=True):
+        tied = len(scores) - 1 - int(levels(scores).max())
+        if tied == means.shape[1] - 1:
+            yield f"{measure} gives all runs the same score"
+        elif tied and coefficient == "tau-a":
+            yield f"{measure} gives some runs the same score; tau-a counts a tied pair as half a disagreement"
+
+
+def unanswered_notes(runs: Sequence[str], answered: Booleans, queries: Sequence[str]) -> Iterator[str]:
+    """Notes on runs that do not answer all queries; ``answered`` is (run, query)."""
+    for run, row in zip(runs, answered, strict=True):
+        missing = np.flatnonzero(~row).tolist()
+        if missing:
+            yield f"{run} does not answer {QueryNames.of([queries[q] for q in missing])}: scored as empty rankings"
+
+
+def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
+    """Notes on documents that a measure reads, or learns from, and the corpus lacks."""
+    for measure in relabeller.measures:
+        if relabeller.rereading is None or not measure.definition.content:
+            continue
+        reading, chosen = relabeller.rereading.every, measure.chosen
+        missing, total = relabeller.count_missing_texts(measure)
+        if missing:
+            yield f"{missing:,} of {total:,} documents at the top of the runs are not in the corpus"
+        view = TextView.of(chosen)
+        if reading.absent(view)[0] or reading.silent(view, chosen["mu"])[0]:
+            yield from sentences(reading_notes(reading, view, chosen["mu"], relabeller.judgments.name))
+
+
+def undefined_notes(labels: Sequence[str], defined: Booleans, queries: Sequence[str]) -> Iterator[str]:
+    """One note for all measures that are undefined on the same queries."""
+    by_queries: dict[tuple[int, ...], list[str]] = {}
+    for label, row in zip(labels, defined, strict=True):
+        by_queries.setdefault(tuple(np.flatnonzero(~row).tolist()), []).append(label)
+    for missing, names in by_queries.items():
+        if missing:
+            omitted, left = QueryNames.of([queries[q] for q in missing]), len(queries) - len(missing)
+            yield f"{', '.join(names)}: undefined for {omitted}; omitted for all runs, means are over {left} queries"
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A coefficient that compares two scorings of the same systems.
+
+    ``compute(x, y)``: ``x`` is the reference; systems are along the last axis, other axes broadcast.
+    ``critical(n, alpha)``: the value that independent scorings of n systems exceed with probability ``alpha``; None if
+    there is no such test. ``symmetric``: the order of the arguments does not matter.
+    """
+
+    symbol: str
+    compute: Callable[[Floats, Floats], Floats]
+    critical: Callable[[int, float], float] | None = None
+    symmetric: bool = True
+
+
+def _overlap(x: Floats, y: Floats) -> Floats:
+    x, y = np.broadcast_arrays(x, y)
+    pairs = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]), strict=True)
+    # Variant b: a scoring agrees with itself, with or without ties.
+    return np.array([rbo(a, b, ties="b").ext for a, b in pairs]).reshape(x.shape[:-1])
+
+
+def _critical_spearman(systems: int, alpha: float) -> float:
+    """Spearman's ρ is approximately normal with variance 1 / (n - 1)."""
+    return NormalDist().inv_cdf(1 - alpha / 2) / math.sqrt(systems - 1)
+
+
+def _critical_pearson(systems: int, alpha: float) -> float:
+    """Pearson's r, by Student's t with n - 2 degrees of freedom."""
+    from scipy.special import stdtrit
+
+    if systems < 3:
+        return 1.0
+    t = float(stdtrit(systems - 2, 1 - alpha / 2))
+    return t / math.sqrt(systems - 2 + t**2)
+
+
+COEFFICIENTS = {
+    "tau-a": Coefficient("τ-a", partial(tau, variant="a"), critical_tau),
+    "tau-b": Coefficient("τ-b", partial(tau, variant="b"), critical_tau),
+    "tau_ap": Coefficient("τ_AP", tau_ap, symmetric=False),
+    "spearman": Coefficient("ρ", spearman, _critical_spearman),
+    "pearson": Coefficient("r", pearson, _critical_pearson),
+    "rbo": Coefficient("RBO", _overlap),
+}
+
+
+def get_coefficient(name: str) -> Coefficient:
+    """The coefficient of a name."""
+    if name not in COEFFICIENTS:
+        raise UsageError(f"unknown coefficient `{name}`", hint=f"one of {', '.join(COEFFICIENTS)}")
+    return COEFFICIENTS[name]

@@ -1,0 +1,96 @@
+"""Every module of `cranfield.lab.studies` is a complete study: experiment, tables, command, docs page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import get_type_hints
+
+import click
+import pytest
+from study_samples import call
+
+import cranfield as cf
+from cranfield import example
+from cranfield.cli.study import study_command
+from cranfield.errors import InputError
+from cranfield.lab.registry import Study, study_names
+from cranfield.lab.saving import VERSION, StudyResult
+from cranfield.lab.studies.power import Power, power
+
+ROOT = Path(__file__).parents[2]
+QRELS = example.path("qrels.txt")
+RUNS = [example.path(name) for name in example.RUNS]
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_study_is_complete(name: str) -> None:
+    study = Study(name)
+    assert study.experiment.__doc__ and study.experiment.__name__ == name
+    assert issubclass(study.result_class, StudyResult) and name == study.result_class.STUDY
+    assert study.has_figures == (name != "properties")
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_study_has_a_command_a_page_and_tests(name: str) -> None:
+    command = (name,) if name == "properties" else ("study", name)
+    assert call(*command, "--help").exit_code == 0
+    assert f"cranfield study {name}" in (page := (ROOT / "docs/studies" / f"{name}.md").read_text()) or (
+        f"cranfield {name}" in page
+    )
+    assert (ROOT / "tests/lab/studies" / f"test_{name}.py").exists()
+
+
+def test_help_lists_every_study() -> None:
+    listed = re.findall(r"^  ([\w-]+) ", call("study", "--help").stdout.partition("Commands:")[2], re.MULTILINE)
+    assert listed == [*(name for name in study_names() if name != "properties"), "tie-cost", "show"]
+
+
+def test_unknown_study() -> None:
+    with pytest.raises(cf.CranfieldError, match="unknown study `dowsing`"):
+        Study("dowsing")
+
+
+def test_a_study_without_figures() -> None:
+    with pytest.raises(cf.CranfieldError, match="the study `properties` has no figures"):
+        Study("properties").save_figures(cf.properties("P", documents=2), "figures")
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_study_is_a_function_of_the_package_whatever_was_imported_before(name: str) -> None:
+    assert getattr(cf.lab, name) is Study(name).experiment is getattr(cf.lab, name)
+    assert name in dir(cf.lab)
+
+
+@pytest.mark.parametrize("name", [name for name in study_names() if name != "properties"])
+def test_every_described_setting_is_an_option_and_every_option_has_a_description(name: str) -> None:
+    hints = get_type_hints(Study(name).experiment, include_extras=True)
+    described = {setting: hint.__metadata__[0] for setting, hint in hints.items() if hasattr(hint, "__metadata__")}
+    params = {param.name: param for param in study_command(Study(name)).params}
+    for setting, option in described.items():
+        param = params[setting]
+        assert isinstance(param, click.Option) and param.help
+        assert (option.help in param.help and f"--{option.flag or setting.replace('_', '-')}" in param.opts) or (
+            setting == "measures"
+        )
+    assert all(param.help for param in params.values() if isinstance(param, click.Option))
+
+
+def test_options_that_were_left_out_are_the_defaults_of_the_experiment() -> None:
+    direct = power(QRELS, RUNS, ["AP"], samples=20)
+    called = call("study", "power", QRELS, *RUNS, "-m", "AP", "--samples", "20", "--format", "json")
+    assert json.loads(called.stdout) == direct.to_dict()
+
+
+def test_help_of_studies_is_grouped_and_without_ranges() -> None:
+    shown = call("study", "power", "--help").stdout
+    assert "Significance:" in shown and "Output:" in shown and "x>=" not in shown
+    assert "  cranfield study power qrels.txt *.run --test randomised-tukey --samples 10000\n" in shown
+
+
+def test_files_of_a_later_version(tmp_path: Path) -> None:
+    file = tmp_path / "study.json"
+    file.write_text(json.dumps({"study": "power", "version": VERSION + 1}))
+    with pytest.raises(InputError, match=f"version {VERSION + 1} of the file format"):
+        Power.load(file)
