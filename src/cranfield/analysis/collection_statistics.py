@@ -138,10 +138,11 @@ def judgment_statistics(judgments: Judgments, rel: float = 1.0) -> JudgmentStati
 def run_statistics(aligner: Aligner, run: Run) -> RunStatistics:
     """The lengths, ties and unjudged documents of a run."""
     alignment = aligner.align(run, by_id=False)
-    length, rows = alignment.length, alignment.rows
+    length = alignment.length
     documents = np.maximum(length, 0)
-    kept = aligner.grade[rows["document"]] >= 0
-    start, size = rows["start"][kept], rows["size"][kept]
+    _, document, start, size, *_ = alignment.positions
+    kept = aligner.grade[document] >= 0
+    start, size = start[kept], size[kept]
     shown = np.minimum(documents, TOP).sum()
     judged_at_top = (np.clip(TOP - start, 0, size) / size).sum()
     groups, group_query = _tie_groups(io.load(run), set(aligner.judgments.queries))

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Integers, Strings
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
 from cranfield.io.runs import empty_index
@@ -58,10 +57,9 @@ def pooled_documents(runs: Any, depth: int) -> dict[str, set[str]]:
     pools: dict[str, set[str]] = {}
     for run in read_runs(runs):
         joined = io.join(run, empty_index(), ["score"], by_id=True, top=depth)
-        queries, tops = list(Strings(*joined["other"])), joined["tops"][0]
-        kept: Integers = np.flatnonzero(tops["start"] + tops["by_id"] < depth)
-        documents = Strings(*tops["document"]).take(kept)
-        for query, document in zip(tops["query"][kept].tolist(), documents, strict=True):
+        queries, (ids, positions) = list(joined.queries.other), joined.tops[0]
+        kept = np.flatnonzero(positions.start + positions.by_id < depth)
+        for query, document in zip(positions.query[kept].tolist(), ids.take(kept), strict=True):
             pools.setdefault(queries[query], set()).add(document)
     return pools
 

@@ -61,15 +61,16 @@ def _as_judgments(documents: Any) -> Judgments:
 def _ranks(run: Run, judgments: Judgments, rule: TieRule) -> dict[int, dict[int, Floats]]:
     """For each query of the run, the possible ranks of each document; all are equally likely."""
     alignment = Aligner(judgments).align(run, rule.key)
-    rows, begin = alignment.rows, judgments.begin
+    positions, begin = alignment.positions, judgments.begin
     ranks = {
         q: dict.fromkeys(range(int(begin[q]), int(begin[q + 1])), np.array([length + 1.0]))
         for q, length in enumerate(alignment.length.tolist())
         if length >= 0
     }
-    first = rows["start"] + 1.0 + (0 if rule.position is None else rows[rule.position])
-    count = rows["size"] if rule.position is None else np.ones_like(rows["size"])
-    for q, d, rank, n in zip(rows["query"].tolist(), rows["document"].tolist(), first, count.tolist(), strict=True):
+    query, document, start, size, *_ = positions
+    first = start + 1.0 + (0 if rule.position is None else getattr(positions, rule.position))
+    count = size if rule.position is None else np.ones_like(size)
+    for q, d, rank, n in zip(query.tolist(), document.tolist(), first, count.tolist(), strict=True):
         ranks[q][d] = rank + np.arange(n)
     return ranks
 

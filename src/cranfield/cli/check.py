@@ -161,7 +161,7 @@ def judgment_warnings(judgments: Judgments) -> Iterator[str]:
 
 def run_warnings(alignment: Alignment) -> Iterator[str]:
     """Warnings about a run and its judgments."""
-    queries, rows, length = alignment.aligner.judgments.queries, alignment.rows, alignment.length
+    queries, length = alignment.aligner.judgments.queries, alignment.length
     missing = np.flatnonzero(length < 0).tolist()
     if missing:
         names = first_of([queries[q] for q in missing])
@@ -170,13 +170,14 @@ def run_warnings(alignment: Alignment) -> Iterator[str]:
         yield f"{plural(len(other), 'query')} without judgments: {first_of(other)}"
     if queries_against := alignment.ranks_contradict:
         yield scores_against_ranks(queries_against)
-    tied = rows["size"] > 1
+    query, _, start, size, *_ = alignment.positions
+    tied = size > 1
     if tied.any():
-        affected = plural(len(np.unique(rows["query"][tied])), "query")
+        affected = plural(len(np.unique(query[tied])), "query")
         yield f"{int(tied.sum()):,} of {len(tied):,} judged documents have tied scores, in {affected}"
     shown = int(np.clip(length, 0, TOP).sum())
     # For a tie that the cutoff splits, count the expected share above the cutoff.
-    judged = float((np.clip(TOP - rows["start"], 0, rows["size"]) / rows["size"]).sum())
+    judged = float((np.clip(TOP - start, 0, size) / size).sum())
     if shown and judged < shown - 0.5:
         yield f"{1 - judged / shown:.0%} of the top {TOP} documents are unjudged"
 

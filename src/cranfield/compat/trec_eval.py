@@ -146,7 +146,7 @@ def evaluate(qrels: Any, run: Any, options: Options) -> Iterator[str]:
     except MeasureError as error:
         raise TrecEvalError(error.message, ParameterError.exit_code, hint=error.hint) from error
     # A run that is not TREC text has a name, but no lines.
-    first = bytes(alignments[0].rows.get("tag", b""))
+    first = alignments[0].queries.tag
     tag = source.name if end is None else (end.tag() or first).decode("utf-8", "surrogateescape")
     yield from _Report(alignments, printed, options, views, source, tag, zscores).text()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.corpus.corpus import Corpus
 from cranfield.corpus.settings import Settings
-from cranfield.data import Judgments, Run, Strings
+from cranfield.data import Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.io import join, read_qrels, read_run
 from cranfield.io.faults import quotable
@@ -88,8 +88,8 @@ def top_documents(run: Run, depth: int | None = DEPTH) -> dict[str, set[str]]:
     """For each query the documents that may be in the top ``depth`` in some order of ties."""
     # Some tools compare scores in 32 bits; more documents are tied then, and may be in the top.
     joined = join(run, empty_index(), ["score32"], by_id=False, top=WHOLE_RANKING if depth is None else depth)
-    queries, tops = Strings(*joined["other"]), joined["tops"][0]
+    queries, tops = joined.queries.other, joined.tops[0]
     documents: dict[str, set[str]] = {query: set() for query in queries}
-    for query, document in zip(tops["query"].tolist(), Strings(*tops["document"]), strict=True):
+    for query, document in zip(tops.positions.query.tolist(), tops.ids, strict=True):
         documents[queries[query]].add(document)
     return documents

@@ -64,10 +64,11 @@ def _unjudged(evaluation: Evaluation, column: Column, depth: int, weights: Float
     rule = column.measure.views.rule
     for r, run in enumerate(evaluation.run_scores):
         tops, grade = run.tops[rule.key], run.alignments[column.alignment].aligner.grade
-        position = tops.start + getattr(tops, rule.page_position)
-        judged = (tops.judged >= 0) & (grade[tops.judged] >= 0) if len(grade) else tops.judged >= 0
-        rows = np.flatnonzero((position < depth) & ~judged & (tops.query < len(evaluation.queries)))
-        ids = zip(tops.query[rows].tolist(), tops.document.take(rows), strict=True)
+        top = tops.positions
+        position = top.start + getattr(top, rule.page_position)
+        judged = (top.document >= 0) & (grade[top.document] >= 0) if len(grade) else top.document >= 0
+        rows = np.flatnonzero((position < depth) & ~judged & (top.query < len(evaluation.queries)))
+        ids = zip(top.query[rows].tolist(), tops.ids.take(rows), strict=True)
         codes += [numbers.setdefault(pair, len(numbers)) for pair in ids]
         values += weights[position[rows]].tolist()
         run_of += [r] * len(rows)

@@ -189,9 +189,9 @@ def noted_depths(columns: Sequence[Column]) -> list[int | None]:
 def judged_above(run: RunScores, depths: Sequence[int | None]) -> Floats:
     """The number of judged documents down to each depth, (depth, judged query); with ties, the expected number."""
     alignment = run.alignment
-    query, start, size = (alignment.rows[name] for name in ("query", "start", "size"))
+    query, document, start, size, *_ = alignment.positions
     if alignment.aligner.judged.has_negative:
-        judged = alignment.aligner.grade[alignment.rows["document"]] >= 0
+        judged = alignment.aligner.grade[document] >= 0
         query, start, size = query[judged], start[judged], size[judged]
     all_judged = np.bincount(query, minlength=len(run.length))
     counts, longest = [], run.length.max(initial=0)
@@ -215,11 +215,9 @@ def unknown_tie_effect(run: RunScores, column: Column) -> Booleans:
     end = min((column.rank_cutoff if not views.condensed else None) or np.inf, views.depth or np.inf)
     uses_documents = column.measure.definition.content or column.alignment.costs
     alignment = run.alignments[column.alignment]
-    rows = alignment.rows
-    affected = (
-        (rows["size"] > 1) & (rows["start"] < end) & (uses_documents | (alignment.aligner.grade[rows["document"]] > 0))
-    )
-    queries[rows["query"][affected]] = True
+    query, document, start, size, *_ = alignment.positions
+    affected = (size > 1) & (start < end) & (uses_documents | (alignment.aligner.grade[document] > 0))
+    queries[query[affected]] = True
     return queries
 
 

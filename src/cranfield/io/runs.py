@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,8 +17,69 @@ from cranfield.io.objects import document_at
 from cranfield.io.rows import concatenate
 
 
-def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> dict[str, Any]:
-    """Positions of the judged documents of an index, and of the top documents, in a run, as `core` describes them."""
+class Positions(NamedTuple):
+    """Where documents stand in rankings: one row per document, ranking by ranking, best first, ties in input order.
+
+    ``query``: the ranking, the number of its query; ``document``: the row in the judgments, -1 if it is not judged. The
+    document has one of the ranks start+1 .. start+size. ``by_id``, ``by_input``: its position in this tie group, from
+    0, by descending id and in input order.
+    """
+
+    query: Integers
+    document: Integers
+    start: Integers
+    size: Integers
+    by_id: Integers
+    by_input: Integers
+
+    def take(self, rows: Integers | slice) -> Positions:
+        """The positions of these rows."""
+        return Positions(*(column[rows] for column in self))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Positions]) -> Positions:
+        """All rows of several positions, one after the other."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+class TopDocuments(NamedTuple):
+    """The top documents of every query of a run, judged or not: complete tie groups.
+
+    In ``positions``, the judged queries come first, then the other queries of the run.
+    """
+
+    ids: Strings
+    positions: Positions
+
+
+@dataclass(frozen=True, eq=False)
+class RunQueries:
+    """The queries of a run.
+
+    ``length``: the number of documents of each judged query, -1 if the run does not answer it. ``other``,
+    ``other_length``: the queries without judgments. ``tag``: the last column of TREC text. ``ranks_compared``,
+    ``ranks_contradicted``: the sequences of rows of a query whose first and last row differ in score and rank, and
+    those in which the higher score has the higher rank.
+    """
+
+    length: Integers
+    other: Strings
+    other_length: Integers
+    tag: bytes = b""
+    ranks_compared: int = 0
+    ranks_contradicted: int = 0
+
+
+class Joined(NamedTuple):
+    """A run joined to judged ids: for each ranking key the judged documents and, if wanted, the top documents."""
+
+    queries: RunQueries
+    judged: tuple[Positions, ...]
+    tops: tuple[TopDocuments, ...]
+
+
+def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -> Joined:
+    """Positions of the judged documents of an index, and of the top documents, in a run; see `native` on arguments."""
     native.warn_if_slow()
     source, most = run.source, max_faults()
     with reading(run.source_name or run.name):
@@ -27,7 +89,8 @@ def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -
             table = source
             result = _join_table(table, index, keys, by_id, top)
             in_file = table.line is not None  # then the line is enough
-            return raise_faults(result, _location(run, table), lambda row: "" if in_file else table.document[row - 1])
+            raise_faults(result, _location(run, table), lambda row: "" if in_file else table.document[row - 1])
+            return _joined(result)
         if isinstance(source, Mapping):
             location = Location(run.source_name, "run", "entry")
             result = native.join_dict(source, index, keys, by_id, top, most)
@@ -38,12 +101,32 @@ def join(run: Run, index: Any, keys: Sequence[str], by_id: bool, top: int = 0) -
                 # them.
                 rankings = rankings_of(source, location, check_ids=True)
                 result = native.join_dict(rankings, index, keys, by_id, top, most)
-            return raise_faults(result, location, lambda entry: document_at(source, entry))
+            return _joined(raise_faults(result, location, lambda entry: document_at(source, entry)))
         location = Location(run.source_name, "run")
         result = raise_faults(native.join_text(source, index, keys, by_id, top, most), location)
     if result["lines"] == 0:
         raise no_rows_error(run.source_name)
-    return result
+    return _joined(result)
+
+
+def _joined(result: dict[str, Any]) -> Joined:
+    """The result of a native join without faults."""
+    queries = RunQueries(
+        result["length"],
+        Strings(*result["other"]),
+        result["other_length"],
+        result["tag"],
+        int(result["ranks_compared"]),
+        int(result["ranks_contradicted"]),
+    )
+    judged = tuple(Positions(**hits) for hits in result["hits"])
+    return Joined(queries, judged, tuple(map(_top_documents, result.get("tops", ()))))
+
+
+def _top_documents(rows: dict[str, Any]) -> TopDocuments:
+    ids = Strings(*rows["document"])
+    columns = {name: values for name, values in rows.items() if name != "judged"}
+    return TopDocuments(ids, Positions(**columns | {"document": rows["judged"]}))
 
 
 def _location(run: Run, table: Table) -> Location:
@@ -74,74 +157,55 @@ def _line_of(line: Integers, fault: Fault) -> int:
     return int(line[fault.other]) if fault.kind == "duplicate" else fault.other
 
 
-def _join_stream(run: Run, source: TableStream, join_piece: Callable[[Table], dict[str, Any]]) -> dict[str, Any]:
+def _join_stream(run: Run, source: TableStream, join_piece: Callable[[Table], dict[str, Any]]) -> Joined:
     """The join of every piece, put together; if a query is in several of them, of all rows at once."""
-    pieces = JoinedPieces()
+    pieces: list[Joined] = []
     seen: set[str] = set()
     faults = FaultList()
+    location = Location(run.source_name, "run", literals=True)
     for table in source.pieces():
         queries = set(codes_of(table.query)[0])
         if not seen.isdisjoint(queries):
-            whole = join_piece(concatenate(list(source.pieces())))
-            return raise_faults(whole, Location(run.source_name, "run", literals=True))
+            return _joined(raise_faults(join_piece(concatenate(list(source.pieces()))), location))
         seen |= queries
         result = join_piece(table)
         faults.add(result["faults"], result["faults_total"])
         if not faults.total:
-            pieces.add(result)
-    faults.raise_if_any(Location(run.source_name, "run", literals=True))
-    return pieces.result()
+            pieces.append(_joined(result))
+    faults.raise_if_any(location)
+    return join_pieces(pieces)
 
 
-class JoinedPieces:
+def join_pieces(pieces: Sequence[Joined]) -> Joined:
     """The joins of pieces of a run that have no query in common, as one join."""
+    parts = [piece.queries for piece in pieces]
+    judged_queries = len(parts[0].length)
+    others = np.cumsum([0, *(len(part.other_length) for part in parts)]).tolist()
 
-    def __init__(self) -> None:
-        self._results: list[dict[str, Any]] = []
+    def in_order(positions: Iterable[Positions]) -> tuple[Positions, Integers]:
+        # Queries without judgments are numbered after those of the index, over all pieces.
+        numbered = [
+            part._replace(query=np.where(part.query < judged_queries, part.query, part.query + other))
+            for part, other in zip(positions, others, strict=False)
+        ]
+        rows = Positions.concatenate(numbered)
+        order = np.argsort(rows.query, kind="stable")
+        return rows.take(order), order
 
-    def add(self, result: dict[str, Any]) -> None:
-        self._results.append(result)
-
-    def result(self) -> dict[str, Any]:
-        results = self._results
-        judged = len(results[0]["length"])
-        others = np.cumsum([0, *(len(result["other_length"]) for result in results)])
-
-        def joined(kind: str, key: int) -> dict[str, Any]:
-            parts = [result[kind][key] for result in results]
-            # Queries without judgments are numbered after those of the index, over all pieces.
-            query = np.concatenate(
-                [
-                    np.where(part["query"] < judged, part["query"], part["query"] + other)
-                    for part, other in zip(parts, others, strict=False)
-                ]
-            )
-            order = np.argsort(query, kind="stable")
-            columns = {
-                name: np.concatenate([part[name] for part in parts])[order]
-                for name in parts[0]
-                if not isinstance(parts[0][name], tuple)
-            }
-            texts = {
-                name: Strings.concatenate([Strings(*part[name]) for part in parts]).take(order)
-                for name in parts[0]
-                if isinstance(parts[0][name], tuple)
-            }
-            return columns | {"query": query[order]} | {name: (ids.offsets, ids.data) for name, ids in texts.items()}
-
-        kinds = [kind for kind in ("hits", "tops") if kind in results[0]]
-        other = Strings.concatenate([Strings(*result["other"]) for result in results])
-        return {
-            **{kind: [joined(kind, key) for key in range(len(results[0][kind]))] for kind in kinds},
-            "length": np.max([result["length"] for result in results], axis=0),
-            "other": (other.offsets, other.data),
-            "other_length": np.concatenate([result["other_length"] for result in results]),
-            "lines": sum(result["lines"] for result in results),
-            "tag": b"",
-            **{name: sum(result[name] for result in results) for name in ("ranks_compared", "ranks_contradicted")},
-            "faults": [],
-            "faults_total": 0,
-        }
+    judged = tuple(in_order(parts)[0] for parts in zip(*(piece.judged for piece in pieces), strict=True))
+    tops = []
+    for of_key in zip(*(piece.tops for piece in pieces), strict=True):
+        positions, order = in_order(top.positions for top in of_key)
+        tops.append(TopDocuments(Strings.concatenate([top.ids for top in of_key]).take(order), positions))
+    queries = RunQueries(
+        np.max([part.length for part in parts], axis=0),
+        Strings.concatenate([part.other for part in parts]),
+        np.concatenate([part.other_length for part in parts]),
+        b"",
+        sum(part.ranks_compared for part in parts),
+        sum(part.ranks_contradicted for part in parts),
+    )
+    return Joined(queries, judged, tuple(tops))
 
 
 def raise_faults(

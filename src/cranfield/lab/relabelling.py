@@ -21,15 +21,15 @@ from cranfield.errors import MeasureError
 from cranfield.evaluation.columns import AlignmentKey
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.run_scores import check_measurable
+from cranfield.io.runs import Positions
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.batch import Key, ragged
-from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Position, Rankings
+from cranfield.ranking.rankings import Judged, Pool, Position, Rankings
 from cranfield.ranking.subtopics import Subtopics
 
 # Cells of a batch that are processed at a time: they fit into a processor's cache.
 CELLS = 1 << 15
-FIELDS = ("document", "start", "size", "by_id", "by_input")
 
 # The key that ranks documents, and the position within a tie group that fixes their order; None if ties stay open.
 Order = tuple[Key, Position | None]
@@ -46,24 +46,18 @@ def order_of(measure: Measure) -> Order:
 class RankingBlock:
     """Rankings with similar numbers of judged documents, from any runs, as flat rows: ranking by ranking, best first.
 
-    ``rankings``: their numbers, run × queries + query; ``row``: the ranking of each document, counted in this block.
+    ``rankings``: their numbers, run × queries + query; ``positions``: of documents; rankings are counted in this block.
     """
 
     rankings: Integers
     query: Integers
     length: Integers
-    row: Integers
-    document: Integers
-    start: Integers
-    size: Integers
-    by_id: Integers
-    by_input: Integers
+    positions: Positions
 
     def rankings_under(self, subset: JudgmentSubset) -> Rankings:
         """The rankings under a subset of the judgments."""
-        selected = np.flatnonzero(subset.keep[self.document])
-        columns = {name: getattr(self, name)[selected] for name in COLUMNS}
-        return Rankings(subset.pool, **columns, length=self.length, pool_row=self.query)
+        positions = self.positions.take(np.flatnonzero(subset.keep[self.positions.document]))
+        return Rankings(subset.pool, self.length, *positions, pool_row=self.query)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +152,8 @@ class Relabeller:
         """The rank of each judged document in each run, (run, judgment), in trec_eval's order; 0 if not retrieved."""
         ranks = np.zeros((len(self.evaluation.runs), len(self.aligner.grade)), np.int64)
         for block in self.blocks[TREC]:
-            ranks[block.rankings[block.row] // len(self.judgments.queries), block.document] = block.start + 1
+            query, document, start, *_ = block.positions
+            ranks[block.rankings[query] // len(self.judgments.queries), document] = start + 1
         return ranks[:, self.judgment_rows]
 
     def scores(self, keep: Booleans | None = None) -> Floats:
@@ -187,7 +182,7 @@ class Relabeller:
         assert self.rereading is not None
         end = measure.cutoff or np.inf
         blocks = self.blocks[order_of(measure)]
-        rows = np.unique(np.concatenate([block.document[block.start < end] for block in blocks]))
+        rows = np.unique(np.concatenate([block.positions.document[block.positions.start < end] for block in blocks]))
         return int((self.rereading.every.document[rows] < 0).sum()), len(rows)
 
     def _visible_subsets(self, subset: JudgmentSubset) -> Iterator[tuple[JudgmentSubset, set[int]]]:
@@ -211,13 +206,11 @@ def has_fixed_order(measure: Measure) -> bool:
 def ranking_blocks(alignments: Sequence[Alignment], position: Position | None) -> Iterator[RankingBlock]:
     """The rankings of all runs, grouped by similar numbers of judged documents."""
     queries = len(alignments[0].length)
-    counts = [len(alignment.rows["query"]) for alignment in alignments]
-    ranking = np.concatenate([alignment.rows["query"] for alignment in alignments])
-    ranking = ranking + queries * np.repeat(np.arange(len(counts)), counts)
-    flat = {name: np.concatenate([alignment.rows[name] for alignment in alignments]) for name in FIELDS}
+    counts = [len(alignment.positions.query) for alignment in alignments]
+    flat = Positions.concatenate([alignment.positions for alignment in alignments])
+    ranking = flat.query + queries * np.repeat(np.arange(len(counts)), counts)
     if position:
-        flat["start"] = flat["start"] + flat[position]
-        flat["size"] = np.ones_like(flat["size"])
+        flat = flat._replace(start=flat.start + getattr(flat, position), size=np.ones_like(flat.size))
     length = np.maximum(np.concatenate([alignment.length for alignment in alignments]), 0)
     width = np.bincount(ranking, minlength=len(length))
     by_width = np.argsort(-width, kind="stable")
@@ -233,9 +226,12 @@ def ranking_blocks(alignments: Sequence[Alignment], position: Position | None) -
         rows = np.flatnonzero(number[ranking] >= 0)
         row = number[ranking[rows]]
         # A tie rule may have reordered documents within ties; other documents keep their order.
-        order = np.lexsort((flat["start"][rows], row))
+        order = np.lexsort((flat.start[rows], row))
         yield RankingBlock(
-            rankings, rankings % queries, length[rankings], row[order], *(flat[name][rows[order]] for name in FIELDS)
+            rankings,
+            rankings % queries,
+            length[rankings],
+            flat.take(rows[order])._replace(query=row[order]),
         )
 
 

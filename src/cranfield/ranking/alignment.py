@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Strings
+from cranfield.io.runs import Positions, RunQueries, TopDocuments
 from cranfield.ranking.batch import CELLS, Key, cached_property, ragged
-from cranfield.ranking.rankings import COLUMNS, Judged, Pool, Rankings
+from cranfield.ranking.rankings import Judged, Pool, Rankings
 from cranfield.ranking.subtopics import Subtopics
 
 if TYPE_CHECKING:
@@ -101,39 +102,10 @@ class Aligner:
         all documents, judged or not, that may have a rank up to this.
         """
         joined = io.join(run, self.index, keys, by_id, top)
-        unjudged = Strings(*joined["other"])
-        shared = {name: joined[name] for name in ("length", "tag", "ranks_compared", "ranks_contradicted")}
         alignments = {
-            key: Alignment(self, hits | shared, unjudged, joined["other_length"])
-            for key, hits in zip(keys, joined["hits"], strict=True)
+            key: Alignment(self, positions, joined.queries) for key, positions in zip(keys, joined.judged, strict=True)
         }
-        tops = {key: TopDocuments.of(rows) for key, rows in zip(keys, joined.get("tops", ()), strict=False)}
-        return AlignedRun(run, alignments, tops)
-
-    def aligned(self, rows: dict[str, Any], alignment: Alignment) -> Alignment:
-        """An alignment of the same run with these judgments, from rows that are already known."""
-        return Alignment(self, rows, alignment.other, alignment.other_length, tie_positions=alignment.tie_positions)
-
-
-@dataclass(frozen=True, eq=False)
-class TopDocuments:
-    """The top documents of every query of a run, judged or not; complete tie groups, one row per document.
-
-    ``query``: the judged queries come first, then the other queries of the run. ``judged``: the row of the document in
-    the judgments, or -1. ``start``, ``size``, ``by_id``, ``by_input``: as in `Rankings`.
-    """
-
-    query: Integers
-    document: Strings
-    judged: Integers
-    start: Integers
-    size: Integers
-    by_id: Integers
-    by_input: Integers
-
-    @classmethod
-    def of(cls, rows: dict[str, Any]) -> TopDocuments:
-        return cls(**rows | {"document": Strings(*rows["document"])})
+        return AlignedRun(run, alignments, dict(zip(keys, joined.tops, strict=False)))
 
 
 @dataclass(eq=False)
@@ -153,56 +125,63 @@ class AlignedRun:
 
 @dataclass(eq=False)
 class Alignment:
-    """The positions of the judged documents in a run, as rows (see `native`); `rankings` has them for measures.
+    """The positions of the judged documents in a run; `rankings` has them for measures.
 
     ``tie_positions``: the columns with positions of documents in their tie groups; without ids, ``by_id`` is not known.
     """
 
     aligner: Aligner
-    rows: dict[str, Any]
-    other: Strings
-    other_length: Integers
+    positions: Positions
+    queries: RunQueries
     tie_positions: tuple[str, ...] = field(default=("by_id", "by_input"), kw_only=True)
 
     def release(self) -> None:
-        """Free the rankings, which are much larger than the rows; they are rebuilt when needed."""
+        """Free the rankings, which are much larger than the positions; they are rebuilt when needed."""
         self.__dict__.pop("rankings", None)
 
     @property
     def length(self) -> Integers:
         """The number of documents retrieved for each judged query; -1 if the run does not answer it."""
-        return self.rows["length"]
+        return self.queries.length
+
+    @property
+    def other(self) -> Strings:
+        """The queries of the run without judgments."""
+        return self.queries.other
+
+    @property
+    def other_length(self) -> Integers:
+        """The number of documents retrieved for each query without judgments."""
+        return self.queries.other_length
 
     @cached_property
     def tied(self) -> bool:
         """Whether any judged document has the same score as another document."""
-        return bool((self.rows["size"] > 1).any())
+        return bool((self.positions.size > 1).any())
 
     @property
     def ranks_contradict(self) -> int:
         """The number of queries in which the rank column contradicts the scores, if it does in all; else 0."""
-        contradicted = int(self.rows.get("ranks_contradicted", 0))
-        return contradicted if contradicted == self.rows.get("ranks_compared") else 0
+        contradicted = self.queries.ranks_contradicted
+        return contradicted if contradicted == self.queries.ranks_compared else 0
 
     @cached_property
     def rankings(self) -> list[Rankings]:
         """Every judged query once."""
-        rows, length, pools = self.rows, np.maximum(self.length, 0), self.aligner.pools
-        columns = [rows["query" if name == "row" else name] for name in COLUMNS]
+        positions, length, pools = self.positions, np.maximum(self.length, 0), self.aligner.pools
         if len(pools) == 1:
-            return [Rankings(pools[0], length, *columns)]
+            return [Rankings(pools[0], length, *positions)]
         pool_of, row_of = np.zeros((2, len(length)), np.int64)
         for i, pool in enumerate(pools):
             pool_of[pool.query], row_of[pool.query] = i, np.arange(len(pool.query))
-        pool_of_row, laid_out = pool_of[rows["query"]], []
+        pool_of_row, laid_out = pool_of[positions.query], []
         for i, pool in enumerate(pools):
-            chosen = np.flatnonzero(pool_of_row == i)
-            row, *others = (column[chosen] for column in columns)
-            laid_out.append(Rankings(pool, length[pool.query], row_of[row], *others))
+            query, *others = positions.take(np.flatnonzero(pool_of_row == i))
+            laid_out.append(Rankings(pool, length[pool.query], row_of[query], *others))
         return laid_out
 
     def unjudged(self) -> Rankings:
         """The queries of the run without judgments, as rankings without judged documents."""
         none = np.zeros(0, np.int64)
         pool = Pool.of(self.aligner.judged, none, none, np.full(len(self.other), -1))
-        return Rankings(pool, self.other_length, *[none] * len(COLUMNS))
+        return Rankings(pool, self.other_length, *[none] * len(Positions._fields))

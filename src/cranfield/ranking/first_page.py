@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cranfield.data import Integers, Judgments, Run, Strings
-from cranfield.ranking.alignment import Aligner, TopDocuments
+from cranfield.io.runs import TopDocuments
+from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
 EVERY = 1 << 30  # a rank below the end of every ranking
@@ -33,11 +34,12 @@ def first_pages(
 
     A tie rule without a single order is shown in the order of trec_eval.
     """
-    position = tops.start + getattr(tops, rule.page_position)
-    kept = np.flatnonzero(position < depth)
-    kept = kept[np.lexsort((position[kept], tops.query[kept]))]
-    query, start = tops.query[kept], tops.start[kept]
-    names = list(tops.document.take(kept))
+    positions = tops.positions
+    rank = positions.start + getattr(positions, rule.page_position)
+    kept = np.flatnonzero(rank < depth)
+    kept = kept[np.lexsort((rank[kept], positions.query[kept]))]
+    query, start = positions.query[kept], positions.start[kept]
+    names = list(tops.ids.take(kept))
     begin = np.searchsorted(query, np.arange(len(queries) + 1))
     pages = {}
     for q in np.flatnonzero(length >= 0).tolist():

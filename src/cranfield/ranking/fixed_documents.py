@@ -15,6 +15,7 @@ from cranfield import io, native
 from cranfield.data import Bytes, Floats, Integers, Run, Strings, Table
 from cranfield.errors import UsageError
 from cranfield.io.duplicates import codes_of
+from cranfield.io.runs import Positions, RunQueries
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 
@@ -42,9 +43,9 @@ class FixedDocuments:
         self._rank = None if table.rank is None else table.rank[self._rows]
         # Each document has a different score, so that its rank is its position among the documents of its query.
         numbered = Table(table.query, table.document, -np.arange(float(len(self))))
-        hits = aligner.align(Run(run.name, numbered, run.source_name), by_id=False).rows
-        self._judged_rows = np.ascontiguousarray(self._begin[hits["query"]] + hits["start"])
-        self._judged = np.ascontiguousarray(hits["document"])
+        hits = aligner.align(Run(run.name, numbered, run.source_name), by_id=False).positions
+        self._judged_rows = np.ascontiguousarray(self._begin[hits.query] + hits.start)
+        self._judged = np.ascontiguousarray(hits.document)
         self._in_order = bool((self._rows == np.arange(len(self))).all()) if len(rows) == len(self) else False
 
     def __len__(self) -> int:
@@ -57,9 +58,10 @@ class FixedDocuments:
         located = native.locate(
             self._order_of_ids, self._begin, self._judged_rows, self._judged, ordered, self._rank, list(keys), by_id
         )
-        shared = {"length": self.alignment.rows["length"], "tag": b""}
-        other = self.alignment.other, self.alignment.other_length
-        return {key: Alignment(self.aligner, hits | shared, *other) for key, hits in zip(keys, located, strict=True)}
+        queries = RunQueries(self.alignment.length, self.alignment.other, self.alignment.other_length)
+        return {
+            key: Alignment(self.aligner, Positions(**hits), queries) for key, hits in zip(keys, located, strict=True)
+        }
 
     def _checked(self, scores: npt.ArrayLike) -> Floats:
         given = np.asarray(scores, np.float64)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cranfield import native
 from cranfield.data import Booleans, Bytes, Floats, Integers, Preferences, Sample
+from cranfield.io.runs import Positions
 from cranfield.ranking.batch import Batch, cached_property
 from cranfield.ranking.row_math import constant, scatter, summed
 from cranfield.ranking.subtopics import GainOfGrade, Subtopics
@@ -21,15 +22,6 @@ if TYPE_CHECKING:
 
 Position = Literal["by_id", "by_input"]
 MOST_STATES = 1 << 62  # the most values of a combined key of 64 bits
-COLUMNS = (
-    "row",
-    "document",
-    "start",
-    "size",
-    "by_id",
-    "by_input",
-)  # the fields of rankings with a value for each document
-
 NUMBERING = Lock()  # runs are scored in several threads, which must not give one number to different sets
 
 
@@ -174,10 +166,9 @@ class Pool:
 
 @dataclass(eq=False)
 class Rankings:
-    """The positions of the judged documents of rankings: one row per document, ranking by ranking, best first.
+    """The positions of the judged documents of rankings, with what is judged for their queries.
 
-    ``row``: the ranking; ``document``: the row in the judgments. The document has one of the ranks start+1 ..
-    start+size. ``by_id``, ``by_input``: its position in this tie group, from 0, by descending id and in input order.
+    ``row``: the ranking; ``document``, ``start``, ``size``, ``by_id``, ``by_input``: as in `Positions`.
     ``length``: the number of documents of each ranking, judged or not. ``pool_row``: the query of each ranking in the
     pool, if rankings and queries do not correspond one to one. ``memo``: a cache that measures with the same view
     share.
@@ -197,6 +188,10 @@ class Rankings:
     @property
     def judged(self) -> Judged:
         return self.pool.judged
+
+    @property
+    def positions(self) -> Positions:
+        return Positions(self.row, self.document, self.start, self.size, self.by_id, self.by_input)
 
     @property
     def query(self) -> Integers:
@@ -228,9 +223,9 @@ class Rankings:
         number = np.full(len(self.length), -1)
         number[chosen] = np.arange(len(chosen))
         kept = np.flatnonzero(number[self.row] >= 0)
-        columns = {name: getattr(self, name)[kept] for name in COLUMNS if name != "row"}
+        row, *columns = self.positions.take(kept)
         rows = chosen if self.pool_row is None else self.pool_row[chosen]
-        return Rankings(self.pool, row=number[self.row[kept]], **columns, length=self.length[chosen], pool_row=rows)
+        return Rankings(self.pool, self.length[chosen], number[row], *columns, pool_row=rows)
 
     def batch(self, gains: GainMapping, position: Position | None, *, all_documents: bool = True) -> Batch:
         """The rankings as a batch for measures.

@@ -15,9 +15,10 @@ import numpy as np
 from cranfield.corpus import Corpus
 from cranfield.corpus.build import WHOLE_RANKING
 from cranfield.corpus.judged import Reading
-from cranfield.data import Booleans, Floats, Integers, Judgments, Strings, TextView
+from cranfield.data import Booleans, Floats, Judgments, Strings, TextView
 from cranfield.errors import InputError, MeasureError
-from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment, TopDocuments
+from cranfield.io.runs import Positions, TopDocuments
+from cranfield.ranking.alignment import AlignedRun, Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Judged, Pool, Rankings
 
@@ -41,7 +42,8 @@ def last_rank_read(measure: Measure) -> int:
 def documents_read(tops: TopDocuments, measure: Measure) -> Booleans:
     """Which of the top documents of a run the measure reads; if ties stay open, all that may be above its last rank."""
     position = measure.views.rule.position
-    rank = tops.start if position is None else tops.start + getattr(tops, position)
+    start = tops.positions.start
+    rank = start if position is None else start + getattr(tops.positions, position)
     return np.asarray(rank < last_rank_read(measure))
 
 
@@ -50,8 +52,9 @@ def documents_read_by(aligned: AlignedRun, measures: Sequence[Measure], queries:
     documents: dict[str, set[str]] = {}
     for key, tops in aligned.tops.items():
         masks = [documents_read(tops, measure) for measure in measures if measure.views.rule.key == key]
-        rows = np.flatnonzero(np.any(masks, axis=0) & (tops.query < len(queries))) if masks else np.zeros(0, np.int64)
-        for query, document in zip(tops.query[rows].tolist(), tops.document.take(rows), strict=True):
+        number = tops.positions.query
+        rows = np.flatnonzero(np.any(masks, axis=0) & (number < len(queries))) if masks else np.zeros(0, np.int64)
+        for query, document in zip(number[rows].tolist(), tops.ids.take(rows), strict=True):
             documents.setdefault(queries[query], set()).add(document)
     return documents
 
@@ -148,23 +151,23 @@ def align_content(aligned: AlignedRun, key: Key, aligner: Aligner) -> Alignment:
     alignment, tops = aligned.alignments[key], aligned.tops.get(key)
     queries = aligner.judgments.queries
     moved = aligner.judgments.begin - alignment.aligner.judgments.begin
-    judged = alignment.rows | {"document": alignment.rows["document"] + moved[alignment.rows["query"]]}
+    positions = alignment.positions
+    judged = positions._replace(document=positions.document + moved[positions.query])
     if tops is None:
-        return aligner.aligned(judged, alignment)
+        return replace(alignment, aligner=aligner, positions=judged)
     row_of = {
         (q, aligner.judgments.documents[row]): row
         for q in range(len(queries))
         for row in range(aligner.judgments.begin[q + 1] - (moved[q + 1] - moved[q]), aligner.judgments.begin[q + 1])
     }
-    candidates = np.flatnonzero((tops.judged < 0) & (tops.query < len(queries)))
-    ids = zip(tops.query[candidates].tolist(), tops.document.take(candidates), strict=True)
+    top = tops.positions
+    candidates = np.flatnonzero((top.document < 0) & (top.query < len(queries)))
+    ids = zip(top.query[candidates].tolist(), tops.ids.take(candidates), strict=True)
     document = np.array([row_of.get(pair, -1) for pair in ids], np.int64)
-    rows = candidates[document >= 0]
-    merged = {"document": np.concatenate([judged["document"], document[document >= 0]])}
-    for name in ("query", "start", "size", "by_id", "by_input"):
-        merged[name] = np.concatenate([judged[name], getattr(tops, name)[rows]])
-    order = np.lexsort((merged["by_input"], merged["start"], merged["query"]))
-    return aligner.aligned(judged | {name: values[order] for name, values in merged.items()}, alignment)
+    added = top.take(candidates[document >= 0])._replace(document=document[document >= 0])
+    merged = Positions.concatenate([judged, added])
+    order = np.lexsort((merged.by_input, merged.start, merged.query))
+    return replace(alignment, aligner=aligner, positions=merged.take(order))
 
 
 def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> Alignment:
@@ -174,29 +177,25 @@ def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> 
     """
     alignment, tops = aligned.alignments[key], aligned.tops[key]
     queries = len(alignment.aligner.judgments.queries)
-    chosen = np.flatnonzero([document in judged for document in tops.document])
-    chosen = chosen[np.lexsort((tops.by_input[chosen], tops.start[chosen], tops.query[chosen]))]
-    query = tops.query[chosen]
-    answered = int(np.searchsorted(query, queries))
-    begin = np.searchsorted(query[:answered], np.arange(queries + 1))
-    columns = {name: getattr(tops, name)[chosen] for name in ("start", "size", "by_id", "by_input")}
-    of_judged_queries = {name: values[:answered] for name, values in columns.items()}
-    rows = {**alignment.rows, **of_judged_queries, "query": query[:answered], "document": np.arange(answered)}
+    top = tops.positions
+    chosen = np.flatnonzero([document in judged for document in tops.ids])
+    chosen = chosen[np.lexsort((top.by_input[chosen], top.start[chosen], top.query[chosen]))]
+    positions = top.take(chosen)
+    answered = int(np.searchsorted(positions.query, queries))
+    judged_queries, others = positions.take(slice(answered)), positions.take(slice(answered, None))
+    begin = np.searchsorted(judged_queries.query, np.arange(queries + 1))
     judgments = Judgments(
         alignment.aligner.judgments.name,
         alignment.aligner.judgments.queries,
         begin.astype(np.int64),
-        tops.document.take(chosen[:answered]),
+        tops.ids.take(chosen[:answered]),
         np.ones(answered),
     )
-    others = {name: values[answered:] for name, values in columns.items()}
     return CollectionAlignment(
         Aligner(judgments),
-        rows,
-        alignment.other,
-        alignment.other_length,
-        query[answered:] - queries,
-        others,
+        judged_queries._replace(document=np.arange(answered)),
+        alignment.queries,
+        others._replace(query=others.query - queries, document=np.arange(len(others.query))),
         tie_positions=alignment.tie_positions,
     )
 
@@ -205,12 +204,10 @@ def align_collection(aligned: AlignedRun, key: Key, judged: Collection[str]) -> 
 class CollectionAlignment(Alignment):
     """An alignment that also has the positions of documents in rankings of queries without judgments."""
 
-    other_query: Integers
-    other_columns: dict[str, Integers]
+    other_positions: Positions
 
     def unjudged(self) -> Rankings:
-        document = np.arange(len(self.other_query))
-        judged = Judged(np.ones(len(document)), 1.0)
-        pool = Pool.of(judged, self.other_query, document, np.full(len(self.other), -1))
-        columns = [self.other_columns[name] for name in ("start", "size", "by_id", "by_input")]
-        return Rankings(pool, self.other_length, self.other_query, document, *columns)
+        positions = self.other_positions
+        judged = Judged(np.ones(len(positions.document)), 1.0)
+        pool = Pool.of(judged, positions.query, positions.document, np.full(len(self.other), -1))
+        return Rankings(pool, self.other_length, *positions)

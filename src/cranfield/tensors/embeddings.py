@@ -394,7 +394,7 @@ def audit_precision(
 
         ids: dict[str, Any] = {"query_ids": query_ids, "document_ids": document_ids}
         evaluation = evaluate_embeddings(collection, queries, documents, measures, block=block, **ids, **options)
-        size = evaluation.run_scores[0].alignment.rows["size"]
+        size = evaluation.run_scores[0].alignment.positions.size
         rows["tied"].append(float((size > 1).mean()))
         rows["mean_tie"].append(float(size.mean()))
         columns = evaluation.columns

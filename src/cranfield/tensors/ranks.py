@@ -15,7 +15,8 @@ from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.io.faults import quotable
-from cranfield.ranking.alignment import AlignedRun, Alignment, TopDocuments
+from cranfield.io.runs import Positions, RunQueries, TopDocuments
+from cranfield.ranking.alignment import AlignedRun, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names
@@ -65,15 +66,15 @@ class CountedDocuments:
     by_id: Integers | None = None
     by_input: Integers | None = None
 
-    def positions(self, chosen: Booleans, rows: QueryRows) -> tuple[dict[str, Integers], Integers]:
+    def positions(self, chosen: Booleans, rows: QueryRows) -> tuple[Positions, Integers]:
         """The positions of the chosen documents, best first, and their rows."""
         kept = np.flatnonzero(chosen)
         query = rows.number[self.query[kept]]
         order = np.lexsort((self.sequence[kept], self.start[kept], query))
         kept, zero = kept[order], np.zeros_like(kept)
         by_id, by_input = (zero if values is None else values[kept] for values in (self.by_id, self.by_input))
-        columns = {"query": query[order], "document": self.document[kept], "start": self.start[kept]}
-        return columns | {"size": self.size[kept], "by_id": by_id, "by_input": by_input}, kept
+        columns = query[order], self.document[kept], self.start[kept], self.size[kept]
+        return Positions(*columns, by_id, by_input), kept
 
 
 def counted_run(
@@ -85,18 +86,16 @@ def counted_run(
     ids: Strings | None = None,
 ) -> AlignedRun:
     """A run from its counts for each key; ``length``: the documents of each row; ``ids``: of all counted documents."""
-    lengths = {"length": np.where(rows.row_of_query >= 0, length[rows.row_of_query], -1), "tag": b""}
-    other, other_length = rows.names.take(rows.others), length[rows.others]
+    of_judged = np.where(rows.row_of_query >= 0, length[rows.row_of_query], -1)
+    queries = RunQueries(of_judged, rows.names.take(rows.others), length[rows.others])
     alignments, tops = {}, {}
     for key, documents in counted.items():
         positions, _ = documents.positions(documents.document >= 0, rows)
         known = tuple(name for name in ("by_id", "by_input") if getattr(documents, name) is not None)
-        alignments[key] = Alignment(
-            evaluator.reader.aligner, positions | lengths, other, other_length, tie_positions=known
-        )
+        alignments[key] = Alignment(evaluator.reader.aligner, positions, queries, tie_positions=known)
         if ids is not None:
             positions, kept = documents.positions(documents.start < evaluator.reader.top, rows)
-            tops[key] = TopDocuments(document=ids.take(kept), judged=positions.pop("document"), **positions)
+            tops[key] = TopDocuments(ids.take(kept), positions)
     return AlignedRun(Run(name, {}), alignments, tops)
 
 

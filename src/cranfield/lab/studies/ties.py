@@ -90,8 +90,7 @@ def count_ties(run: Run, judgments: Judgments, alignment: Alignment) -> TieCount
     query, score = judged_scores(run, judgments)
     size = group_sizes(query, score)
     several = size[size > 1]
-    rows = alignment.rows
-    judged = alignment.aligner.judged.grade[rows["document"]] >= 0
+    judged = alignment.aligner.judged.grade[alignment.positions.document] >= 0
     tied_queries = np.unique(query[np.repeat(size > 1, size)]) if len(size) else size
     decisive = sum(int(rankings.mixed_ties().sum()) for rankings in alignment.rankings)
     values, numbers = np.unique(several, return_counts=True)
@@ -99,7 +98,7 @@ def count_ties(run: Run, judgments: Judgments, alignment: Alignment) -> TieCount
         len(query),
         int(several.sum()),
         int(judged.sum()),
-        int((judged & (rows["size"] > 1)).sum()),
+        int((judged & (alignment.positions.size > 1)).sum()),
         decisive,
         int((alignment.length >= 0).sum()),
         len(tied_queries),

@@ -339,11 +339,11 @@ def _lengths(run: RunScores, rule: TieRule) -> Integers:
     """List lengths with NIL as an item, and the numbers of answers before NIL: (2, query)."""
     alignment = run.alignments[AlignmentKey(False, rule.key)]
     before = np.maximum(run.length, 0)
-    after, rows = before.copy(), alignment.rows
+    after, positions = before.copy(), alignment.positions
     nil_rows = alignment.aligner.judged.nil
     if nil_rows is not None:
-        nil = np.flatnonzero(nil_rows[rows["document"]])
-        after[rows["query"][nil]] = rows["start"][nil] + rows[rule.page_position][nil]
+        nil = positions.take(np.flatnonzero(nil_rows[positions.document]))
+        after[nil.query] = nil.start + getattr(nil, rule.page_position)
     return np.stack([before, after])
 
 

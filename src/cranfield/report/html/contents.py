@@ -181,7 +181,7 @@ def _tags(evaluation: Evaluation) -> list[str]:
     """The tag of each run, the last column of TREC text; empty if it has none, or if it is the name of the run."""
     tags = []
     for scores in evaluation.run_scores:
-        tag = bytes(scores.alignment.rows.get("tag", b"")).decode("utf-8", "replace")
+        tag = scores.alignment.queries.tag.decode("utf-8", "replace")
         tags.append("" if tag in scores.run.name else tag[:LONGEST_TAG])
     return tags
 
