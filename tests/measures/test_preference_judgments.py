@@ -228,7 +228,7 @@ def test_judgments_and_measures_that_do_not_match() -> None:
         ("AP", {"qrels": qrels, "prefs": prefs}, "exclude each other"),
         ("AP[groups]", {"qrels": None, "groups": groups, "nil": "NIL"}, "cannot be combined"),
         ("AP[groups]", {"qrels": None, "groups": {}}, "no judgment"),
-        ("AP[groups]", {"qrels": None, "groups": {"q": {"a": 1}}}, "expected {group: {document: grade}}"),
+        ("AP[groups]", {"qrels": None, "groups": {"q": {"a": 1}}}, "group `a`: expected {document: grade}"),
     ):
         with pytest.raises(cf.CranfieldError) as caught:
             cf.evaluate(cf.Collection(**given), run, [measure])

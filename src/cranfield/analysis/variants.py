@@ -13,7 +13,7 @@ from cranfield.analysis.query_values import QueryValues, values_of
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import quotable
-from cranfield.io.groups import read_groups
+from cranfield.io.side_tables import read_run_groups
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
 
@@ -146,7 +146,7 @@ def _group_of(groups: Any, values: Mapping[str, float], default: Callable[[str],
     if groups is None or callable(groups):
         function = default if groups is None else groups
         return {query: str(function(query)) for query in values}
-    given = read_groups(groups, member="query")
+    given = read_run_groups(groups, member="query")
     unknown = [query for query in values if query not in given]
     if unknown:
         raise InputError([f"query `{quotable(query)}` has no group" for query in unknown])

@@ -170,7 +170,7 @@ def _read_judgments(source: Any, format: str) -> list[Judgments]:
     """The judgments; with groups, those of the first group of each query, of the second one, and so on."""
     if format == "qrels":
         return [read_qrels(source)]
-    from cranfield.io.preferences import read_groups, read_preferences
+    from cranfield.io.side_tables import read_groups, read_preferences
     from cranfield.ranking.preferences import group_layers, preference_judgments
 
     if format == "qrels_jg":

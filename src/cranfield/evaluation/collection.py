@@ -113,7 +113,7 @@ class Collection:
         """The judgments of the first group of each query, the second one, ...; without groups, a single layer."""
         if self.prefs is None and self.groups is None:
             return [io.read_qrels(self.qrels, name=self.name)]
-        from cranfield.io.preferences import read_groups, read_preferences
+        from cranfield.io.side_tables import read_groups, read_preferences
         from cranfield.ranking.preferences import group_layers, preference_judgments
 
         if self.prefs is not None:
@@ -130,7 +130,7 @@ class Collection:
         if not len(judgments.queries):
             raise InputError([f"{judgments.name}: no judgments"])
         if self._sample is not None:
-            from cranfield.io.samples import with_sample
+            from cranfield.io.side_tables import with_sample
 
             judgments = with_sample(judgments, **self._sample)
         if self.intents is not None:
@@ -158,7 +158,7 @@ class Collection:
         """The cost of each document; None if no costs are given."""
         if self._costs is None:
             return None
-        from cranfield.io.costs import read_costs
+        from cranfield.io.side_tables import read_costs
 
         costs = read_costs(self._costs)
         queries = list(self.judgments.queries)

@@ -18,7 +18,7 @@ from cranfield.data import Intents, Judgments, Navigational
 from cranfield.errors import InputError
 from cranfield.evaluation.notes import Note, QueryNames
 from cranfield.io.faults import quotable
-from cranfield.io.weights import Weight, read_types, read_weights
+from cranfield.io.side_tables import Weight, read_types, read_weights
 from cranfield.wording import few
 
 NO_QUERIES = QueryNames()

@@ -314,7 +314,7 @@ def group_rows(
     judgments = group_judgments(name, rows, location, subtopics=subtopics)
     if not judged.sample:
         return judgments
-    from cranfield.io.samples import with_sample
+    from cranfield.io.side_tables import with_sample
 
     keys = list(zip(judged.query, judged.document, strict=True))
     given: dict[str, dict[str, dict[str, Any]] | None] = dict.fromkeys(SAMPLE_ROLES)

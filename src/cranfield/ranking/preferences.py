@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, Judgments, Preferences, Strings
 from cranfield.errors import InputError
 from cranfield.io.faults import quotable
-from cranfield.io.preferences import PreferenceLine
+from cranfield.io.side_tables import PreferenceLine
 
 
 def preference_judgments(name: str, lines: Sequence[PreferenceLine]) -> Judgments:

@@ -33,7 +33,7 @@ from cranfield.evaluation.run_notes import (
 from cranfield.evaluation.scores import MeanScores
 from cranfield.io import read_qrels
 from cranfield.io.judgments import NO_SUBTOPIC
-from cranfield.io.weights import read_weights
+from cranfield.io.side_tables import read_weights
 from cranfield.ranking.unjudged import check_readable, no_overlap_error
 from cranfield.spark import frames, shards, totals
 from cranfield.spark.comparison import compare_runs

@@ -12,7 +12,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.io.groups import read_groups
+from cranfield.io.side_tables import read_run_groups
 from cranfield.lab.studies.newcomers import Newcomers, newcomers
 
 QRELS = example.path(example.QRELS)
@@ -118,10 +118,10 @@ def test_wrong_settings(how: dict[str, Any], message: str) -> None:
 def test_files_of_groups(tmp_path: Path) -> None:
     path = tmp_path / "groups.txt"
     path.write_text("# who made what\nbm25 old\n\nmy run\tnew\nbm25 old\n")
-    assert read_groups(path) == {"bm25": "old", "my run": "new"}
+    assert read_run_groups(path) == {"bm25": "old", "my run": "new"}
     path.write_text("bm25 old\ndense\nbm25 new\n")
     with pytest.raises(cf.InputError) as caught:
-        read_groups(path)
+        read_run_groups(path)
     assert str(caught.value) == (
         f"{path}:2: expected 2 columns (run group), found 1: `dense`\n"
         f"{path}:3: run `bm25` already has another group, in line 1"

@@ -35,7 +35,7 @@ def read_run(stream: Stream, name: str, columns: Columns) -> Run:
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """The judgments of all lines."""
     reject_columns(columns)
-    from cranfield.io.samples import is_sampled, read_sampled
+    from cranfield.io.side_tables import is_sampled, read_sampled
 
     if is_sampled(stream):
         return read_sampled(stream, name)

@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import InputError, UsageError, check_count
-from cranfield.io.groups import read_groups
+from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
 from cranfield.lab.settings import Coefficient, Measures, Option, Progress, Relevant
 from cranfield.lab.systems import SystemScores, defined_for_all, get_coefficient, mean_scores, score_systems, tie_notes
@@ -167,7 +167,7 @@ def newcomers(
         raise UsageError("groups and prefix cannot be combined", hint="give one of them")
     if prefix == "":
         raise UsageError("the prefix separator must not be empty", hint="for example _, as in bm25_rm3")
-    group_names = None if groups is None else read_groups(groups)
+    group_names = None if groups is None else read_run_groups(groups)
     systems = score_systems(qrels, runs, measures, corpus=corpus, seed=seed)
     names, group = _assign_groups(systems.runs, group_names, prefix)
     contributed = _contributions(systems, group, len(names), pool_depth)

@@ -21,7 +21,7 @@ from cranfield.corpus import Corpus, needed_documents
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.errors import InputError, UsageError, check_count, check_fraction
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.io.groups import read_groups
+from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
 from cranfield.lab.candidates import CandidateMeasures, DivergenceClaim, binary_judgments, count_divergences
 from cranfield.lab.registry import check_alike, mean_of
@@ -68,7 +68,7 @@ class CollectionSplit:
         if split is not None and pattern is not None:
             raise UsageError("split and pattern cannot be combined", hint="give one of them")
         if split is not None:
-            parts = read_groups(split, "document", "part")
+            parts = read_run_groups(split, "document", "part")
             if ALL in parts.values():
                 raise UsageError(f"`{ALL}` cannot be the name of a part: it stands for the complete collection")
             return cls(lambda document: parts.get(document, OTHER), "from a list")

@@ -1,0 +1,483 @@
+"""Side tables: costs, weights of intents, preferences, judgments by group, samples of judgments, groups of runs.
+
+Each is a dict, a JSON file of that dict, or lines of text; all are read by `read_rows`, with a location for each row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from cranfield.data import Integers, Judgments, Sample, Strings
+from cranfield.errors import InputError, UsageError
+from cranfield.io.faults import Location, quotable
+from cranfield.io.formats.json import InvalidJson, is_json, load_json
+from cranfield.io.objects import qrels_from_dict
+from cranfield.io.streams import Stream, is_stream, open_stream
+
+MAX_NUMBER = 1e100  # larger costs and weights, and smaller ones than its inverse, may overflow in sums or underflow
+
+
+@dataclass(frozen=True)
+class SideTable:
+    """A kind of side table; the last of its ``columns`` is the value.
+
+    In a dict the other columns are keys, ``{query: {document: cost}}``; with ``lists``, only the first one is. A line
+    may have the ``optional`` column, too. ``what``: what messages call the table.
+    """
+
+    what: str
+    columns: tuple[str, ...]
+    optional: str = ""
+    lists: bool = False
+
+    @property
+    def shape(self) -> str:
+        """The dict, as messages show it."""
+        return _nested(self.columns[:1], f"[{self.row}, ...]") if self.lists else _nested(self.columns)
+
+    @property
+    def row(self) -> str:
+        """A row of the lists, as messages show it."""
+        return f"[{', '.join(self.columns[1:])}]"
+
+
+def _nested(columns: Sequence[str], inner: str = "") -> str:
+    """A nested dict with these columns as keys, as messages show it.
+
+    >>> _nested(("query", "document", "cost"))
+    '{query: {document: cost}}'
+    """
+    *keys, last = columns if not inner else (*columns, inner)
+    for key in reversed(keys):
+        last = f"{{{key}: {last}}}"
+    return last
+
+
+# The fault of a row, "" if it has none, from its location and its values; it may also keep the values.
+Check = Callable[..., str]
+Row = tuple[str, tuple[Any, ...], str]  # the location, for messages; the values; what is wrong with the row, or ""
+
+
+class Source(NamedTuple):
+    """Where a side table was read: what results call it, and what messages call it."""
+
+    name: str
+    source_name: str
+
+
+def read_rows(source: Any, table: SideTable, check: Check, *, text: SideTable | None = None, hint: str = "") -> Source:
+    """Read a dict, or a file with a dict in JSON or with lines of text; all faults are one error, in order.
+
+    ``text``: the columns of lines, if they are others. ``hint``: what to do about faults that ``check`` finds.
+    """
+    text = text or table
+    if isinstance(source, Mapping):
+        _check_rows(_rows_of_mapping(source, table.what, table), check, hint)
+        return Source(table.what, table.what)
+    if not is_stream(source):
+        raise UsageError(
+            f"cannot read {table.what} from {type(source).__name__}",
+            hint=f"give {table.shape}, or a file with lines: {' '.join(text.columns)}",
+        )
+    stream = open_stream(source, table.what)
+    if is_json(stream):
+        rows = _rows_of_mapping(_json_mapping(stream, table), stream.source_name, table)
+    else:
+        rows = _rows_of_text(stream, text)
+    _check_rows(rows, check, hint)
+    return Source(stream.name, stream.source_name)
+
+
+def _check_rows(rows: Iterable[Row], check: Check, hint: str = "") -> None:
+    faults, checked = [], False
+    for location, values, problem in rows:
+        if fault := problem or check(location, *values):
+            faults.append(f"{location}: {fault}")
+            checked = checked or not problem
+    if faults:
+        raise InputError(faults, hint=hint if checked else "")
+
+
+def _json_mapping(stream: Stream, table: SideTable) -> Mapping[Any, Any]:
+    try:
+        content = load_json(stream.read_text())
+    except InvalidJson as error:
+        content = None
+        if "extra data" not in error.reason:  # else JSON Lines
+            where = f"{stream.source_name}:{error.line}" if error.line else stream.source_name
+            raise InputError([f"{where}: {error.reason}"]) from None
+    if not isinstance(content, Mapping):
+        raise InputError([f"{stream.source_name}: expected {table.shape}, found rows"])
+    return content
+
+
+def _rows_of_text(stream: Stream, table: SideTable) -> Iterator[Row]:
+    width = len(table.columns)
+    several = f"{width} or {width + 1}" if table.optional else f"{width}"
+    expected = " ".join([*table.columns, *([f"[{table.optional}]"] if table.optional else [])])
+    for number, columns, line in stream.columns():
+        problem = ""
+        if len(columns) != width and not (table.optional and len(columns) == width + 1):
+            found = f'found {len(columns)}: "{quotable(line.strip())}"'
+            problem = f"expected {several} columns ({expected}), {found}"
+        yield f"{stream.source_name}:{number}", tuple(columns), problem
+
+
+def _rows_of_mapping(
+    source: Mapping[Any, Any], location: str, table: SideTable, keys: tuple[str, ...] = ()
+) -> Iterator[Row]:
+    for key, inner in source.items():
+        where = f"{location}{',' if keys else ':'} {table.columns[len(keys)]} `{quotable(str(key))}`"
+        path = (*keys, str(key))
+        if table.lists:
+            for number, row in enumerate(inner, 1):
+                is_row = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(table.columns) - 1
+                problem = "" if is_row else f"expected {table.row}, found {row!r}"
+                yield f"{where}, row {number}", (*path, *row) if is_row else path, problem
+        elif len(path) == len(table.columns) - 1:
+            yield where, (*path, inner), ""
+        elif isinstance(inner, Mapping):
+            yield from _rows_of_mapping(inner, where, table, path)
+        else:
+            expected = _nested(table.columns[len(path) :])
+            yield where, path, f"expected {expected}, found {type(inner).__name__}"
+
+
+def _number(given: Any) -> float:
+    """A number; NaN for everything else."""
+    try:
+        return math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _pair(member: str, name: str, query: str) -> str:
+    return f"{member} `{quotable(name)}` of query `{quotable(query)}`"
+
+
+# Costs
+
+COSTS = SideTable("costs", ("query", "document", "cost"))
+
+
+def read_costs(source: Any) -> dict[str, dict[str, float]]:
+    """The cost of each document of each query: a positive number, such as the seconds that it takes to read it."""
+    costs: dict[str, dict[str, float]] = {}
+
+    def check(_: str, query: str, document: str, given: Any) -> str:
+        cost, of_query = _number(given), costs.setdefault(query, {})
+        if not 1 / MAX_NUMBER <= cost <= MAX_NUMBER:
+            return f'the cost is not a positive number: "{quotable(str(given))}"'
+        if of_query.setdefault(document, cost) != cost:
+            return f"{_pair('document', document, query)} already has the cost {of_query[document]:g}"
+        return ""
+
+    read_rows(source, COSTS, check)
+    return costs
+
+
+# Weights and types of intents
+
+INTENTS = SideTable("intents", ("query", "subtopic", "weight"), optional="inf|nav")
+INTENT_TYPES = SideTable("types", ("query", "subtopic", "type"))
+TYPES = ("inf", "nav")  # informational, navigational
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The weight of a subtopic, and the type of the intent; ``location`` is where it was read, for messages."""
+
+    location: str
+    query: str
+    subtopic: str
+    value: float
+    type: str = "inf"
+
+
+def read_types(source: Any) -> dict[tuple[str, str], str]:
+    """The type of each (query, subtopic) in ``{query: {subtopic: "inf" or "nav"}}``."""
+    if not isinstance(source, Mapping):
+        raise UsageError(
+            f"cannot read types of intents from {type(source).__name__}",
+            hint='give {query: {subtopic: "inf" or "nav"}}, or a fourth column in the file of intents',
+        )
+    types: dict[tuple[str, str], str] = {}
+
+    def check(_: str, query: str, subtopic: str, given: Any) -> str:
+        types[query, subtopic] = given
+        return "" if given in TYPES else _type_fault(given)
+
+    read_rows(source, INTENT_TYPES, check)
+    return types
+
+
+def _type_fault(given: Any) -> str:
+    return f'the type of an intent must be inf or nav, not "{quotable(str(given))}"'
+
+
+def read_weights(source: Any) -> tuple[str, list[Weight]]:
+    """The name of the source for messages, and its weights in input order, each a number of at least 0."""
+    weights: list[Weight] = []
+    first: dict[tuple[str, str], str] = {}
+
+    def check(location: str, query: str, subtopic: str, given: Any, intent_type: str = "inf") -> str:
+        value, earlier = _number(given), first.setdefault((query, subtopic), location)
+        if intent_type not in TYPES:
+            return _type_fault(intent_type)
+        if not math.isfinite(value):
+            return f'the weight is not a finite number: "{quotable(str(given))}"'
+        if value < 0:
+            return f"the weight is negative: {value:g}"
+        if 0 < value < 1 / MAX_NUMBER or value > MAX_NUMBER:
+            return f"the weight must be 0 or between 1e-100 and 1e100: {value:g}"
+        if earlier != location:
+            return f"{_pair('subtopic', subtopic, query)} already has a weight, from {earlier}"
+        weights.append(Weight(location, query, subtopic, value, intent_type))
+        return ""
+
+    hint = "a weight is a number of at least 0, such as the share of readers who want the subtopic"
+    return read_rows(source, INTENTS, check, hint=hint).source_name, weights
+
+
+# Preferences and judgments by group, in the formats of trec_eval
+
+PREFS = SideTable("prefs", ("query", "group", "subgroup", "document", "level"), lists=True)
+QRELS_PREFS = SideTable("prefs", ("query", "group", "document", "level"))  # one subgroup in each group
+QRELS_JG = SideTable("groups", ("query", "group", "document", "grade"))  # a group is an assessor
+
+
+@dataclass(frozen=True)
+class PreferenceLine:
+    """The level, or grade, of a document in a subgroup; ``location`` is where it was read, for messages."""
+
+    location: str
+    query: str
+    group: str
+    subgroup: str
+    document: str
+    level: float
+
+
+def read_preferences(
+    source: Any, format: Literal["prefs", "qrels_prefs"] = "prefs"
+) -> tuple[str, list[PreferenceLine]]:
+    """The name of the source, and its lines.
+
+    ``source``: ``{query: [[group, subgroup, document, level], ...]}``, or a file; a text file is read in ``format``.
+    """
+    lines: list[PreferenceLine] = []
+
+    def check(location: str, *values: Any) -> str:
+        line = _preference_line(location, values)
+        lines.append(line)
+        return f"the level is negative: {line.level:g}" if line.level < 0 else _finite("level", values)
+
+    text = PREFS if format == "prefs" else QRELS_PREFS
+    return read_rows(source, PREFS, check, text=text).name, lines
+
+
+def read_groups(source: Any) -> tuple[str, list[PreferenceLine]]:
+    """The same for judgments by group: ``{query: {group: {document: grade}}}``, or a file in the format qrels_jg."""
+    lines: dict[tuple[str, str, str], PreferenceLine] = {}
+
+    def check(location: str, *values: Any) -> str:
+        line = _preference_line(location, values)
+        first = lines.setdefault((line.query, line.group, line.document), line)
+        problem = _finite("grade", values)
+        if not problem and first.level != line.level:
+            problem = f"{_pair('document', line.document, line.query)} already has grade {first.level:g} in this group"
+        return problem
+
+    name = read_rows(source, QRELS_JG, check).name
+    return name, list(lines.values())
+
+
+def _preference_line(location: str, values: Sequence[Any]) -> PreferenceLine:
+    query, group, *subgroup, document, given = values
+    return PreferenceLine(
+        location, str(query), str(group), str(subgroup[0]) if subgroup else "", str(document), _number(given)
+    )
+
+
+def _finite(what: str, values: Sequence[Any]) -> str:
+    """The fault of a last value that is not a finite number."""
+    given = values[-1]
+    return "" if math.isfinite(_number(given)) else f'the {what} is not a finite number: "{quotable(str(given))}"'
+
+
+# Groups of runs, or of other things
+
+
+def read_run_groups(source: Any, member: str = "run", kind: str = "group") -> dict[str, str]:
+    """The group of each run: ``{run: group}``, or lines ``run group``. Names of runs may contain spaces."""
+    if isinstance(source, Mapping):
+        return {str(name): str(group) for name, group in source.items()}
+    if not is_stream(source):
+        raise UsageError(
+            f"cannot read {kind}s from {type(source).__name__}",
+            hint=f"give {{{member}: {kind}}}, or a file with lines: {member} {kind}",
+        )
+    stream = open_stream(source, f"{kind}s")
+    groups: dict[str, str] = {}
+    first_line: dict[str, int] = {}
+
+    def check(_: str, number: int, name: str, group: str) -> str:
+        line = first_line.setdefault(name, number)
+        if not name:
+            return f"expected 2 columns ({member} {kind}), found 1: `{quotable(group)}`"
+        if groups.setdefault(name, group) != group:
+            return f"{member} `{quotable(name)}` already has another {kind}, in line {line}"
+        return ""
+
+    rows = (
+        (f"{stream.source_name}:{number}", (number, line.strip().removesuffix(columns[-1]).strip(), columns[-1]), "")
+        for number, columns, line in stream.columns()
+    )
+    _check_rows(rows, check)
+    return groups
+
+
+# Samples of judgments
+
+ByDocument = Mapping[str, Mapping[str, Any]]  # {query: {document: value}}
+ITERATIONS = frozenset(("0", "Q0", "q0"))
+METHODS = frozenset(("0", "1", "2", "4"))
+SAMPLED = SideTable("qrels", ("query", "iteration", "document", "stratum", "grade"))
+PROBABILITIES = SideTable("qrels", ("query", "document", "grade", "method", "probability"))
+
+
+def with_sample(
+    judgments: Judgments,
+    strata: ByDocument | None = None,
+    inclusion: ByDocument | None = None,
+    method: ByDocument | None = None,
+) -> Judgments:
+    """The judgments with the stratum, the inclusion probability and the method of each document.
+
+    A probability of None is not known. A document without a stratum is an error.
+    """
+    if judgments.labels is not None or judgments.preferences is not None:
+        raise UsageError("samples cannot be combined with subtopics or preferences")
+    for name, given in (("strata", strata), ("inclusion", inclusion), ("method", method)):
+        _check_mapping(name, given, judgments)
+    queries, documents = list(judgments.queries), list(judgments.documents)
+    query_of = [queries[q] for q in np.repeat(np.arange(len(queries)), np.diff(judgments.begin)).tolist()]
+    faults: list[str] = []
+
+    def values(given: ByDocument) -> Iterator[tuple[int, Any]]:
+        return enumerate(given.get(query, {}).get(name) for query, name in zip(query_of, documents, strict=True))
+
+    def add_fault(row: int, problem: str) -> None:
+        faults.append(f"{judgments.name}: {_pair('document', documents[row], query_of[row])} {problem}")
+
+    names = [""] * len(documents)
+    for row, stratum in values(strata) if strata is not None else ():
+        if stratum is None:
+            add_fault(row, "has no stratum")
+        names[row] = str(stratum)
+    codes = None if method is None else np.ones(len(documents), np.int64)
+    for row, code in values(method) if method is not None else ():
+        if code is None:
+            continue
+        if str(code) not in METHODS:
+            add_fault(row, f"has the method `{quotable(str(code))}`, not 0, 1, 2 or 4")
+        elif codes is not None:
+            codes[row] = int(code)
+    probability = None if inclusion is None else np.full(len(documents), np.nan)
+    for row, value in values(inclusion) if inclusion is not None else ():
+        if value is None or value == "NA" or (isinstance(value, float) and math.isnan(value)):
+            continue
+        number, certain = _number(value), codes is not None and codes[row] in (0, 2)
+        if not 0 <= number <= 1:
+            add_fault(row, f"has the probability {quotable(str(value))}, which is not between 0 and 1")
+        elif number == 0 and judgments.grade[row] > 0 and not certain:
+            add_fault(row, "is relevant and has the probability 0: a document that cannot be drawn")
+        elif probability is not None:
+            probability[row] = number
+    if faults:
+        raise InputError(faults)
+    return replace(
+        judgments, sample=Sample(_numbers_within_queries(names, judgments.begin), Strings.of(names), probability, codes)
+    )
+
+
+def _check_mapping(name: str, given: ByDocument | None, judgments: Judgments) -> None:
+    if given is None:
+        return
+    if not isinstance(given, Mapping) or not all(isinstance(of_query, Mapping) for of_query in given.values()):
+        raise UsageError(f"{name} must be {{query: {{document: value}}}}, not {type(given).__name__}")
+    if given and not set(given) & set(judgments.queries):
+        example = quotable(str(next(iter(given))))
+        raise InputError(
+            [f"{name}: none of the queries is judged (first query: `{example}`)"],
+            hint=f"the judgments cover queries such as `{judgments.queries[0]}`",
+        )
+
+
+def _numbers_within_queries(names: list[str], begin: Integers) -> Integers:
+    """The number of each name among those of its query, bytewise in order."""
+    numbers = np.zeros(len(names), np.int64)
+    for first, end in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
+        of_query = names[first:end]
+        order = sorted(set(of_query), key=lambda name: name.encode("utf-8", "surrogateescape"))
+        if len(order) > 1:
+            number = {name: i for i, name in enumerate(order)}
+            numbers[first:end] = [number[name] for name in of_query]
+    return numbers
+
+
+def is_sampled(stream: Stream) -> bool:
+    """Whether the first line has five columns."""
+    first = stream.first_line.split()
+    return len(first) == len(SAMPLED.columns) and not first[0].startswith(b"#")
+
+
+def read_sampled(stream: Stream, name: str) -> Judgments:
+    """Judgments of a sample, from TREC's five columns (with strata) or from statAP's (with probabilities).
+
+    The order of the columns tells them apart: the document is the third or the second.
+    """
+    with_probabilities = _has_probabilities([columns for _, columns, _ in stream.columns()])
+    table = PROBABILITIES if with_probabilities else SAMPLED
+    grades: dict[str, dict[str, float]] = {}
+    first: dict[tuple[str, str], str] = {}
+    extra: dict[str, dict[str, dict[str, str]]] = {"stratum": {}, "method": {}, "probability": {}}
+
+    def check(location: str, *values: str) -> str:
+        row = dict(zip(table.columns, values, strict=True))
+        query, document, grade = row["query"], row["document"], _number(row["grade"])
+        if not math.isfinite(grade):
+            columns = " ".join(table.columns)
+            return f'the grade is not a number: "{quotable(row["grade"])}" (columns: {columns})'
+        given = {kind: row[kind] for kind in extra if kind in row}
+        earlier = {kind: extra[kind].setdefault(query, {}).setdefault(document, value) for kind, value in given.items()}
+        first_location = first.setdefault((query, document), location)
+        if (grades.setdefault(query, {}).setdefault(document, grade), earlier) != (grade, given):
+            line = first_location.rpartition(":")[2]
+            return f"{_pair('document', document, query)} is already given otherwise, in line {line}"
+        return ""
+
+    _check_rows(_rows_of_text(stream, table), check)
+    judgments = qrels_from_dict(grades, name, Location(stream.source_name, "qrels"))
+    if with_probabilities:
+        return with_sample(judgments, inclusion=extra["probability"], method=extra["method"])
+    return with_sample(judgments, strata=extra["stratum"])
+
+
+def _has_probabilities(lines: list[list[str]]) -> bool:
+    """Whether these are statAP's columns: the second one names documents, and the last one is a probability."""
+    complete = [fields for fields in lines if len(fields) == len(SAMPLED.columns)]
+    if {fields[1] for fields in complete} <= ITERATIONS:
+        return False
+    fits = [
+        math.isfinite(_number(grade)) and method in METHODS and (share == "NA" or 0 <= _number(share) < math.inf)
+        for _, _, grade, method, share in complete
+    ]
+    pairs = {(fields[0], fields[1]) for fields in complete}
+    # A few faulty lines do not make another format.
+    return 2 * sum(fits) > len(complete) and 2 * len(pairs) > len(complete)
