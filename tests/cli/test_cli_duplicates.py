@@ -9,9 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import cranfield as cf
 from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
-from cranfield.io.duplicates import default_duplicates
 
 # With the first rows, the relevant document a is second; with the best ones, it is first.
 TWICE = "q1 Q0 a 1 1 t\nq1 Q0 x 2 2 t\nq1 Q0 a 3 3 t\nq2 Q0 a 1 1 t\n"
@@ -24,6 +24,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("qrels.txt").write_text(QRELS)
     Path("chunks.run").write_text(TWICE)
     Path("other.run").write_text(TWICE.replace(" t\n", " u\n"))
+    Path("more/runs").mkdir(parents=True)
+    Path("more/qrels.txt").write_text(QRELS)
+    Path("more/runs/a.run").write_text(TWICE)
+    Path("more/runs/b.run").write_text(TWICE)
 
 
 def call(*args: str, code: int = 0) -> str:
@@ -37,7 +41,6 @@ def test_one_row_is_kept(duplicates: str, expected: float) -> None:
     line = f"eval qrels.txt chunks.run -m RR --format json --quiet --duplicates {duplicates}"
     scores = json.loads(call(*line.split()))
     assert scores["runs"]["chunks"]["RR"]["mean"] == expected
-    assert default_duplicates() == "error"  # in the rest of the program
 
 
 def test_an_error_names_the_option() -> None:
@@ -58,11 +61,23 @@ def test_an_error_names_the_option() -> None:
         "depth-for RBP --run chunks.run",
         "convert chunks.run rows.csv --kind run",
         "study ties qrels.txt chunks.run other.run -m RR",
+        "study power qrels.txt other.run chunks.run --also more -m RR --samples 10",
+        "judges qrels.txt qrels.txt chunks.run other.run -m RR",
+        "judge qrels.txt chunks.run other.run --merge qrels.txt -o merged.txt",
+        "check qrels.txt chunks.run --stats",
+        "compare qrels.txt chunks.run other.run -m RR --predicted qrels.txt",
     ],
 )
 def test_every_verb(line: str) -> None:
     assert "appears twice" in CliRunner().invoke(cli, line.split()).output
     assert "appears twice" not in call(*line.split(), "--duplicates", "best")
+
+
+def test_an_evaluation_has_the_argument_of_the_option() -> None:
+    evaluator = cf.Evaluator("qrels.txt", "RR")
+    assert evaluator.evaluation("chunks.run", duplicates="best").scores.means[0, 0] == 1.0
+    with pytest.raises(cf.InputError, match="appears twice"):
+        evaluator.evaluation("chunks.run")
 
 
 def test_a_run_with_other_errors() -> None:

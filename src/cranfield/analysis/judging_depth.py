@@ -14,6 +14,7 @@ import numpy as np
 from cranfield import io
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.io.duplicates import Duplicates
 from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
 from cranfield.ranking.rankings import Judged, Pool, Rankings
@@ -52,10 +53,10 @@ def residual_at(measure: Measure, depth: int) -> float:
     return float(measure.residual(rankings).value[0])
 
 
-def pooled_documents(runs: Any, depth: int) -> dict[str, set[str]]:
+def pooled_documents(runs: Any, depth: int, duplicates: Duplicates = "error") -> dict[str, set[str]]:
     """The documents of each query that are among the first ``depth`` of any run; ties as in trec_eval."""
     pools: dict[str, set[str]] = {}
-    for run in read_runs(runs):
+    for run in read_runs(runs, duplicates=duplicates):
         joined = io.join(run, empty_index(), ["score"], by_id=True, top=depth)
         queries, (ids, positions) = list(joined.queries.other), joined.tops[0]
         kept = np.flatnonzero(positions.start + positions.by_id < depth)

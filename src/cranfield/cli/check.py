@@ -18,6 +18,7 @@ from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import scores_against_ranks
 from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.io import check_run, read_qrels, read_runs
+from cranfield.io.duplicates import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.report.pages import FORMATS, write
 from cranfield.wording import plural, printable
@@ -46,6 +47,7 @@ def command(
     /,
     qrels: str,
     runs: tuple[str, ...],
+    duplicates: Duplicates,
     limit: int | None,
     stats: bool,
     rel: float,
@@ -66,7 +68,7 @@ def command(
     cranfield check qrels.txt bm25.run --stats
     """
     with listing_faults(limit):
-        reports = check_files(qrels, runs)
+        reports = check_files(qrels, runs, duplicates)
     text = "".join(f"{line}\n" for report in reports for line in report.lines())
     if stats:
         click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
@@ -79,9 +81,10 @@ def command(
         ctx.exit(1)
     if stats:
         from cranfield.analysis.collection_statistics import collection_statistics
+        from cranfield.evaluation import evaluator
         from cranfield.report.collection import tables
 
-        found = collection_statistics(qrels, runs, rel=rel)
+        found = collection_statistics(qrels, evaluator.read_runs(list(runs), duplicates=duplicates), rel=rel)
         emit(write(tables(found), found.to_dict(), format, width=width(), colour=colour(output)), output)
 
 
@@ -107,7 +110,7 @@ class FileReport:
             yield printable(f"{self.path}: warning: {warning}")
 
 
-def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:
+def check_files(qrels: str, runs: Sequence[str], duplicates: Duplicates = "error") -> list[FileReport]:
     """A report on every file: errors in one do not hide those of the next."""
     aligner = None
     try:
@@ -119,16 +122,18 @@ def check_files(qrels: str, runs: Sequence[str]) -> list[FileReport]:
     reports = [first]
     opened: list[Run] = []
     for path in runs:
-        reports += _check_run_file(path, aligner, opened)
+        reports += _check_run_file(path, aligner, opened, duplicates)
     if aligner is not None and not any(report.error for report in reports):
         check_argument_order(aligner.judgments, opened)
     return reports
 
 
-def _check_run_file(path: str, aligner: Aligner | None, opened: list[Run]) -> Iterator[FileReport]:
+def _check_run_file(
+    path: str, aligner: Aligner | None, opened: list[Run], duplicates: Duplicates
+) -> Iterator[FileReport]:
     """A report on a file, or on each of its runs, which are added to ``opened``."""
     try:
-        runs = read_runs(path)
+        runs = read_runs(path, duplicates=duplicates)
     except InputError as error:
         yield FileReport(path, error)
         return

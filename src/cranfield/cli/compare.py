@@ -15,6 +15,7 @@ from cranfield.cli.evaluating import collection_of, read_evaluation
 from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
+from cranfield.io.duplicates import Duplicates
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.pair_tests import CORRECTIONS
 from cranfield.wording import few
@@ -120,6 +121,7 @@ testing = options.several(
 def command(
     qrels: str,
     runs: tuple[str, ...],
+    duplicates: Duplicates,
     measures: list[str] | None,
     baseline: str | None,
     top: int | None,
@@ -159,7 +161,7 @@ def command(
     from cranfield.report import guard
     from cranfield.report.pages import write
 
-    spark.check_options(engine, master=master, scores=scores, settings=given)
+    spark.check_options(engine, master=master, scores=scores, settings=given, duplicates=duplicates)
     _check_options(
         engine,
         baseline,
@@ -185,6 +187,7 @@ def command(
             qrels, runs, measures, checked, chosen, settings, master, scores, warning, announce, given
         )
     else:
+        given["duplicates"] = duplicates
         outcome = _compare(qrels, runs, measures, checked, chosen, top, settings, audit, standardise, announce, given)
     comparison, label_of, notes = outcome.comparison, outcome.label_of, outcome.notes
     checks = guard.check_regressions(
@@ -346,7 +349,7 @@ def _compare(
         from cranfield.analysis.compare import with_predictions
         from cranfield.evaluation.evaluator import read_runs
 
-        comparison = with_predictions(comparison, evaluation, read_runs(list(runs)))
+        comparison = with_predictions(comparison, evaluation, read_runs(list(runs), duplicates=given["duplicates"]))
     return Outcome(comparison, label_of, notes, evaluation.scores)
 
 

@@ -10,6 +10,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, width
 from cranfield.errors import UsageError
+from cranfield.io.duplicates import Duplicates
 from cranfield.report.pages import FORMATS, Page, sheet, write
 from cranfield.report.sheet import Cell
 from cranfield.wording import plural
@@ -49,6 +50,7 @@ def command(
     queries: int | None,
     runs: int | None,
     files: tuple[str, ...],
+    duplicates: Duplicates,
     qrels: str | None,
     format: str,
     output: str | None,
@@ -74,7 +76,7 @@ def command(
         for residual, depth in depths.items():
             entry: dict[str, Any] = {"depth": depth, "judgments": None}
             if depth is not None and files:
-                pools = pooled_documents(list(files), depth)
+                pools = pooled_documents(list(files), depth, duplicates)
                 pooled = sum(map(len, pools.values()))
                 judged = judged_of(pools, qrels) if qrels else 0
                 entry |= {"pooled": pooled, "judged": judged, "judgments": pooled - judged}

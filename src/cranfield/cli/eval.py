@@ -11,6 +11,7 @@ from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, run_notes, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
+from cranfield.io.duplicates import Duplicates
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable
@@ -71,6 +72,7 @@ INTERVALS = {
 def command(
     qrels: str,
     runs: tuple[str, ...],
+    duplicates: Duplicates,
     measures: list[str] | None,
     per_query: bool,
     residual: bool,
@@ -114,7 +116,13 @@ def command(
             hint="for example: --fail-below nDCG@10=0.70" if junit else "",
         )
     spark.check_options(
-        engine, per_query=per_query, interval=method is not None, master=master, scores=scores, settings=settings
+        engine,
+        per_query=per_query,
+        interval=method is not None,
+        master=master,
+        scores=scores,
+        settings=settings,
+        duplicates=duplicates,
     )
     if engine == "spark" and standardise is not None:
         raise UsageError("--standardise does not work with --engine spark")
@@ -130,7 +138,7 @@ def command(
             table: ScoreTable = frame
     else:
         with progress("Scoring runs") as step:
-            table = evaluate(collection, list(runs), columns, progress=step, **chosen)
+            table = evaluate(collection, list(runs), columns, duplicates=duplicates, progress=step, **chosen)
         if standardise is not None:
             table = table.standardised(standardise)
     layout: dict[str, Any] = {"per_query": per_query, "digits": digits, "interval": method, "seed": seed}

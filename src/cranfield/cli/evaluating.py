@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.io.duplicates import Duplicates
 
 
 def read_evaluation(
@@ -22,6 +23,7 @@ def read_evaluation(
     guarded: Sequence[str] = (),
     default: Sequence[str] = options.DEFAULT_MEASURES,
     page: int = 0,
+    duplicates: Duplicates = "error",
     **settings: Any,
 ) -> tuple[Evaluation, list[str]]:
     """The evaluation of runs, each read once, and a note if the measures were chosen to fit the judgments.
@@ -44,7 +46,7 @@ def read_evaluation(
     columns += options.absent(options.guarded_columns(guarded, policy), columns)
     evaluator = Evaluator.of(collection, Plan(tuple(columns), policy))
     with progress("Reading runs") as step:
-        return evaluator.evaluation(list(runs), page=page, progress=step), notes
+        return evaluator.evaluation(list(runs), page=page, duplicates=duplicates, progress=step), notes
 
 
 def collection_of(qrels: Any, settings: Mapping[str, Any]) -> tuple[Collection, dict[str, Any]]:

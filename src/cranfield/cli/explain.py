@@ -9,6 +9,7 @@ import click
 
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
+from cranfield.io.duplicates import Duplicates
 
 
 @click.command(cls=Verb, short_help="Explain a score that uses document text.")
@@ -40,6 +41,7 @@ from cranfield.cli.commands import Verb
 def command(
     qrels: str,
     run: str,
+    duplicates: Duplicates,
     measure: str,
     words: int,
     queries_file: str | None,
@@ -59,14 +61,14 @@ def command(
     cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet \\
       --query q1 --figures figures
     """
-    from cranfield import explain
+    from cranfield import explain, read_run
     from cranfield.cli.evaluating import collection_of
     from cranfield.report.explanation import figures as draw
     from cranfield.report.explanation import pages
 
     results.drawable(figures)
     collection, chosen = collection_of(qrels, settings)
-    explanation = explain(collection, run, measure, **chosen)
+    explanation = explain(collection, read_run(run, duplicates=duplicates), measure, **chosen)
     text = ""
     if queries_file is not None:
         from cranfield.io.query_texts import read_query_texts

@@ -9,7 +9,9 @@ import click
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, replace, say, width
+from cranfield.data import Run
 from cranfield.errors import UsageError
+from cranfield.io.duplicates import Duplicates
 from cranfield.report.pages import FORMATS
 
 if TYPE_CHECKING:
@@ -93,6 +95,7 @@ DEFAULT_NEXT = 50
 def command(
     qrels: str,
     runs: tuple[str, ...],
+    duplicates: Duplicates,
     measure: str,
     page: str | None,
     texts: str | None,
@@ -114,15 +117,18 @@ def command(
     cranfield judge qrels.txt *.run --page judge.html --texts docs.jsonl
     cranfield judge qrels.txt *.run --merge judgments.json -o merged.csv
     """
+    from cranfield.evaluation.evaluator import read_runs
+
+    given = read_runs(list(runs), duplicates=duplicates)
     if merged:
-        _merge(qrels, runs, measure, merged, digits, format, output)
+        _merge(qrels, given, measure, merged, digits, format, output)
         return
     from cranfield.lab.proposals import next_documents
     from cranfield.report.pages import write
 
     if page is None and (texts or queries_file):
         raise UsageError(f"{'--texts' if texts else '--queries-file'} needs --page")
-    found = next_documents(qrels, list(runs), measure, **settings)
+    found = next_documents(qrels, given, measure, **settings)
     text = write(found.pages(digits), found.to_dict(), format, width=width(), colour=colour(output))
     emit(text, output)
     note(found.notes)
@@ -155,7 +161,7 @@ def _page(
 
 def _merge(
     qrels: str,
-    runs: tuple[str, ...],
+    runs: list[Run],
     measure: str,
     files: tuple[str, ...],
     digits: int,

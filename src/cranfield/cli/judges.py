@@ -10,6 +10,7 @@ import click
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.errors import UsageError
+from cranfield.io.duplicates import Duplicates
 
 DEFAULT = ("nDCG@10", "AP")
 RUN_COLUMNS = 6
@@ -34,6 +35,7 @@ RUN_COLUMNS = 6
 def command(
     qrels: str,
     files: tuple[str, ...],
+    duplicates: Duplicates,
     measures: list[str] | None,
     own: tuple[str, ...],
     rel_level: float,
@@ -53,6 +55,7 @@ def command(
     cranfield judges qrels.txt llm.qrels *.run
     cranfield judges qrels.txt gpt.qrels *.run --own "gpt*" --figures figs
     """
+    from cranfield.evaluation.evaluator import read_runs
     from cranfield.lab.judge_reports import judges
     from cranfield.report.figures.canvas import save_all
 
@@ -62,7 +65,13 @@ def command(
     if not predicted:
         raise UsageError("no predicted judgments given: all files after QRELS are runs")
     found = judges(
-        qrels, predicted, runs or None, measures or list(DEFAULT), own=own, rel_level=rel_level, undefined=undefined
+        qrels,
+        predicted,
+        read_runs(runs, duplicates=duplicates) if runs else None,
+        measures or list(DEFAULT),
+        own=own,
+        rel_level=rel_level,
+        undefined=undefined,
     )
     data = {"judges": [one.to_dict() for one in found], "notes": [note for one in found for note in one.notes]}
     pages = [page for one in found for page in one.pages(digits)]

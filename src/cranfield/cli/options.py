@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from cranfield.cli.output import QUIET
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.policy import UNDEFINED
-from cranfield.io.duplicates import DUPLICATES, Duplicates, keeping_duplicates
+from cranfield.io.duplicates import DUPLICATES
 from cranfield.ranking.tie_rules import TIES
 from cranfield.report import FORMATS
 from cranfield.statistics.standardisation import STANDARDISATIONS
@@ -152,18 +152,12 @@ FILE = click.Path(allow_dash=True)
 CHANCE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-def _keep_duplicates(ctx: click.Context, _param: click.Parameter, value: Duplicates) -> None:
-    ctx.with_resource(keeping_duplicates(value))
-
-
-# For every command that reads runs. Runs are read in many places, so the value is not passed on: see `io.duplicates`.
+# For every command that reads runs.
 duplicates = click.option(
     "--duplicates",
     type=click.Choice(DUPLICATES),
     default="error",
     show_default=True,
-    expose_value=False,
-    callback=_keep_duplicates,
     help="What to do if a document appears twice for a query: report an error, or keep the first row or the row with "
     "the best score.",
 )

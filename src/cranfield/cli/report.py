@@ -17,7 +17,6 @@ from cranfield.cli.evaluating import read_evaluation
 from cranfield.cli.output import emit, note, say_written
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import default_duplicates
 
 if TYPE_CHECKING:
     from cranfield.evaluation.columns import Column
@@ -164,6 +163,4 @@ def commands(ctx: click.Context, files: Sequence[str], best: Sequence[str], colu
             lines += [["study", "correlation", *files, "-m", labels, *own, "--coefficient", "tau-b", *typed("corpus")]]
     lines += [["eval", *files, "-m", " ".join(POINTS), *typed("ties", "depth", "condensed", *policies)]]
     lines += [["audit", *files, *measuring, "--interval", "bca", "--all-pairs"]]
-    kept = default_duplicates()
-    reading = [] if kept == "error" else ["--duplicates", kept]
-    return [f"cranfield {shlex.join([*line, *reading])}" for line in lines]
+    return [f"cranfield {shlex.join([*line, *typed('duplicates')])}" for line in lines]

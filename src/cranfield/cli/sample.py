@@ -8,6 +8,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import emit, note
 from cranfield.errors import UsageError
+from cranfield.io.duplicates import Duplicates
 
 DEFAULT_STRATA = "5:1 20:0.5 100:0.1"
 
@@ -33,7 +34,15 @@ DEFAULT_STRATA = "5:1 20:0.5 100:0.1"
 )
 @options.seed
 @options.output
-def command(runs: tuple[str, ...], strata: str, qrels: str | None, format: str, seed: int, output: str | None) -> None:
+def command(
+    runs: tuple[str, ...],
+    duplicates: Duplicates,
+    strata: str,
+    qrels: str | None,
+    format: str,
+    seed: int,
+    output: str | None,
+) -> None:
     """Draw a stratified sample of the documents of RUNs, and write the file to judge.
 
     The grade of a document that was not drawn is -1, that of a drawn document without a judgment is -2. Once all of
@@ -53,7 +62,7 @@ def command(runs: tuple[str, ...], strata: str, qrels: str | None, format: str, 
 
     chosen = judgment_files.parse_strata(strata)
     judgments: Judgments | None = None if qrels is None else read_qrels(qrels)
-    lists = ranked_lists(read_runs(list(runs)), None, None, chosen[-1].depth)
+    lists = ranked_lists(read_runs(list(runs), duplicates=duplicates), None, None, chosen[-1].depth)
     sample = judgment_files.draw_sample(lists, chosen, None if judgments is None else mapping_of(judgments), seed=seed)
     if not sample:
         raise UsageError("the runs have no documents")

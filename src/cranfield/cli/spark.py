@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import CranfieldError, InputError, UsageError
-from cranfield.io.duplicates import default_duplicates
+from cranfield.io.duplicates import Duplicates
 
 if TYPE_CHECKING:
     from cranfield.corpus import Corpus
@@ -23,6 +23,7 @@ def check_options(
     settings: Mapping[str, Any] | None = None,
     per_query: bool = False,
     interval: bool = False,
+    duplicates: Duplicates = "error",
 ) -> None:
     """Raise if an option does not work with the chosen engine."""
     if engine == "spark" and per_query:
@@ -32,7 +33,7 @@ def check_options(
             "--interval does not work with --engine spark",
             hint="use --scores DIR to write per-query scores, and compute intervals from these",
         )
-    if engine == "spark" and default_duplicates() != "error":
+    if engine == "spark" and duplicates != "error":
         raise UsageError("--duplicates does not work with --engine spark")
     for name in ("costs", "predicted"):
         if engine == "spark" and settings is not None and settings[name] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -17,6 +18,8 @@ from cranfield.cli.commands import LazyGroup, Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.errors import InputError
+from cranfield.evaluation.evaluator import read_runs
+from cranfield.io.duplicates import Duplicates
 from cranfield.lab import saving
 from cranfield.lab.registry import CollectionFiles, SeveralCollections, Study, run_on_collections
 from cranfield.lab.saving import StudyResult
@@ -184,6 +187,7 @@ def run_study(
     *,
     qrels: str,
     runs: tuple[str, ...],
+    duplicates: Duplicates,
     best: int | None,
     best_by: str | None,
     also: tuple[str, ...],
@@ -213,13 +217,15 @@ def run_study(
         del settings["measures"]
     experiment = study.experiment if best is None else _with_top_runs(study.experiment, best, best_by or "AP")
     others = [CollectionFiles.of(folder, Path(qrels).name) for folder in also]
+    opened = partial(read_runs, duplicates=duplicates)
     result: StudyResult
     with progress(study.name.capitalize()) as step:
         if others:
             first = CollectionFiles(_collection_name(qrels), qrels, list(runs))
-            result = run_on_collections(study.name, [first, *others], experiment=experiment, progress=step, **settings)
+            collections = [replace(files, runs=opened(files.runs)) for files in (first, *others)]
+            result = run_on_collections(study.name, collections, experiment=experiment, progress=step, **settings)
         else:
-            result = experiment(qrels, runs, progress=step, **settings)
+            result = experiment(qrels, opened(list(runs)), progress=step, **settings)
     if requested:
         parts = list(result.results.values()) if isinstance(result, SeveralCollections) else [result]
         pages = [

@@ -21,7 +21,6 @@ from cranfield.io.tables import arrow_binary, strings_of
 
 VERSION = 1
 KEY = b"cranfield.corpus"
-PATH_KEY = "place"  # of an origin in the file
 TEXT_COLUMNS = ("terms", "documents", "missing")
 NUMBER_COLUMNS = ("frequency", "begin", "term", "count")
 COUNTS = ("total", "size", "empty", "repeated")
@@ -73,7 +72,7 @@ def save(columns: dict[str, Any], settings: Settings, origins: Collection[Origin
     metadata = {
         "version": VERSION,
         "settings": asdict(settings) | {"stop": sorted(settings.stop)},
-        "sources": [{PATH_KEY if key == "path" else key: value for key, value in asdict(o).items()} for o in origins],
+        "sources": [asdict(origin) for origin in origins],
         **{name: columns[name] for name in COUNTS},
     }
     sink = io.BytesIO()
@@ -106,7 +105,7 @@ def load(path: str, settings: Settings | None, *, trust: bool) -> tuple[dict[str
     try:
         fields = metadata["settings"]
         saved = Settings(fields["split"], fields["lower"], frozenset(fields["stop"]), fields["stemmer"])
-        origins = tuple(Origin(source.pop(PATH_KEY), **source) for source in metadata["sources"])
+        origins = tuple(Origin(**source) for source in metadata["sources"])
         columns = _columns(path) | {name: int(metadata[name]) for name in COUNTS}
         _check_consistency(columns)
     except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, UsageError) as error:

@@ -234,16 +234,18 @@ class Evaluator:
         *,
         names: Sequence[str] | None = None,
         page: int = 0,
+        duplicates: Duplicates = "error",
         progress: Progress | None = None,
     ) -> Evaluation:
         """The runs, read once and kept in memory for all further analyses.
 
-        ``page``: the number of top documents to keep of each ranking, so that rankings can be shown.
+        ``page``: the number of top documents to keep of each ranking, so that rankings can be shown. ``duplicates``: as
+        in `evaluate`.
         """
         rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
         if self._layers:
             readers = self._make_layer_readers(page=page, rules=rules)
-            kept = list(self._group_scores(self._runs(run, names), readers, progress))
+            kept = list(self._group_scores(self._runs(run, names, duplicates), readers, progress))
             for of_run in kept:
                 self._check(of_run)
             return Evaluation(self.plan, self.collection, self.judgments, kept, self._queries, self._notes, page)
@@ -256,7 +258,7 @@ class Evaluator:
         depth = max(pair_depth(column, self.policy) for column in self.columns)
         reader = self._make_reader(columns, page=max(page, depth), rules=rules)
         runs = []
-        for scores in reader.scores(self._runs(run, names), progress):
+        for scores in reader.scores(self._runs(run, names, duplicates), progress):
             self._check(scores)
             runs.append(scores)
         return Evaluation(self.plan, self.collection, self.judgments, runs, self._queries, self._notes, page)

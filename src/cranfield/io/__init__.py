@@ -13,7 +13,7 @@ from typing import Any
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
-from cranfield.io.duplicates import Duplicates, check_duplicates, default_duplicates
+from cranfield.io.duplicates import Duplicates, check_duplicates
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.runs import check, join, load, load_unchecked
 from cranfield.io.streams import is_stream, open_stream
@@ -42,7 +42,6 @@ def read_run(source: Any, *, name: str | None = None, columns: Columns = None, d
     one with the ``"best"`` score.
     """
     check_duplicates(duplicates)
-    duplicates = default_duplicates() if duplicates == "error" else duplicates
     if duplicates == "error":
         return _read_run(source, name, columns)
     from cranfield.io.lists import without_repeats
@@ -110,10 +109,10 @@ def read_qrels(source: Any, *, name: str | None = None, columns: Columns = None)
     return read(stream, name or stream.name, columns)
 
 
-def check_run(source: Any, *, columns: Columns = None) -> InputError | None:
+def check_run(source: Any, *, columns: Columns = None, duplicates: Duplicates = "error") -> InputError | None:
     """All faults of a run, or None."""
     try:
-        return check(read_run(source, columns=columns))
+        return check(read_run(source, columns=columns, duplicates=duplicates))
     except InputError as error:
         return error
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Literal
 
 import numpy as np
@@ -15,23 +12,6 @@ from cranfield.errors import check_choice
 
 Duplicates = Literal["error", "first", "best"]
 DUPLICATES: tuple[Duplicates, ...] = ("error", "first", "best")
-
-_default: ContextVar[Duplicates] = ContextVar("duplicates", default="error")
-
-
-def default_duplicates() -> Duplicates:
-    """What happens to documents that appear twice, unless a call says so itself."""
-    return _default.get()
-
-
-@contextmanager
-def keeping_duplicates(duplicates: Duplicates) -> Iterator[None]:
-    """Runs that are read inside keep one of several rows of a document: the command line's --duplicates."""
-    token = _default.set(duplicates)
-    try:
-        yield
-    finally:
-        _default.reset(token)
 
 
 def check_duplicates(duplicates: str) -> None:

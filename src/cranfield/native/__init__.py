@@ -27,22 +27,14 @@
     ``keys``: one or more different keys that rank documents: "score" (float64, high first), "score32" (the same
     rounded to 32 bits), "rank" (the rank column, low first; without one, the input order).
 
-    ``hits``: a dict for each key, with one row for each judged document retrieved, grouped by query in the index's
-    order, best first, tied ones in input order: ``query``: int64 query of the index; ``document``: int64 row of the
-    index; ``start``: documents ranked strictly above its tie group; ``size``: documents in that group; ``by_id``: its
-    position (from 0) in the group by descending bytes of the id (always 0 unless ``by_id`` is true); ``by_input``: its
-    position in the group in input order.
+    ``hits``: a dict for each key, with the columns of `cranfield.io.runs.Positions`, int64, for the judged documents
+    retrieved; ``by_id`` is always 0 unless the argument is true. ``tops``, only if ``top`` is not 0: the same for every
+    document whose ``start`` is below ``top``, so that tie groups are complete; ``document``: ``(offsets, data)`` of the
+    ids; ``judged``: row of the index, or -1. Queries that the index does not have follow, and their number is that of
+    the index's queries plus the row in ``other``. ``by_id`` is always computed.
 
-    ``tops``, only if ``top`` is not 0: the same for every document whose ``start`` is below ``top``, so that tie
-    groups are complete. ``document``: ``(offsets, data)`` of the ids; ``judged``: row of the index, or -1. Queries that
-    the index does not have follow, and their number is that of the index's queries plus the row in ``other``.
-    ``by_id`` is always computed.
-
-    ``length``: int64 for each query of the index, documents retrieved, -1 where the run does not have the query;
-    ``other``: ``(offsets, data)`` of the run's queries that the index does not have, in order of appearance, and
-    ``other_length``; ``lines``: rows read; ``tag``: bytes (text only, else b"").
-    ``ranks_compared``: of how many sequences of consecutive rows of a query the first and the last differ in score and
-    rank; ``ranks_contradicted``: in how many of them the higher score has the higher rank. 0 without a rank column.
+    The fields of `cranfield.io.runs.RunQueries`, with ``other`` as ``(offsets, data)``, in order of appearance; and
+    ``lines``: rows read.
 
 ``first_rows(group, ids) -> int64``
     For each row the first row with the same group and id, usually the row itself. ``group``: int64, numbered from 0
@@ -122,8 +114,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from cranfield.native import words
-
 SLOW = "reading in plain Python, slowly; install with a C++ compiler for speed"
 
 if os.environ.get("CRANFIELD_PLAIN"):
@@ -160,8 +150,7 @@ differences_at_least = implementation.differences_at_least
 differences_below = implementation.differences_below
 ranked_differences = implementation.ranked_differences
 keep_freed_memory = implementation.keep_freed_memory
-# A core that was built before `Words` existed can still read runs.
-Words = getattr(implementation, "Words", words.Words)
+Words = implementation.Words
 
 _warnings: list[str] = []
 
