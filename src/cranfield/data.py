@@ -7,7 +7,7 @@ This module does not know about files (`io`) or measures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -196,6 +196,17 @@ class Table:
     line: Integers | None = None  # the line of each row, if the table is a text file
     faults: tuple[Any, ...] = ()  # of rows that are not in the table; see `io.faults`
     faults_total: int = 0
+
+    def take(self, rows: Integers) -> Table:
+        """The table with these rows, in this order."""
+        return replace(
+            self,
+            query=self.query.take(rows),
+            document=self.document.take(rows),
+            score=self.score[rows],
+            rank=None if self.rank is None else self.rank[rows],
+            line=None if self.line is None else self.line[rows],
+        )
 
 
 @dataclass(frozen=True, eq=False)

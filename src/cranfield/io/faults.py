@@ -29,6 +29,11 @@ class Fault(NamedTuple):
     other: int
 
 
+def fault_text(value: object) -> bytes:
+    """An id or other text as a fault holds it."""
+    return str(value).encode("utf-8", "backslashreplace")
+
+
 @dataclass(frozen=True, eq=False)
 class Location:
     """The source that is read, and how messages point into it."""

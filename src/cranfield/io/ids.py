@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.io.faults import Fault, Location, input_error
+from cranfield.io.faults import Fault, Location, fault_text, input_error
 
 
 def id_text(value: Any) -> str | None:
@@ -47,7 +47,7 @@ def texts_of(values: Collection[Any], query: str, location: Location) -> list[st
         return list(map(str, values))
     texts = [id_text(value) for value in values]
     faults = [
-        Fault(0, "id", _bytes(query), _bytes(repr(value))[:80], position if query else 0)
+        Fault(0, "id", fault_text(query), fault_text(repr(value))[:80], position if query else 0)
         for position, (value, text) in enumerate(zip(values, texts, strict=True), 1)
         if text is None
     ]
@@ -65,9 +65,5 @@ def _collisions(values: Sequence[Any], texts: Sequence[str], query: str) -> list
     for value, text in zip(values, texts, strict=True):
         other = first.setdefault(text, value)
         if type(other) is not type(value):
-            faults.append(Fault(0, "collision", _bytes(query), _bytes(f"{other!r} and {value!r}")[:80], 0))
+            faults.append(Fault(0, "collision", fault_text(query), fault_text(f"{other!r} and {value!r}")[:80], 0))
     return faults
-
-
-def _bytes(value: object) -> bytes:
-    return str(value).encode("utf-8", "backslashreplace")

@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.data import Run, Table
 from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.io.duplicates import Duplicates, codes_of, first_rows
-from cranfield.io.faults import Fault, Location, TableKind, input_error, quotable
+from cranfield.io.faults import Fault, Location, TableKind, fault_text, input_error, quotable
 from cranfield.io.ids import id_text, is_id, texts_of
 from cranfield.io.records import (
     Accessors,
@@ -284,7 +284,7 @@ def _repeated(texts: Sequence[str], query: str, location: Location) -> InputErro
     faults = []
     for text in texts:
         if text in seen:
-            faults.append(Fault(0, "duplicate", _bytes(query), _bytes(text), 0))
+            faults.append(Fault(0, "duplicate", fault_text(query), fault_text(text), 0))
         seen.add(text)
     return input_error(faults[: max_faults()], len(faults), location)
 
@@ -328,7 +328,7 @@ def _grades(texts: list[str], grades: Sequence[Any], query: str, location: Locat
     faults = []
     for text, grade in zip(texts, grades, strict=True):
         if judged.setdefault(text, grade) != grade:
-            faults.append(Fault(0, "conflict", _bytes(query), _bytes(text), 0))
+            faults.append(Fault(0, "conflict", fault_text(query), fault_text(text), 0))
     if faults:
         raise input_error(faults[: max_faults()], len(faults), location)
     return judged
@@ -351,21 +351,13 @@ def without_repeats(run: Run, duplicates: Duplicates, load: Callable[[Run], Tabl
         # The row with the highest score of each document; among equal scores, the first one.
         order = np.lexsort((np.arange(len(first)), -table.score, first))
         rows = np.sort(order[np.flatnonzero(np.diff(first[order], prepend=-1))])
-    rank = None if table.rank is None else table.rank[rows]
-    kept_rows = Table(
-        table.query.take(rows), table.document.take(rows), table.score[rows], rank, table.numbered, table.score_column
-    )
-    return replace(run, source=kept_rows)
+    return replace(run, source=table.take(rows))
 
 
 def _at(query: str, location: Location, position: int = 0) -> str:
     """The beginning of a sentence about a query, or about a position in its list."""
-    prefix = location.prefix(0, _bytes(query), "")
+    prefix = location.prefix(0, fault_text(query), "")
     return f"{prefix[:-2]}, position {position}: " if position else prefix
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _describe(value: Any) -> str:

@@ -13,7 +13,7 @@ from cranfield import native
 from cranfield.data import Floats, Judgments, Run, Strings
 from cranfield.errors import InputError, max_faults
 from cranfield.io.detect import Columns, reject_columns
-from cranfield.io.faults import Fault, Location, input_error, quotable
+from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
 from cranfield.io.judgments import Rows, group_judgments
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
     if any(issubclass(value_type, Mapping) for value_type in set(map(type, values))):
         plain = next((row for row, value in enumerate(values) if not isinstance(value, Mapping)), None)
         if plain is not None:
-            prefix = location.prefix(0, _bytes(names[query_of[plain]]), quotable(str(documents[plain])))
+            prefix = location.prefix(0, fault_text(names[query_of[plain]]), quotable(str(documents[plain])))
             raise InputError([f"{prefix}the grade has no subtopic, but other grades have one"])
         # A document without subtopics keeps a row; `_grades` reports that its grade is missing.
         labels = [value or {"0": value} for value in values]
@@ -126,7 +126,7 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
     faults: list[Fault] = []
 
     def query_at(row: int) -> bytes:
-        return _bytes(names[query_of[row]])
+        return fault_text(names[query_of[row]])
 
     subtopic_of: dict[Any, int] = {}
     rows = Rows(
@@ -150,10 +150,6 @@ def _general_qrels(source: Mapping[Any, Any], name: str, location: Location) -> 
     return group_judgments(name, rows, location, subtopics=bool(subtopics))
 
 
-def _bytes(value: object) -> bytes:
-    return str(value).encode("utf-8", "backslashreplace")
-
-
 def _ids(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault]) -> Strings:
     try:
         return Strings.of(values)
@@ -162,7 +158,7 @@ def _ids(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fault
             try:
                 Strings.of([value])
             except (AttributeError, UnicodeEncodeError):
-                faults.append(Fault(row + 1, "id", query_at(row), _bytes(repr(value))[:80], 0))
+                faults.append(Fault(row + 1, "id", query_at(row), fault_text(repr(value))[:80], 0))
         return Strings.of([])
 
 
@@ -186,5 +182,5 @@ def _grades(values: list[Any], query_at: Callable[[int], bytes], faults: list[Fa
         try:
             grades[row] = _finite(value)
         except (TypeError, ValueError, OverflowError):
-            faults.append(Fault(row + 1, "grade", query_at(row), _bytes(repr(value))[:80], 0))
+            faults.append(Fault(row + 1, "grade", query_at(row), fault_text(repr(value))[:80], 0))
     return grades

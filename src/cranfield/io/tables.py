@@ -7,7 +7,7 @@ polars series, or a list.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +19,7 @@ from cranfield.data import Floats, Integers, Judgments, Strings, Table
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.detect import Columns
 from cranfield.io.duplicates import codes_of
-from cranfield.io.faults import Fault, Location, input_error, quotable
+from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
 from cranfield.io.ids import id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
@@ -107,7 +107,7 @@ class _Faults:
             kind, text = self.by_row[row]
             name = query[row - 1].encode("utf-8", "surrogateescape")
             line = row if self.line is None else int(self.line[row - 1])
-            faults.append(Fault(line, kind, name, text.encode("utf-8", "backslashreplace")[:80], 0))
+            faults.append(Fault(line, kind, name, fault_text(text)[:80], 0))
         return faults
 
     def raise_if_any(self, query: Strings, document: Strings) -> None:
@@ -241,21 +241,9 @@ def run_piece(frame: ListFrame, named: Mapping[str, str], location: Location) ->
     table = replace(_run_columns(frame, named, faults), line=frame.line)
     if faults.by_row:
         first = faults.first(table.query)
-        table = replace(_without_rows(table, faults.by_row), faults=tuple(first), faults_total=len(faults.by_row))
+        kept = np.delete(np.arange(len(table.score)), np.array(list(faults.by_row)) - 1)
+        table = replace(table.take(kept), faults=tuple(first), faults_total=len(faults.by_row))
     return replace(table, score_column=location.score_column)
-
-
-def _without_rows(table: Table, rows: Iterable[int]) -> Table:
-    keep = np.ones(len(table.score), bool)
-    keep[np.fromiter(rows, np.int64) - 1] = False
-    kept = np.flatnonzero(keep)
-    return Table(
-        table.query.take(kept),
-        table.document.take(kept),
-        table.score[kept],
-        None if table.rank is None else table.rank[kept],
-        line=None if table.line is None else table.line[kept],
-    )
 
 
 def _run_columns(frame: Frame, named: Mapping[str, str], faults: _Faults) -> Table:

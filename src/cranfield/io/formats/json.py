@@ -24,7 +24,7 @@ from cranfield.io.documents import (
     field_list,
     join_text_columns,
 )
-from cranfield.io.faults import Fault, FaultList, Location, quotable
+from cranfield.io.faults import Fault, FaultList, Location, fault_text, quotable
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.rows import ROWS_PER_PIECE, read_qrels_rows, read_run_rows
 from cranfield.io.streams import Stream
@@ -153,13 +153,13 @@ def parse_json_lines(stream: Stream) -> Iterator[tuple[RecordFrame, list[Fault]]
             try:
                 record = load_json(text.rstrip("\r\n"))
             except InvalidJson as error:
-                faults.append(Fault(number, "syntax", b"", error.reason.encode("utf-8", "backslashreplace"), 0))
+                faults.append(Fault(number, "syntax", b"", fault_text(error.reason), 0))
                 continue
             if isinstance(record, dict):
                 records.append(record)
                 numbers.append(number)
             else:
-                faults.append(Fault(number, "object", b"", repr(record).encode("utf-8", "backslashreplace")[:80], 0))
+                faults.append(Fault(number, "object", b"", fault_text(repr(record))[:80], 0))
             if len(records) >= ROWS_PER_PIECE:
                 yield RecordFrame(records, np.array(numbers, np.int64)), faults
                 records, numbers, faults = [], [], []
