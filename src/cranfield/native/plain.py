@@ -1,4 +1,4 @@
-"""The reader, the join and the counting of words in plain Python: the fallback without the native core, and the reference for its tests.
+"""Reading, joining and counting words in plain Python: the fallback without the native core, and its test oracle.
 
 The contract is in `cranfield.native`. The code is simple rather than fast. Where the contract leaves a
 choice, this module makes it:
