@@ -14,7 +14,7 @@ from rivals import peak
 
 def cranfield(corpus: str, qrels: str, workers: str) -> dict[str, int]:
     """Counts by cranfield."""
-    from cranfield.corpus.build import build
+    from cranfield.corpus.corpus import build
 
     found = build(corpus, qrels=qrels, workers=int(workers))
     return {

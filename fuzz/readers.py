@@ -49,7 +49,7 @@ import cranfield.io.formats.json as json_format
 import cranfield.lab.saving as saving
 import cranfield.results as results
 from cranfield import io as cranfield_io
-from cranfield.corpus.build import build
+from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError
 from cranfield.native import plain
 

@@ -114,7 +114,7 @@ class Saved(Displayed):
 
     def save(self, path: PathLike) -> None:
         """Write the result as one JSON file; an existing file is replaced only by a complete one."""
-        from cranfield.io.atomic_write import atomic_write
+        from cranfield.io.write import atomic_write
 
         with atomic_write(path) as temporary:
             temporary.write_bytes(text(self.to_dict()).encode("utf-8", "surrogateescape"))

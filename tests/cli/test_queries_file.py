@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cranfield.cli.main import cli
-from cranfield.io.query_texts import read_query_texts
+from cranfield.io.collection import read_query_texts
 
 FILES = {
     "qrels.txt": "q1 0 d1 1\nq2 0 d2 1\n",

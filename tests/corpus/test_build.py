@@ -12,7 +12,7 @@ import cranfield as cf
 from corpus_samples import same, vectors
 from cranfield.cli.main import cli
 from cranfield.corpus import Corpus, Settings, needed_documents, stop_words
-from cranfield.corpus.build import build
+from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError
 
 AMBIENT = Path(__file__).parents[3] / "shared" / "data" / "ambient"

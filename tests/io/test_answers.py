@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.main import cli
 from cranfield.errors import InputError
-from cranfield.io.formats.answers import answer_id
+from cranfield.io.formats.trec import answer_id
 
 JUDGED = """\
 1 AP-1 1 Tom Hanks

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield import io
-from cranfield.corpus.build import top_documents
+from cranfield.corpus.corpus import top_documents
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.unjudged import documents_read_by
 

@@ -18,7 +18,7 @@ import cranfield as cf
 from cranfield import spark as engine
 from cranfield.cli.main import cli
 from cranfield.corpus import Corpus, Settings, needed_documents
-from cranfield.corpus.build import build
+from cranfield.corpus.corpus import build
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.spark import session
 from cranfield.testing.engine_contract import Columns, collection, texts

@@ -13,7 +13,7 @@ import numpy as np
 from cranfield import io
 from cranfield.data import Integers, Judgments, Run, Table
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.io.duplicates import codes_of
+from cranfield.io.ids import codes_of
 from cranfield.ranking.alignment import Aligner
 from cranfield.results import Displayed, plain
 from cranfield.wording import listed

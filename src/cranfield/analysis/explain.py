@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cranfield import io
-from cranfield.corpus.gains import steps
 from cranfield.corpus.judged import Reading
+from cranfield.corpus.models import steps
 from cranfield.data import Floats, Integers, Judgments, Run, TextView
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield import io
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 from cranfield.io.runs import empty_index
 from cranfield.measures import Measure, parse
 from cranfield.ranking.rankings import Judged, Pool, Rankings

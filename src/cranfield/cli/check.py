@@ -18,7 +18,7 @@ from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import scores_against_ranks
 from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.io import check_run, read_qrels, read_runs
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.report.pages import FORMATS, write
 from cranfield.wording import plural, printable

@@ -15,7 +15,7 @@ from cranfield.cli.evaluating import collection_of, read_evaluation
 from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 from cranfield.report.pages import FORMATS
 from cranfield.statistics.pair_tests import CORRECTIONS
 from cranfield.wording import few

@@ -7,7 +7,7 @@ import click
 from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 
 
 @click.command(cls=Verb, short_help="Convert runs and judgments between formats.")

@@ -10,7 +10,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
-from cranfield.corpus.build import DEPTH
+from cranfield.corpus.corpus import DEPTH
 from cranfield.report.pages import FORMATS
 
 
@@ -93,7 +93,7 @@ def command(
     from typing import get_args
 
     from cranfield.cli import spark
-    from cranfield.corpus.build import build
+    from cranfield.corpus.corpus import build
     from cranfield.corpus.settings import Settings, Split, stop_words
     from cranfield.errors import optional
     from cranfield.report import collection as report

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cranfield.cli.output import colour, emit, say, width
-from cranfield.io.atomic_write import atomic_write
+from cranfield.io.write import atomic_write
 
 
 @click.command(short_help="Show a tour of the bundled example.")

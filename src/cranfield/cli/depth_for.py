@@ -10,7 +10,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, width
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 from cranfield.report.pages import FORMATS, Page, sheet, write
 from cranfield.report.sheet import Cell
 from cranfield.wording import plural

@@ -11,7 +11,7 @@ from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, run_notes, width
 from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 
 if TYPE_CHECKING:
     from cranfield.evaluation.scores import Interval, ScoreTable

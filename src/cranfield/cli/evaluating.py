@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.io.duplicates import Duplicates
+    from cranfield.io.ids import Duplicates
 
 
 def read_evaluation(

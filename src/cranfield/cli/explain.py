@@ -9,7 +9,7 @@ import click
 
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 
 
 @click.command(cls=Verb, short_help="Explain a score that uses document text.")
@@ -71,7 +71,7 @@ def command(
     explanation = explain(collection, read_run(run, duplicates=duplicates), measure, **chosen)
     text = ""
     if queries_file is not None:
-        from cranfield.io.query_texts import read_query_texts
+        from cranfield.io.collection import read_query_texts
 
         text = read_query_texts(queries_file, [explanation.query]).get(explanation.query, "")
     tables = pages(explanation, digits, words, text)

@@ -11,7 +11,7 @@ from cranfield.cli.commands import Verb
 from cranfield.cli.output import colour, emit, note, replace, say, width
 from cranfield.data import Run
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 from cranfield.report.pages import FORMATS
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 from cranfield.cli import options, results
 from cranfield.cli.commands import Verb
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 
 DEFAULT = ("nDCG@10", "AP")
 RUN_COLUMNS = 6

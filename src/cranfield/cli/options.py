@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from cranfield.cli.output import QUIET
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.policy import UNDEFINED
-from cranfield.io.duplicates import DUPLICATES
+from cranfield.io.ids import DUPLICATES
 from cranfield.ranking.tie_rules import TIES
 from cranfield.report import FORMATS
 from cranfield.statistics.standardisation import STANDARDISATIONS

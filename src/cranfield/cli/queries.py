@@ -82,7 +82,7 @@ def command(
     scores = evaluation.scores
     texts = {}
     if queries_file is not None:
-        from cranfield.io.query_texts import read_query_texts
+        from cranfield.io.collection import read_query_texts
 
         texts = read_query_texts(queries_file, scores.queries)
     if query is not None:

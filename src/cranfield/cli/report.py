@@ -101,7 +101,7 @@ def command(
     evaluation, notes = read_evaluation(qrels, runs, measures, default=MEASURES, page=page, **given)
     query_texts = {}
     if queries_file is not None:
-        from cranfield.io.query_texts import read_query_texts
+        from cranfield.io.collection import read_query_texts
 
         query_texts = read_query_texts(queries_file, evaluation.queries)
     with progress("Building the report") as step:

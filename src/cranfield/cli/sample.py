@@ -8,7 +8,7 @@ from cranfield.cli import options
 from cranfield.cli.commands import Verb
 from cranfield.cli.output import emit, note
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 
 DEFAULT_STRATA = "5:1 20:0.5 100:0.1"
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import CranfieldError, InputError, UsageError
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 
 if TYPE_CHECKING:
     from cranfield.corpus import Corpus

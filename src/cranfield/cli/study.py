@@ -19,7 +19,7 @@ from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.errors import InputError
 from cranfield.evaluation.evaluator import read_runs
-from cranfield.io.duplicates import Duplicates
+from cranfield.io.ids import Duplicates
 from cranfield.lab import saving
 from cranfield.lab.registry import CollectionFiles, SeveralCollections, Study, run_on_collections
 from cranfield.lab.saving import StudyResult

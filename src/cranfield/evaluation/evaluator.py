@@ -28,7 +28,7 @@ from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
-from cranfield.io.several import is_list_of_runs, is_mapping_of_runs
+from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import AlignedRun
 from cranfield.ranking.nil import with_nil
@@ -36,7 +36,7 @@ from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
-    from cranfield.io.duplicates import Duplicates
+    from cranfield.io.ids import Duplicates
 
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
 Measures = OneMeasure | Sequence[OneMeasure]

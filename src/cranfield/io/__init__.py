@@ -13,7 +13,7 @@ from typing import Any
 from cranfield.data import Judgments, Run
 from cranfield.errors import InputError
 from cranfield.io.detect import Columns, detect_file, detect_source, reject_columns
-from cranfield.io.duplicates import Duplicates, check_duplicates
+from cranfield.io.ids import Duplicates, check_duplicates
 from cranfield.io.objects import qrels_from_object, run_from_object
 from cranfield.io.runs import check, join, load, load_unchecked
 from cranfield.io.streams import is_stream, open_stream

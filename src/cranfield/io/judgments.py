@@ -9,8 +9,8 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments, Labels, Strings
 from cranfield.errors import InputError, max_faults
-from cranfield.io.duplicates import first_rows
 from cranfield.io.faults import Fault, Location, input_error
+from cranfield.io.ids import first_rows
 
 NO_SUBTOPIC = frozenset(("0", "Q0"))
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from cranfield.data import Run, Table
 from cranfield.errors import InputError, UsageError, max_faults
-from cranfield.io.duplicates import Duplicates, codes_of, first_rows
 from cranfield.io.faults import Fault, Location, TableKind, fault_text, input_error, quotable
-from cranfield.io.ids import id_text, is_id, texts_of
+from cranfield.io.ids import Duplicates, codes_of, first_rows, id_text, is_id, texts_of
 from cranfield.io.records import (
     Accessors,
     columns_of,

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 from cranfield.data import Run
 from cranfield.errors import InputError, UsageError
-from cranfield.io.duplicates import check_duplicates
 from cranfield.io.faults import Location, quotable
+from cranfield.io.ids import check_duplicates
 from cranfield.io.tables import COLUMN_NAMES, ListFrame, normalise_name
 
 Accessor = str | Callable[[Any], Any] | None

@@ -11,8 +11,8 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Integers, Opener, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, max_faults, reading
-from cranfield.io.duplicates import codes_of, first_rows
 from cranfield.io.faults import Fault, FaultList, Location, input_error
+from cranfield.io.ids import codes_of, first_rows
 from cranfield.io.objects import document_at
 from cranfield.io.rows import concatenate
 

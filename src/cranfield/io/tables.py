@@ -18,9 +18,8 @@ import numpy.typing as npt
 from cranfield.data import Floats, Integers, Judgments, Strings, Table
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.detect import Columns
-from cranfield.io.duplicates import codes_of
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
-from cranfield.io.ids import id_text, is_id
+from cranfield.io.ids import codes_of, id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of

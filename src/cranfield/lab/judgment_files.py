@@ -26,10 +26,9 @@ from cranfield.errors import InputError, UsageError, max_faults
 from cranfield.evaluation.predicted import mapping_of
 from cranfield.evaluation.scores import Scores
 from cranfield.io import read_qrels
-from cranfield.io.collection import read_texts
+from cranfield.io.collection import read_query_texts, read_texts
 from cranfield.io.faults import quotable
 from cranfield.io.formats.json import load_json
-from cranfield.io.query_texts import read_query_texts
 from cranfield.io.streams import is_stream, open_stream
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed

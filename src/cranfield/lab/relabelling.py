@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.corpus.judged import Reading
-from cranfield.corpus.rereading import Partial, Rereading
+from cranfield.corpus.judged import Partial, Reading, Rereading
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels
 from cranfield.errors import MeasureError
 from cranfield.evaluation.columns import AlignmentKey

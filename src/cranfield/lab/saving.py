@@ -14,8 +14,8 @@ import numpy as np
 from cranfield import results
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, UnknownName
-from cranfield.io.atomic_write import atomic_write
 from cranfield.io.formats.json import load_json
+from cranfield.io.write import atomic_write
 from cranfield.report.figures import canvas
 from cranfield.report.pages import Page
 from cranfield.results import Displayed

@@ -26,7 +26,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Run, Strings, Table
 from cranfield.errors import UsageError, check_count
 from cranfield.io import load
-from cranfield.io.duplicates import codes_of
+from cranfield.io.ids import codes_of
 from cranfield.wording import plural
 
 Shape = int | tuple[int, ...]

@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Run
-from cranfield.io.duplicates import codes_of
+from cranfield.io.ids import codes_of
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged

@@ -52,14 +52,14 @@ def gains(b: Batch, model: TextModel) -> Floats:
 
 def absolute(b: Batch, model: TextModel) -> Floats:
     """max_i g(i,j) by (query, rank)."""
-    from cranfield.corpus.gains import absolute
+    from cranfield.corpus.models import absolute
 
     return absolute(gains(b, model))
 
 
 def delta(b: Batch, model: TextModel) -> Floats:
     """max_i of the increase of g(i,j) at rank j, by (query, rank)."""
-    from cranfield.corpus.gains import delta
+    from cranfield.corpus.models import delta
 
     return delta(gains(b, model))
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from cranfield import io, native
 from cranfield.data import Bytes, Floats, Integers, Run, Strings, Table
 from cranfield.errors import UsageError
-from cranfield.io.duplicates import codes_of
+from cranfield.io.ids import codes_of
 from cranfield.io.runs import Positions, RunQueries
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key

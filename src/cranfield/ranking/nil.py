@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.data import Integers, Judgments, Run, Strings, Table, TableStream
 from cranfield.errors import InputError, UsageError
-from cranfield.io.duplicates import codes_of
+from cranfield.io.ids import codes_of
 from cranfield.io.rows import concatenate
 
 

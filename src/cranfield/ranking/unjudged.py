@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cranfield.corpus import Corpus
-from cranfield.corpus.build import WHOLE_RANKING
+from cranfield.corpus.corpus import WHOLE_RANKING
 from cranfield.corpus.judged import Reading
 from cranfield.data import Booleans, Floats, Judgments, Strings, TextView
 from cranfield.errors import InputError, MeasureError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.analysis.per_query import DocumentRanks, PerQueryScores
-from cranfield.io.query_texts import shortened
+from cranfield.io.collection import shortened
 from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, ORANGE, PAGE, ink, new_figure, plotted_axes, save
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown, signed

@@ -19,7 +19,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql import types
 
 from cranfield.corpus import Corpus, Settings
-from cranfield.corpus.build import DEPTH, no_overlap_error, nothing_needed_error
+from cranfield.corpus.corpus import DEPTH, no_overlap_error, nothing_needed_error
 from cranfield.corpus.corpus_file import Origin
 from cranfield.corpus.counting import ONE_TEXT_HINT, KeptDocuments, WordCounter, document_vectors, sort_by_bytes
 from cranfield.data import Integers, Strings

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow
 from pyarrow import compute
 
-from cranfield.corpus.build import top_documents
+from cranfield.corpus.corpus import top_documents
 from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Booleans, Integers, Intents, Judgments, Run, Strings, Table, TextView
 from cranfield.errors import CranfieldError, InputError, UsageError

@@ -1,4 +1,14 @@
-"""TREC text: runs with six columns, judgments with four. Every file that is nothing else is read as this."""
+"""TREC's formats: text, question answering, and collections of documents.
+
+Text: runs with six columns, judgments with four. Every file that is nothing else is read as this.
+
+Question answering is named ``qa:FILE``: each answer is a pair of a document and a text. Runs have lines ``query Q0
+document rank score tag answer``, judgments have lines ``query document judgment answer``; an answer is the rest of its
+line. A pair becomes one id, `answer_id`, so that a document may have several answers. Of the judgments, 1 is right; -1
+(wrong), 2 (unsupported) and 3 (inexact) are not relevant. The letters R, W, U and X mean the same.
+
+Collections: ``<DOC> <DOCNO>id</DOCNO> ... </DOC>``, with the text in certain elements or in all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +17,29 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from cranfield import native
-from cranfield.data import Judgments, Run
-from cranfield.errors import max_faults, reading
+from cranfield.data import Judgments, Run, Strings, Table
+from cranfield.errors import InputError, max_faults, reading
 from cranfield.io.compression import detect_compression
-from cranfield.io.detect import Columns, ContentKind, FileFormat, Row, WritableTable, detect_file, reject_columns
-from cranfield.io.faults import Location
+from cranfield.io.detect import (
+    BOM,
+    Columns,
+    ContentKind,
+    FileFormat,
+    Row,
+    SourceFormat,
+    WritableTable,
+    detect_file,
+    reject_columns,
+)
+from cranfield.io.documents import Block, Documents, DocumentsBuilder, FieldChoice, TextBlocks, encode_text
+from cranfield.io.faults import Location, quotable
+from cranfield.io.formats.delimited import delimiter_of
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error, raise_faults
-from cranfield.io.streams import HEAD, Stream
+from cranfield.io.streams import HEAD, Stream, open_stream
 from cranfield.io.write import ROWS_PER_PIECE, unwritable_id
 
 _BLANK = re.compile(r"[\x00\t-\r ]+")
@@ -75,6 +99,174 @@ def _check_beginning(data: bytes, query: Any, table: WritableTable) -> None:
         raise unwritable_id(table.path, query, "TREC text that begins like this is read as another format")
 
 
+ANSWERS = "qa:"
+NIL = "NIL"
+RUN_FIELDS = "query Q0 document rank score tag answer"
+QRELS_FIELDS = "query document judgment answer"
+ANSWER_GRADES = {"1": 1.0, "-1": 0.0, "2": 0.0, "3": 0.0, "R": 1.0, "W": 0.0, "U": 0.0, "X": 0.0}
+
+
+def answer_id(document: str, answer: str) -> str:
+    """The id of an answer in a document: both, without blanks. NIL has no answer.
+
+    >>> answer_id("AP880212-0001", " Tom  Hanks"), answer_id("NIL", "")
+    ('AP880212-0001/Tom_Hanks', 'NIL')
+    """
+    words = answer.split()
+    return document if document == NIL or not words else f"{document}/{'_'.join(words)}"
+
+
+def is_answers(path: str) -> bool:
+    """Whether a path is qa:FILE."""
+    return path.startswith(ANSWERS)
+
+
+def read_answers(path: str, name: str | None) -> Run:
+    """The answers of a system. NIL may be repeated; an evaluation with ``nil`` counts the first one."""
+    stream = open_stream(path.removeprefix(ANSWERS), "run")
+    queries, documents, numbers = list[str](), list[str](), list[tuple[float, float]]()
+    faults: list[str] = []
+    for line, (query, _, document, rank, score, _, *answer) in _answer_lines(stream, 6, RUN_FIELDS, faults):
+        try:
+            numbers.append((_number(score), _number(rank)))
+        except ValueError:
+            shown = quotable(f"{rank} {score}")
+            faults.append(f"{stream.source_name}:{line}: the rank and the score must be numbers, found `{shown}`")
+            continue
+        queries.append(query)
+        documents.append(answer_id(document, answer[0] if answer else ""))
+    _check_answers(stream, faults, len(queries))
+    score_of, rank_of = np.array(numbers).T
+    table = Table(Strings.of(queries), Strings.of(documents), np.ascontiguousarray(score_of), rank_of.copy())
+    return Run(name or stream.name, table, stream.source_name)
+
+
+def read_answer_judgments(path: str, name: str | None) -> Judgments:
+    """The judgments of answers."""
+    stream = open_stream(path.removeprefix(ANSWERS), "qrels")
+    queries: dict[str, int] = {}
+    query_of, documents, grades, lines = list[int](), list[str](), list[float](), list[int]()
+    faults: list[str] = []
+    for line, (query, document, judgment, *answer) in _answer_lines(stream, 3, QRELS_FIELDS, faults):
+        grade = ANSWER_GRADES.get(judgment.upper())
+        if grade is None:
+            expected = "expected a judgment of 1, -1, 2 or 3, or R, W, U or X"
+            faults.append(f"{stream.source_name}:{line}: {expected}, found `{quotable(judgment)}`")
+            continue
+        query_of.append(queries.setdefault(query, len(queries)))
+        documents.append(answer_id(document, answer[0] if answer else ""))
+        grades.append(grade)
+        lines.append(line)
+    _check_answers(stream, faults, len(lines))
+    rows = Rows(
+        Strings.of(queries),
+        np.array(query_of, np.int64),
+        Strings.of(["0"]),
+        np.zeros(len(lines), np.int64),
+        Strings.of(documents),
+        np.array(grades),
+        np.array(lines, np.int64),
+    )
+    return group_judgments(name or stream.name, rows, Location(stream.source_name, "qrels"))
+
+
+def _answer_lines(stream: Stream, width: int, fields: str, faults: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line; the answer, if there is one, is the rest of the line."""
+    text = stream.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        parts = line.split(None, width)
+        if len(parts) < width:
+            faults.append(f"{stream.source_name}:{number}: expected `{fields}`, found `{quotable(line.strip())}`")
+            continue
+        yield number, parts
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if np.isnan(value):
+        raise ValueError
+    return value
+
+
+def _check_answers(stream: Stream, faults: list[str], rows: int) -> None:
+    if faults:
+        raise InputError(faults[: max_faults()], total=len(faults))
+    if not rows:
+        raise no_rows_error(stream.source_name)
+
+
+TEXT_ELEMENTS = ("TITLE", "HEADLINE", "HEAD", "HL", "TTL", "LP", "LEADPARA", "TEXT")
+DOC_TAG = re.compile(rb"<DOC>", re.IGNORECASE)
+_DOCUMENT = re.compile(rb"<DOC>(.*?)(?:(</DOC>)|(?=<DOC>)|\Z)", re.IGNORECASE | re.DOTALL)
+_DOCNO = re.compile(rb"<DOCNO>\s*(.*?)\s*</DOCNO>", re.IGNORECASE | re.DOTALL)
+_METADATA = re.compile(rb"<(DOCNO|DOCHDR|DOCID|DOCOLDNO|FILEID)>.*?</\1>", re.IGNORECASE | re.DOTALL)
+_INVISIBLE = re.compile(rb"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(rb"<[^<>]*>")
+
+
+def is_sgml(stream: Stream, kind: ContentKind, _columns: Columns = None) -> bool:
+    """Whether a collection has a <DOC> tag in its first bytes; a .tsv file may be about such tags."""
+    return kind == "documents" and DOC_TAG.search(stream.head) is not None and delimiter_of(stream.source_name) != "\t"
+
+
+class Sgml:
+    """Newswire and web pages. A document with a TEXT element has its text in the named elements; others everywhere."""
+
+    unit = "line"
+
+    def __init__(self, stream: Stream, choice: FieldChoice) -> None:
+        self.source_name = stream.source_name
+        tag = DOC_TAG.search(stream.head)
+        self.text = TextBlocks(stream, b"</doc>" if tag and tag[0] == b"<doc>" else b"</DOC>")
+        self.bytes = self.text.bytes
+        names = b"|".join(re.escape(name.encode("utf-8", "surrogateescape")) for name in choice.texts or TEXT_ELEMENTS)
+        self.elements = re.compile(rb"<(" + names + rb")(?:\s[^<>]*)?>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
+        self.elements_chosen = choice.texts is not None
+
+    def blocks(self) -> Iterator[Block]:
+        return iter(self.text)
+
+    def parse(self, block: Block) -> Documents:
+        documents = DocumentsBuilder()
+        line, counted_to = block.line, 0
+        for match in _DOCUMENT.finditer(block.content):
+            line += block.content.count(b"\n", counted_to, match.start())
+            counted_to = match.start()
+            docno = _DOCNO.search(match[1])
+            if match[2] is None:
+                documents.faults.add(line, "the document has no end: </DOC> is missing")
+            elif docno is None or not docno[1]:
+                documents.faults.add(line, "the document has no id: <DOCNO> is missing")
+            elif b"\0" in match[1]:
+                documents.faults.add(line, "the document contains a NUL byte; this is not text")
+            else:
+                documents.add(line, docno[1], self._text(match[1]))
+        return documents.build()
+
+    def _text(self, document: bytes) -> bytes:
+        parts = [element[2] for element in self.elements.finditer(document)]
+        if not self.elements_chosen and b"<text>" not in document.lower():
+            return html_text(_METADATA.sub(b" ", document))
+        return without_tags(b"\n".join(parts))
+
+
+def html_text(page: bytes) -> bytes:
+    """The text of a page outside of tags, comments, scripts and styles."""
+    return without_tags(_INVISIBLE.sub(b" ", page))
+
+
+def without_tags(markup: bytes) -> bytes:
+    """Text without tags, and with characters in place of entities."""
+    text = _TAG.sub(b" ", markup)
+    if b"&" not in text:
+        return text
+    import html
+
+    return encode_text(html.unescape(text.decode("utf-8", "surrogateescape")))
+
+
 FORMATS = (
     FileFormat(
         "TREC text",
@@ -84,5 +276,13 @@ FORMATS = (
         read_qrels=read_qrels,
         writers={"": write_trec},
         extensions=(".run", ".txt", ".trec", ".res", ".results", ".qrels", ".qrel"),
+    ),
+    SourceFormat("TREC question answering", is_answers, read_run=read_answers, read_qrels=read_answer_judgments),
+    FileFormat(
+        "TREC <DOC>",
+        priority=2,
+        recognises=is_sgml,
+        read_documents=Sgml,
+        document_extensions=(".sgml", ".sgm", ".trec"),
     ),
 )

@@ -21,7 +21,7 @@ from cranfield.io.documents import (
     FieldChoice,
     encode_text,
 )
-from cranfield.io.formats.sgml import html_text
+from cranfield.io.formats.trec import html_text
 from cranfield.io.streams import Stream
 
 PAGES = (b"response", b"resource", b"conversion")

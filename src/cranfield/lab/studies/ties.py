@@ -24,7 +24,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.policy import Policy
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.io.duplicates import codes_of
+from cranfield.io.ids import codes_of
 from cranfield.lab import saving
 from cranfield.lab.settings import Measures, Option, Progress
 from cranfield.lab.systems import defined_for_all, mean_scores, unanswered_notes, undefined_notes

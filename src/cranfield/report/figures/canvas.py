@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import optional
-from cranfield.io.atomic_write import atomic_write
+from cranfield.io.write import atomic_write
 from cranfield.wording import decodable
 
 if TYPE_CHECKING:

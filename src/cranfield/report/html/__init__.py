@@ -16,7 +16,7 @@ from typing import Any
 from cranfield import __version__
 from cranfield.errors import optional
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.io.atomic_write import atomic_write
+from cranfield.io.write import atomic_write
 from cranfield.parallel import in_background
 from cranfield.report.html.contents import compact, contents
 from cranfield.wording import printable

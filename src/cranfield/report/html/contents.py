@@ -19,8 +19,7 @@ from cranfield.data import Floats, Judgments
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.notes import sentences, summarised
 from cranfield.evaluation.scores import Scores
-from cranfield.io.collection import read_texts
-from cranfield.io.query_texts import shortened
+from cranfield.io.collection import read_texts, shortened
 from cranfield.parallel import in_background
 from cranfield.report.audit import CAUSE_TEXTS
 from cranfield.report.compare import method, notes

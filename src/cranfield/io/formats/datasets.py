@@ -1,4 +1,4 @@
-"""Folders with a fixed layout: AMBIENT and BEIR.
+"""Data sets by their folder or their name: AMBIENT, BEIR, and those of the package ir_datasets.
 
 AMBIENT has the results of a search engine: ``results.txt`` has the best results of each query, in the engine's order,
 as ``query.rank``, address, title and snippet; ``STRel.txt`` has pairs ``query.subtopic`` and ``query.rank``. All
@@ -6,21 +6,27 @@ results are judged: those without a pair are relevant to no subtopic. Other data
 files.
 
 BEIR has its documents in ``corpus.jsonl``, its queries in ``queries.jsonl`` and its judgments in ``qrels/test.tsv``.
+
+``irds:DATASET`` names a data set of ir_datasets: its judgments and its documents.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError
+from cranfield.errors import InputError, optional
 from cranfield.io.compression import without_compression
 from cranfield.io.detect import SourceFormat
+from cranfield.io.documents import ROWS_PER_BLOCK, Block, Documents, encode_text
 from cranfield.io.faults import Location, quotable
-from cranfield.io.objects import qrels_from_dict
+from cranfield.io.objects import qrels_from_dict, qrels_from_object
 from cranfield.io.streams import open_stream
+from cranfield.io.tables import ListFrame
 
 NO_SUBTOPIC = "0"  # the subtopic of documents that are relevant to none, as in TREC's judgments
 RESULTS, RELEVANT = "results.txt", "STRel.txt"
@@ -125,6 +131,57 @@ def read_beir_qrels(path: str, name: str | None) -> Judgments:
     return replace(judgments, remarks=(f"the judgments are those of {chosen}, one of {len(splits)} splits",))
 
 
+PREFIX = "irds:"
+_FIELDS = ("query_id", "doc_id", "relevance", "subtopic_id", "iteration")
+
+
+def is_dataset(source: str) -> bool:
+    """Whether the source is the id of a data set."""
+    return source.startswith(PREFIX)
+
+
+def _load(source: str, method: str, content: str) -> Callable[[], Any]:
+    """A method of a data set that iterates over its content."""
+    datasets = optional("ir_datasets", f"reading {source}", "datasets")
+    try:
+        iterate: Callable[[], Any] = getattr(datasets.load(source.removeprefix(PREFIX)), method)
+    except (KeyError, AttributeError) as error:
+        message = f"{source}: ir_datasets has no {content} with this name"
+        raise InputError([message], hint="see https://ir-datasets.com for a list of data sets") from error
+    return iterate
+
+
+def read_dataset_qrels(source: str, name: str | None) -> Judgments:
+    """The judgments of a data set."""
+    rows = list(_load(source, "qrels_iter", "judgments")())
+    fields = [field for field in _FIELDS if not rows or hasattr(rows[0], field)]
+    frame = ListFrame({field: [getattr(row, field) for row in rows] for field in fields})
+    return qrels_from_object(frame, name or source.removeprefix(PREFIX), None, source)
+
+
+class DatasetDocuments:
+    """The documents of a data set."""
+
+    unit = "document"
+    bytes = 0
+
+    def __init__(self, source: str) -> None:
+        self.source_name = source
+        self.iterate = _load(source, "docs_iter", "documents")
+
+    def blocks(self) -> Iterator[Block]:
+        documents = ((document.doc_id, document.default_text()) for document in self.iterate())
+        first = 1
+        while content := list(islice(documents, ROWS_PER_BLOCK)):
+            yield Block(first, content)
+            first += len(content)
+
+    def parse(self, block: Block) -> Documents:
+        lines = range(block.line, block.line + len(block.content))
+        names = [name for name, _ in block.content]
+        return Documents.of(lines, names, [encode_text(text) for _, text in block.content])
+
+
 FORMATS = (
     SourceFormat(
         "AMBIENT folder",
@@ -136,4 +193,5 @@ FORMATS = (
     SourceFormat(
         "BEIR folder", is_beir, read_qrels=read_beir_qrels, document_files=lambda path: [_beir_corpus(path) or path]
     ),
+    SourceFormat("ir_datasets", is_dataset, read_qrels=read_dataset_qrels, read_documents=DatasetDocuments),
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cranfield import native
 from cranfield.data import Strings
-from cranfield.io import duplicates
+from cranfield.io import ids as duplicates
 from cranfield.native import plain
 
 pairs = st.lists(st.tuples(st.integers(0, 2), st.text("ab\x00", max_size=3)), max_size=30)
