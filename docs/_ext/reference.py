@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import click
 import formulas
 import papers
+from peers import PEERS
 
+from cranfield.cli.commands import HELP_ALL
 from cranfield.cli.main import Verbs, cli
-from cranfield.compat.peers import PEERS
 from cranfield.measures import CATALOGUE, FAMILIES, parse
 from cranfield.measures.catalogue import Definition
 from cranfield.report import catalogue
@@ -204,12 +205,13 @@ def _peer_row(name: str, ours: str) -> str:
 
 def command_page() -> str:
     """The page with the help of every command."""
-    lines = ["# Command line", "", "What `--help` prints, for every command.", ""]
+    lines = ["# Command line", "", "What `--help-all` prints, for every command.", ""]
     for verb in (None, *Verbs.NAMES):
         command: click.Command | None = cli if verb is None else cli.get_command(click.Context(cli), verb)
         assert command is not None
         name = "cranfield" if verb is None else f"cranfield {verb}"
         context = click.Context(command, info_name=name, max_content_width=100, terminal_width=88, **settings())
+        context.meta[HELP_ALL] = True
         lines += [f"## {name}", "", "````text", command.get_help(context).rstrip(), "````", ""]
     return "\n".join(lines)
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.analysis.answers import edit_distance
-from cranfield.compat.llama_index import retrieval_metrics
 from cranfield.results import plain
 from golden_cases import STRUCTURED
 
@@ -61,7 +60,6 @@ COMPUTE = {
     "M10": nugget_scores,
     "M11": lambda c: context_scores(c, "string"),
     "M12": lambda c: context_scores(c, "id"),
-    "M13": lambda c: retrieval_metrics(c["retrieved"], c["expected_ids"]),
 }
 OF_CATALOGUE = {"M6", "M7", "M8"}
 CASES = [case for case in STRUCTURED if case["id"].startswith("M")]
@@ -249,11 +247,3 @@ def test_what_contexts_leave_undefined() -> None:
     assert cf.stats.context_recall([], ["a"], match="id") == 0.0
     with pytest.raises(cf.CranfieldError, match="string, id"):
         cf.stats.context_precision(["a"], ["a"], match="text")  # type: ignore[arg-type]
-
-
-def test_a_document_that_repeats_counts_as_in_llama_index() -> None:
-    found = retrieval_metrics(["a", "a"], ["a"])
-    assert found["hit_rate_granular"] == 2.0
-    assert found["ap"] == 1.5
-    with pytest.raises(ValueError, match="must be provided"):
-        retrieval_metrics([], ["a"])

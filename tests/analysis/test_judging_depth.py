@@ -54,7 +54,7 @@ def test_pools() -> None:
 
 def test_command_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(
-        cli, ["depth-for", "RBP", "RBP(p=0.95)", "--residual", "0.01", "--queries", "50", "--runs", "3"]
+        cli, ["depth-for", "RBP", "RBP(p=0.95)", "--max-residual", "0.01", "--n-queries", "50", "--n-runs", "3"]
     )
     assert result.exit_code == 0, result.output
     assert "21" in result.output
@@ -62,9 +62,20 @@ def test_command_line(tmp_path: Path) -> None:
     run, qrels = tmp_path / "a.run", tmp_path / "qrels.txt"
     run.write_text("".join(f"q Q0 d{i} {i} {100 - i} t\n" for i in range(50)))
     qrels.write_text("q 0 d0 1\nq 0 d1 0\n")
-    command = ["depth-for", "RBP", "--residual", "0.01", "--run", str(run), "--qrels", str(qrels), "--format", "json"]
+    command = [
+        "depth-for",
+        "RBP",
+        "--max-residual",
+        "0.01",
+        "--run",
+        str(run),
+        "--qrels",
+        str(qrels),
+        "--format",
+        "json",
+    ]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)["measures"]["RBP"]["0.01"]
     assert found == {"depth": 21, "pooled": 21, "judged": 2, "judgments": 19}
-    assert CliRunner().invoke(cli, ["depth-for", "AP", "--residual", "0.1"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["depth-for", "AP", "--max-residual", "0.1"]).exit_code == 2

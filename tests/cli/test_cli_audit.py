@@ -81,12 +81,6 @@ def test_output_and_figures_are_files(call: Call, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.md", "figures"]
 
 
-def test_the_old_name_of_an_option_names_the_new_one(call: Call) -> None:
-    result = call("audit", QRELS, BM25, "--figure", "audit.pdf")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "use --figures DIR" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [

@@ -65,7 +65,7 @@ def test_notes_and_checks_say_the_same_lowest_p_value(call: Call) -> None:
 
 
 def test_csv_has_a_line_for_every_pair_and_measure(call: Call) -> None:
-    text = call("compare", QRELS, *RUNS, "-m", "AP RR", "--format", "csv", "--also", "all").stdout
+    text = call("compare", QRELS, *RUNS, "-m", "AP RR", "--format", "csv", "--also-test", "all").stdout
     rows = list(csv.DictReader(StringIO(text)))
     assert len(rows) == 2 * len(RUNS) * (len(RUNS) - 1) // 2
     assert float(rows[0]["difference"]) == pytest.approx(float(rows[0]["mean"]) - float(rows[0]["other_mean"]))
@@ -76,7 +76,18 @@ def test_a_worse_run_fails_with_one_sentence(call: Call, tmp_path: Path) -> None
     qrels, good, bad = judged(tmp_path), made(tmp_path, "good", True), made(tmp_path, "bad", False)
     report = tmp_path / "junit.xml"
     result = call(
-        "compare", qrels, good, bad, "--fail-if-worse", "RR", "--by", "0.01", "--junit", report, "-o", tmp_path / "out"
+        "compare",
+        qrels,
+        good,
+        bad,
+        "--fail-if-worse",
+        "RR",
+        "--margin",
+        "0.01",
+        "--junit",
+        report,
+        "-o",
+        tmp_path / "out",
     )
     assert result.exit_code == 3
     sentence = result.stderr.splitlines()[-1]
@@ -93,7 +104,7 @@ def test_a_run_that_is_no_worse_passes(call: Call, tmp_path: Path) -> None:
     guard = ["--fail-if-worse", "RR", "--junit", report]
     assert call("compare", qrels, bad, good, *guard).exit_code == 0
     assert ElementTree.parse(report).getroot().get("failures") == "0"
-    assert call("compare", qrels, good, bad, *guard, "--by", "0.6").exit_code == 0
+    assert call("compare", qrels, good, bad, *guard, "--margin", "0.6").exit_code == 0
     assert call("compare", qrels, good, bad, *guard, "--baseline", bad).exit_code == 0
 
 
@@ -101,7 +112,7 @@ def test_a_check_says_that_significance_decided(call: Call) -> None:
     ask = ["compare", QRELS, DENSE, BM25, "-m", "nDCG@10", "--fail-if-worse", "nDCG@10", "--format", "markdown"]
     assert "✅ bm25 is not significantly worse than dense: nDCG@10 0.6364 vs 0.7310" in call(*ask).stdout
     assert "✅ dense is not worse than bm25: nDCG@10" in call(*ask, "--baseline", BM25).stdout
-    assert "✅ bm25 is not worse than dense: nDCG@10" in call(*ask, "--ignore-significance", "--by", 0.1).stdout
+    assert "✅ bm25 is not worse than dense: nDCG@10" in call(*ask, "--ignore-significance", "--margin", 0.1).stdout
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "queries", "audit"])
@@ -146,10 +157,10 @@ def test_runs_from_a_pipe_are_read_once(call: Call) -> None:
 
 
 def test_a_guard_that_cannot_guard_is_refused(call: Call, tmp_path: Path) -> None:
-    guard = ["--fail-if-worse", "AP", "--by"]
+    guard = ["--fail-if-worse", "AP", "--margin"]
     assert call("compare", QRELS, BM25, DENSE, *guard, "nan").exit_code == 2
     assert call("compare", QRELS, BM25, DENSE, *guard, "inf").exit_code == 2
-    for alone in (["--by", "0.1"], ["--junit", tmp_path / "junit.xml"]):
+    for alone in (["--margin", "0.1"], ["--junit", tmp_path / "junit.xml"]):
         result = call("compare", QRELS, BM25, DENSE, *alone)
         assert result.exit_code == 2
         assert f"{alone[0]} needs --fail-if-worse" in result.stderr

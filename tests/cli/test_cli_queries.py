@@ -19,16 +19,18 @@ def test_two_runs_are_ordered_by_their_difference(call: Call) -> None:
     assert {q: one["runs"]["bm25"] for q, one in found.items()} == {
         q: value for q, value in expected["bm25"]["AP"]["queries"].items() if value is not None
     }
-    table = call("queries", QRELS, BM25, DENSE, "-m", "AP", "--most", "3")
+    table = call("queries", QRELS, BM25, DENSE, "-m", "AP", "--top", "3")
     assert "AP by query, 3 of 7 queries" in table.stdout
     assert "█" in table.stdout
     assert table.stderr.startswith("note: 1 query left out")
 
 
 def test_documents_of_one_query(call: Call) -> None:
-    result = call("queries", QRELS, BM25, DENSE, "--query", "q1", "--page", "3")
+    result = call("queries", QRELS, BM25, DENSE, "--query", "q1", "--top-documents", "3")
     assert result.stdout.startswith("Query q1: ranks in the top 3")
-    found = json.loads(call("queries", QRELS, BM25, DENSE, "--query", "q1", "--page", "3", "--format", "json").stdout)
+    found = json.loads(
+        call("queries", QRELS, BM25, DENSE, "--query", "q1", "--top-documents", "3", "--format", "json").stdout
+    )
     assert [one["second"] for one in found["documents"]][:3] == [1, 2, 3]
 
 

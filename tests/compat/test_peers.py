@@ -11,7 +11,9 @@ import inspect
 import random
 import re
 import shutil
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -26,8 +28,10 @@ from cwl.ruler.ranking import Ranking
 from ir_measures.providers import FallbackProvider
 
 import cranfield as cf
-from cranfield.compat.peers import PEERS
 from cranfield.compat.trec_measures import KINDS
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
+from peers import PEERS
 
 QUERIES = 500
 DOCUMENTS = [f"d{i:02}" for i in range(14)]

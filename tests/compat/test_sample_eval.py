@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.compat.sample_eval import sample_eval
-from cranfield.compat.statap import stat_ap
+from cranfield.compat.sample_eval import sample_eval, stat_ap
 from golden_cases import STRUCTURED
 
 

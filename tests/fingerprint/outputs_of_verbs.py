@@ -30,7 +30,7 @@ VERBS = (
     f"eval qrels.diversity.txt bm25.run -m 'DELTARB@5 ABSNB@5' --corpus documents.jsonl {JSON}",
     "eval qrels.txt bm25.run dense.run -m 'AP P@5' -q --format trec --quiet",
     f"compare qrels.txt {RUNS} -m 'AP nDCG@10' --samples 2000 --seed 3 {JSON}",
-    f"compare qrels.txt {RUNS} -m AP --test t --also all --samples 500 --correction bh --baseline bm25.run {JSON}",
+    f"compare qrels.txt {RUNS} -m AP --test t --also-test all --samples 500 --correction bh --baseline bm25.run {JSON}",
     f"compare qrels.txt {RUNS} -m AP --test randomised-tukey --samples 500 --no-audit --format csv --quiet",
     f"audit qrels.txt {RUNS} {JSON}",
     f"audit qrels.txt bm25.run llm.run -m nDCG@5 --interval bca --seed 1 {JSON}",
@@ -41,7 +41,7 @@ VERBS = (
     f"check qrels.txt {RUNS} --stats {JSON}",
     f"judge qrels.txt {RUNS} -m P@10 --next 12 {JSON}",
     f"judge qrels.txt {RUNS} -m AP --strategy hedge --next 8 {JSON}",
-    f"judge qrels.txt {RUNS} -m P@5 --strategy maxmean --next 8 --from-llm predicted.txt {JSON}",
+    f"judge qrels.txt {RUNS} -m P@5 --strategy maxmean --next 8 --predicted predicted.txt {JSON}",
     f"judges qrels.txt predicted.txt {RUNS} {JSON}",
     f"sample {RUNS} --strata '3:1 10:0.5' --qrels qrels.txt --seed 2 --quiet",
     "sample bm25.run dense.run --seed 2 --format csv --quiet",
@@ -70,11 +70,11 @@ VERBS = (
 )
 # Commands that write files, and the files.
 WRITING = {
-    "simulate lab --queries 4 --systems 3 --documents 200 --depth 20 --pool-depth 5 --ties 0.4 --truncate 0.4 "
-    "--nil 0.25 --words 20 --vocabulary 200 --seed 5": "lab/**",
+    "simulate lab --n-queries 4 --n-systems 3 --n-documents 200 --length 20 --pool-depth 5 --tied 0.4 --truncated 0.4 "
+    "--nil-queries 0.25 --n-words 20 --vocabulary 200 --seed 5": "lab/**",
     "convert bm25.run converted.json": "converted.json",
     "convert qrels.txt converted.csv --kind qrels": "converted.csv",
-    f"report qrels.txt {RUNS} -o report.html --samples 500 --page 3 --quiet": "report.html",
+    f"report qrels.txt {RUNS} -o report.html --samples 500 --top-documents 3 --quiet": "report.html",
     f"judge qrels.txt {RUNS} -m P@10 --next 5 --page judge.html --texts documents.jsonl --quiet": "judge.html",
 }
 TIMES = ("trec", "expected")  # of the study tie-cost

@@ -377,7 +377,7 @@ def test_out_of_memory_is_a_sentence(words: tuple[str, ...]) -> None:
         file.writelines(b"q 0 %s%d 1\n" % (b"d" * 300, i) for i in range(300_000))
     code = (
         "import sys, resource; import cranfield.cli.main as m, cranfield.io.write, cranfield.evaluation.evaluator\n"
-        "import cranfield.cli.eval, cranfield.cli.convert, cranfield.cli.check, cranfield.report\n"
+        "import cranfield.cli.eval, cranfield.cli.files, cranfield.report\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * 4096\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + (60 << 20), used + (60 << 20)))\n"
         "m.cli.main(sys.argv[1:], prog_name='cranfield')\n"

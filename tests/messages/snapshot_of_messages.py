@@ -148,8 +148,8 @@ ERRORS = (
     "compare qrels.txt good.run better.run --baseline none",
     "compare qrels.txt good.run better.run -m GMAP",
     "compare qrels.txt good.run one.run --queries run",
-    "compare qrels.txt good.run better.run --test tukey --family all",
-    "compare qrels.txt good.run better.run --by 0.1",
+    "compare qrels.txt good.run better.run --test tukey --correction-family all",
+    "compare qrels.txt good.run better.run --margin 0.1",
     "compare qrels.txt good.run better.run --ignore-significance",
     "compare qrels.txt good.run better.run --fail-below AP",
     "compare qrels.txt good.run --baseline nothing.json",
@@ -158,15 +158,14 @@ ERRORS = (
     "eval qrels.txt good.run -m AP --sort RR",
     "eval qrels.txt good.run --junit junit.xml",
     "measures --search xyzzy",
-    "compare qrels.txt good.run better.run --fail-if-worse AP --by nan",
+    "compare qrels.txt good.run better.run --fail-if-worse AP --margin nan",
     "compare qrels.txt good.run better.run --alpha 2",
     "queries qrels.txt good.run --query q1",
     "queries qrels.txt good.run better.run --query q9",
     "queries qrels.txt good.run better.run --query q1 --figures folder",
     "queries qrels.txt good.run --order difference",
-    "audit qrels.txt good.run --figure audit.pdf",
     "audit qrels.txt good.run --format csv",
-    "report qrels.txt good.run --page 0",
+    "report qrels.txt good.run --top-documents 0",
     "show nDGC",
     "cite xyzzy",
     "measures --family xyzzy",
@@ -322,14 +321,14 @@ OUTPUTS = (
     "eval qrels.diversity.txt bm25.run",
     "compare qrels.txt bm25.run dense.run llm.run -m AP --baseline bm25.run --test t",
     "compare qrels.txt *.run -m nDCG@10 --test randomised-tukey --samples 999 --no-audit",
-    "compare qrels.txt llm.run bm25.run --fail-if-worse nDCG@10 --test t --by 0.05",
+    "compare qrels.txt llm.run bm25.run --fail-if-worse nDCG@10 --test t --margin 0.05",
     "compare qrels.txt llm.run bm25.run --fail-if-worse nDCG@10 --alpha 0.001 --no-audit -m nDCG@10",
     "compare qrels.txt llm.run bm25.run --fail-if-worse nDCG@10 --ignore-significance --no-audit -m nDCG@10",
     "eval qrels.txt *.run -m nDCG@10 --fail-below nDCG@10=0.7 --top 2",
     "measures --search 'reciprocal rank'",
     "queries qrels.txt bm25.run dense.run",
-    "queries qrels.txt *.run --most 3",
-    "queries qrels.txt bm25.run dense.run --query q3 --page 5",
+    "queries qrels.txt *.run --top 3",
+    "queries qrels.txt bm25.run dense.run --query q3 --top-documents 5",
     "audit qrels.txt *.run -m 'AP nDCG@10'",
     "audit qrels.txt bm25.run -m RR",
     "check qrels.txt *.run",
@@ -377,7 +376,11 @@ def messages() -> str:
 def _sections(folder: Path) -> Iterator[str]:
     yield "# Help\n"
     for verb in verbs():
-        yield f"$ cranfield {verb} --help\n{call(f'{verb} --help').stdout}".replace("  --help\n", " --help\n", 1)
+        page = call(f"{verb} --help").stdout
+        option = "--help-all" if "--help-all" in page else "--help"
+        yield f"$ cranfield {verb} {option}\n{call(f'{verb} {option}').stdout}".replace("  --help\n", " --help\n", 1)
+    for verb in ("eval", "compare"):
+        yield f"$ cranfield {verb} --help\n{call(f'{verb} --help').stdout}"
     yield "# Notes\n"
     yield "".join(f"note: {sentence}\n" for sentence in sentences(NOTES))
     yield "# Errors\n"

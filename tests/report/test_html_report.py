@@ -89,7 +89,7 @@ VIEWED = (
     "t",
     "--correction",
     "bh",
-    "--also",
+    "--also-test",
     "wilcoxon",
     "--alpha",
     "0.1",
@@ -741,7 +741,7 @@ def test_the_default_name_replaces_only_reports(tmp_path: Path, monkeypatch: pyt
         assert CliRunner().invoke(cli, ["report", *files, "--quiet"]).exit_code == 0
     Path("report.html").write_text("mine")
     refused = CliRunner().invoke(cli, ["report", *files], standalone_mode=False)
-    assert "report.html: the file exists and is no report" in str(refused.exception)
+    assert "report.html: the file exists and is not a Cranfield report" in str(refused.exception)
     assert Path("report.html").read_text() == "mine"
     assert CliRunner().invoke(cli, ["report", *files, "-o", "report.html"]).exit_code == 0
     assert "<html" in Path("report.html").read_text()

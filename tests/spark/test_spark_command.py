@@ -89,7 +89,7 @@ def test_the_command(files: list[str], tmp_path: Path) -> None:
 
 
 def test_comparing(call: Call, files: list[str]) -> None:
-    asked = ["compare", *files, "-m", "AP P@5", "--also", "all", "--samples", "200", "--baseline", files[2]]
+    asked = ["compare", *files, "-m", "AP P@5", "--also-test", "all", "--samples", "200", "--baseline", files[2]]
     found = same(call, *asked, "--no-audit", "--format", "json")
     assert [pair["other"] for pair in json.loads(found.stdout)["pairs"]] == ["run0", "run0"]
     guarded = call(

@@ -1,53 +1,177 @@
-"""``cranfield demo``: a tour of the bundled example."""
+"""``cranfield demo``: a tour of the bundled example, one subject at a time; all numbers are computed when it runs."""
 
 from __future__ import annotations
 
 import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
 from pathlib import Path
+from typing import Annotated, Literal
 
-import click
-
+from cranfield import example
+from cranfield.analysis.compare import compare
+from cranfield.cli import options
+from cranfield.cli.commands import Settings, verb
 from cranfield.cli.output import colour, emit, say, width
+from cranfield.errors import InputError
+from cranfield.evaluation.collection import Collection
+from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.scores import Scores
 from cranfield.io.write import atomic_write
+from cranfield.report.compare import leaderboard
+from cranfield.report.pages import BOLD, PLAIN, render
+from cranfield.report.sheet import Cell, Layout, Row, Sheet
 
 
-@click.command(short_help="Show a tour of the bundled example.")
-@click.option(
-    "--into", type=click.Path(file_okay=False), metavar="DIR", help="Copy the files of the example into this folder."
-)
-@click.option("--force", is_flag=True, help="Replace files in DIR that have other content.")
-def command(into: str | None, force: bool) -> None:
+class Demo(Settings):
     """Show scores, ties, unjudged documents and significance on a small example.
 
     With --into, the files of the example are copied to DIR, where you can run the commands of the tour.
     """
-    from cranfield import example
-    from cranfield.example.tour import tour
 
-    if into is not None and not force:
-        check_folder(Path(into))
-    for stop in tour():
-        emit(stop.text(width=width(), colour=colour()))
-    if into is None:
-        say("To get the files: cranfield demo --into DIR")
-        return
-    folder = Path(into)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in example.NAMES:
-        with atomic_write(folder / name) as temporary:
-            shutil.copyfile(example.path(name), temporary)
-    say(f"{len(example.NAMES)} files written to {into}")
+    into: Annotated[options.Folder | None, "Copy the files of the example into this folder."] = None
+    force: Annotated[bool, "Replace files in DIR that have other content."] = False
+
+    def run(self) -> None:
+        if self.into is not None and not self.force:
+            check_folder(Path(self.into))
+        for stop in tour():
+            emit(stop.text(width=width(), colour=colour()))
+        if self.into is None:
+            say("To get the files: cranfield demo --into DIR")
+            return
+        folder = Path(self.into)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in example.NAMES:
+            with atomic_write(folder / name) as temporary:
+                shutil.copyfile(example.path(name), temporary)
+        say(f"{len(example.NAMES)} files written to {self.into}")
+
+
+command = verb(Demo, "Show a tour of the bundled example.")
 
 
 def check_folder(folder: Path) -> None:
     """Raise if a file of the example would replace another one."""
-    from cranfield import example
-    from cranfield.errors import InputError
-
     existing = [name for name in example.NAMES if (folder / name).exists()]
-    changed = [name for name in existing if (folder / name).read_bytes() != example.path(name).read_bytes()]
-    if changed:
+    different = [name for name in existing if (folder / name).read_bytes() != example.path(name).read_bytes()]
+    if different:
         raise InputError(
-            [f"{folder / name}: the file exists and has other content" for name in changed],
+            [f"{folder / name}: the file exists and has other content" for name in different],
             hint="choose another folder, or replace the files with --force",
         )
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One stop of the tour: a text, the command, and its output."""
+
+    title: str
+    words: str
+    command: str
+    sheet: Sheet
+
+    def text(self, *, width: int, colour: bool) -> str:
+        """The stop as text, followed by a blank line."""
+        title = f"{BOLD}{self.title}{PLAIN}" if colour else self.title
+        words = textwrap.fill(self.words, min(width, 88))
+        return f"{title}\n{words}\n\n$ {self.command}\n\n{render(self.sheet, width=width, colour=colour)}\n"
+
+
+def scored(
+    measures: list[str],
+    *,
+    names: Sequence[str] = example.RUNS,
+    qrels: str = example.QRELS,
+    documents: str | None = None,
+    residuals: bool = False,
+) -> Scores:
+    """Scores of the runs of the example."""
+    collection = Collection(str(example.path(qrels)), documents=documents)
+    shown: tuple[Literal["residuals"], ...] = ("residuals",) if residuals else ()
+    return evaluate(collection, [str(example.path(name)) for name in names], measures, show=shown)
+
+
+def board(scores: Scores) -> Sheet:
+    """The scores as `cranfield eval` shows them, sorted by the first measure."""
+    return Layout().sheet(scores.of_runs(scores.order()))
+
+
+def tour() -> Iterator[Stop]:
+    """The stops in order; each is computed when it is reached."""
+    yield Stop(
+        "1. Scores",
+        "Visitors to a lighthouse museum asked eight questions, and four systems answered them. Each mean covers the "
+        "queries for which the measure is defined; the last column gives their number.",
+        'cranfield eval qrels.txt *.run -m "AP nDCG@10 RR P@5"',
+        board(scored(["AP", "nDCG@10", "RR", "P@5"])),
+    )
+    tied = [f"nDCG@5[ties={rule}]" for rule in ("trec", "expected", "best", "worst")]
+    yield Stop(
+        "2. Ties",
+        "dense rounds its scores to two digits, and llm scores only in whole numbers. Many documents therefore have "
+        "equal scores, and their order is arbitrary. trec_eval orders them by document id. `expected` is the mean over "
+        "all orders; `best` and `worst` are the extremes.",
+        f'cranfield eval qrels.txt *.run -m "{" ".join(tied)}"',
+        board(scored(tied)),
+    )
+    yield Stop(
+        "3. A query without relevant documents",
+        "No document is about q8, a diving course, so AP is undefined for it. The mean depends on whether the query is "
+        "left out, counted as 0 or counted as 1. Only quiet returned no document for q8.",
+        "cranfield eval qrels.txt *.run -m AP --undefined zero    # or skip, or one",
+        policies(scored(["AP", "NumRet"])),
+    )
+    yield Stop(
+        "4. Unjudged documents",
+        "Judged@10 is the share of judged documents in the top ten. By default, unjudged documents count as not "
+        "relevant. `condensed` removes them from the ranking. The residual of RBP is how much higher RBP would be if "
+        "all unjudged documents were relevant.",
+        'cranfield eval qrels.txt *.run -m "Judged@10 nDCG@10 nDCG@10[condensed] RBP" --residual',
+        board(scored(["Judged@10", "nDCG@10", "nDCG@10[condensed]", "RBP"], residuals=True)),
+    )
+
+    silent = ["RR", "RR[terminal]", "nDCG@5[terminal]"]
+    yield Stop(
+        "5. Lists that end early",
+        "quiet stops when it finds nothing more, and returns nothing for q8. Most measures do not reward this. With "
+        '`terminal`, the end of a list counts as an answer: "no more relevant documents".',
+        f'cranfield eval qrels.txt *.run -m "{" ".join(silent)}"',
+        board(scored(silent)),
+    )
+    yield Stop(
+        "6. Significance",
+        "The letters below a mean mark the runs that are significantly worse, by a paired randomisation test over "
+        "queries with Holm correction. With only eight queries, only large differences are significant.",
+        'cranfield compare qrels.txt bm25.run dense.run llm.run -m "AP nDCG@10"',
+        leaderboard(compare(scored(["AP", "nDCG@10"], names=example.RUNS[:3])), 4),
+    )
+    several = ["alpha_nDCG@5", "ERR_IA@5", "StRecall@5"]
+    yield Stop(
+        "7. Diversity",
+        "Judgments can name subtopics. These measures reward rankings that cover many subtopics early.",
+        f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(several)}"',
+        board(scored(several, qrels=example.DIVERSITY)),
+    )
+    reading = ["DELTARB@5", "ABSRB@5"]
+    yield Stop(
+        "8. Document text",
+        "These measures compare the words of the ranked documents with those of the relevant documents of each "
+        "subtopic, so an unjudged document can earn gain as well. `cranfield explain` shows which words contribute.",
+        f'cranfield eval qrels.diversity.txt *.run -m "{" ".join(reading)}" --corpus documents.jsonl',
+        board(scored(reading, qrels=example.DIVERSITY, documents=str(example.path(example.DOCUMENTS)))),
+    )
+
+
+def policies(scores: Scores) -> Sheet:
+    """The mean of AP for each treatment of undefined values, and how many documents were retrieved for q8."""
+    layout, q8 = Layout(), scores.queries.index("q8")
+    names: tuple[Undefined, ...] = ("skip", "zero", "one")
+    rows = []
+    for r, run in enumerate(scores.runs):
+        means = [Cell(layout.number(changed(scores, undefined=name).summary(r, 0))) for name in names]
+        rows.append(Row((run,), (Cell(layout.number(scores.values[r, 1, q8], count=True)), *means)))
+    return Sheet(("run",), ("retrieved for q8", *(f"AP, {name}" for name in names)), tuple(rows))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from cranfield.cli import options
+from cranfield.cli.commands import RARE, Option, Settings
 from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
-REMEDY = "use more queries, another --test, or --ignore-significance to let --by alone decide"
+REMEDY = "use more queries, another --test, or --ignore-significance to let --margin alone decide"
+
+
+def _measures(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    return options.measure_names(values)
 
 
 def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
@@ -60,47 +65,43 @@ def limits_of(limits: Mapping[str, float], label_of: Mapping[str, str]) -> dict[
     return highest
 
 
-fail_below = click.option(
-    "--fail-below",
-    "limits",
-    multiple=True,
-    metavar="MEASURE=VALUE",
-    callback=_limits,
-    help="Exit with code 3 if the mean of a run is below this value, such as nDCG@10=0.70; may be repeated.",
-)
+class Regressions(Settings):
+    """Checks against a baseline."""
 
-junit = click.option(
-    "--junit", type=options.OutputFile(), metavar="FILE", help="Write the results as JUnit XML, for CI servers."
-)
+    GROUP = "Checks for pipelines"
 
-guarding = options.several(
-    click.option(
-        "--fail-if-worse",
-        "guarded",
-        multiple=True,
-        type=options.MeasureName(),
-        metavar="MEASURE",
-        callback=lambda ctx, param, value: options.measure_names(value),
-        help="Exit with code 3 if a run is significantly worse than the baseline in this measure, and with code 4 if "
+    guarded: Annotated[
+        list[str],
+        tuple,
+        options.MeasureName(),
+        "Exit with code 3 if a run is significantly worse than the baseline in this measure, and with code 4 if "
         "there are too few queries to decide; may be repeated.",
-    ),
-    click.option(
-        "--by",
-        type=click.FloatRange(0, math.inf, max_open=True),
-        metavar="X",
-        default=0.0,
-        callback=_not_nan,
-        show_default=True,
-        help="Ignore differences up to this size.",
-    ),
-    click.option(
-        "--ignore-significance",
-        is_flag=True,
-        help="Let --by alone decide: a mean that is lower by more than that fails, significant or not.",
-    ),
-    fail_below,
-    junit,
-)
+        Option("--fail-if-worse", "MEASURE", callback=_measures),
+    ] = []  # noqa: RUF012 - the value of click's callback
+    margin: Annotated[
+        float,
+        click.FloatRange(0, math.inf, max_open=True),
+        "With --fail-if-worse: ignore differences up to this size.",
+        Option(callback=_not_nan),
+    ] = 0.0
+    ignore_significance: Annotated[
+        bool, "Let --margin alone decide: a mean that is lower by more than that fails, significant or not.", RARE
+    ] = False
+
+
+class Limits(Settings):
+    """Checks of means."""
+
+    GROUP = "Checks for pipelines"
+
+    limits: Annotated[
+        dict[str, float],
+        tuple,
+        str,
+        "Exit with code 3 if the mean of a run is below this value, such as nDCG@10=0.70; may be repeated.",
+        Option("--fail-below", "MEASURE=VALUE", callback=_limits),
+    ] = {}  # noqa: RUF012 - the value of click's callback
+    junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
 
 
 def labels_of(columns: Sequence[Column], names: Sequence[str], asked: Sequence[Column]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import click
@@ -25,35 +26,46 @@ TERMINATED = 128  # plus the number of the signal, as in shells
 BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
-class Verbs(LazyGroup):
-    """The verbs, most needed first."""
+# The verbs, most needed first, and the module of each; there it has its own name, or is the only `command`.
+MODULES = {
+    "eval": "eval",
+    "compare": "compare",
+    "queries": "per_query",
+    "report": "report",
+    "audit": "audit",
+    "judge": "judging",
+    "judges": "judging",
+    "sample": "judging",
+    "measures": "catalogue",
+    "show": "catalogue",
+    "cite": "catalogue",
+    "check": "files",
+    "study": "study",
+    "properties": "properties",
+    "depth-for": "judging",
+    "corpus": "collections",
+    "explain": "per_query",
+    "convert": "files",
+    "simulate": "collections",
+    "trec_eval": "trec_eval",
+    "demo": "demo",
+    "completion": "hints",
+}
 
-    NAMES = (
-        "eval",
-        "compare",
-        "queries",
-        "report",
-        "audit",
-        "judge",
-        "judges",
-        "sample",
-        "measures",
-        "show",
-        "cite",
-        "check",
-        "study",
-        "properties",
-        "depth-for",
-        "corpus",
-        "explain",
-        "convert",
-        "simulate",
-        "trec_eval",
-        "demo",
-        "completion",
-    )
+
+class Verbs(LazyGroup):
+    """The verbs by name."""
+
+    NAMES = tuple(MODULES)
     PACKAGE = "cranfield.cli"
     KIND = "command"
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in MODULES:
+            return None
+        module = import_module(f"{self.PACKAGE}.{MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or module.command
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -74,10 +86,10 @@ class Verbs(LazyGroup):
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.NoSuchOption as error:
-            from cranfield.cli import guesses
+            from cranfield.cli import hints
 
             help_page = f"see `{error.ctx.command_path if error.ctx else 'cranfield'} --help`"
-            suggestion = guesses.hint(error.option_name, error.ctx) if error.ctx else ""
+            suggestion = hints.hint(error.option_name, error.ctx) if error.ctx else ""
             fail(f"unknown option {error.option_name}", f"{suggestion} ({help_page})" if suggestion else help_page, 2)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "cranfield"

@@ -1,31 +1,32 @@
-"""Arguments and options that verbs share, each declared once."""
+"""Groups of options that verbs share, each declared once, and how inputs become an evaluation."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
-from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import click
 from click.shell_completion import CompletionItem
 
+from cranfield.cli.commands import RARE, Argument, Option, OutputFile, Settings, check_outputs, options_of
+from cranfield.cli.commands import Decorator as Decorator
 from cranfield.cli.output import QUIET
+from cranfield.cli.progress import progress
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.policy import UNDEFINED
-from cranfield.io.ids import DUPLICATES
-from cranfield.ranking.tie_rules import TIES
+from cranfield.evaluation.policy import Negative, Queries, Undefined
+from cranfield.io.ids import Duplicates
+from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
-from cranfield.statistics.standardisation import STANDARDISATIONS
+from cranfield.statistics.standardisation import Standardisation
 
 if TYPE_CHECKING:
     from cranfield.data import Judgments
+    from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.policy import Policy
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 # The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
@@ -33,17 +34,6 @@ DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
 DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
 # For --terminal, which not every measure supports.
 TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
-
-
-def several(*options: Decorator) -> Decorator:
-    """Options as one decorator, shown in help in the order given."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
 
 
 def split_measures(text: str) -> Iterator[str]:
@@ -111,32 +101,6 @@ def absent(asked: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
     return [known[measure] for measure in dict.fromkeys(c.measure for c in asked) if measure not in present]
 
 
-class OutputFile(click.Path):
-    """A file to write; see `refusing_inputs`."""
-
-
-def refusing_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, which does not start if a file to write is also one of its inputs."""
-
-    @wraps(function)
-    def command(*args: Any, **kwargs: Any) -> Any:
-        ctx = click.get_current_context()
-        files: dict[bool, list[str]] = {True: [], False: []}
-        for param in ctx.command.params:
-            value = ctx.params.get(param.name or "")
-            if isinstance(param.type, click.Path) and param.type.file_okay and value:
-                files[isinstance(param.type, OutputFile)] += [value] if isinstance(value, str) else value
-        for output, source in product(files[True], files[False]):
-            if Path(output).is_file() and Path(source).is_file() and Path(output).samefile(source):
-                raise UsageError(
-                    f"{output}: this file is an input of the command and would be replaced",
-                    hint="write the output to another file",
-                )
-        return function(*args, **kwargs)
-
-    return command
-
-
 class MeasureName(click.types.StringParamType):
     """A measure as text, completed from the catalogue; the library parses it."""
 
@@ -149,18 +113,15 @@ class MeasureName(click.types.StringParamType):
 
 
 FILE = click.Path(allow_dash=True)
+FOLDER = click.Path(file_okay=False)
+COUNT = click.IntRange(min=1)
 CHANCE = click.FloatRange(0, 1, min_open=True, max_open=True)
-
-
-# For every command that reads runs.
-duplicates = click.option(
-    "--duplicates",
-    type=click.Choice(DUPLICATES),
-    default="error",
-    show_default=True,
-    help="What to do if a document appears twice for a query: report an error, or keep the first row or the row with "
-    "the best score.",
-)
+File = Annotated[str, FILE]
+Folder = Annotated[str, FOLDER]
+OutputPath = Annotated[str, OutputFile()]
+Count = Annotated[int, COUNT]
+Chance = Annotated[float, CHANCE]
+MeasureText = Annotated[str, MeasureName()]
 
 
 def _check_files(_ctx: click.Context, _param: click.Parameter, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
@@ -176,236 +137,354 @@ def _check_files(_ctx: click.Context, _param: click.Parameter, value: str | tupl
     return value
 
 
-inputs = several(
-    click.argument("qrels", type=FILE, callback=_check_files),
-    click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=FILE, callback=_check_files),
-    duplicates,
-)
+class ReadingRuns(Settings):
+    """For every command that reads runs."""
+
+    GROUP = "Rankings and queries"
+
+    duplicates: Annotated[
+        Duplicates,
+        "What to do if a document appears twice for a query: report an error, or keep the first row or the row with "
+        "the best score.",
+        RARE,
+    ] = "error"
 
 
-def _load_measures(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+class Inputs(ReadingRuns):
+    """Judgments and runs."""
+
+    qrels: Annotated[File, Argument(callback=_check_files)]
+    runs: Annotated[tuple[File, ...], Argument("RUN...", _check_files)]
+
+
+def _load_measures(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Add the measures of each file to the catalogue until the command ends."""
-    if not value:
-        return
-    from cranfield.measures.plugins import load_measures
+    if value:
+        from cranfield.measures.plugins import load_measures
 
-    ctx.meta[MEASURES_FILES] = value
-    for path in value:
-        ctx.with_resource(load_measures(path))
+        for path in value:
+            ctx.with_resource(load_measures(path))
+    return value
 
 
-MEASURES_FILES = "cranfield.measures_files"  # the key of the files in the context of click
-measures_file = click.option(
-    "--measures-file",
-    multiple=True,
-    is_eager=True,  # measures are parsed later
-    expose_value=False,
-    callback=_load_measures,
-    type=click.Path(dir_okay=False),
-    metavar="FILE.py",
-    help="Python file with your own measures, which can then be named like any other; may be repeated.",
-)
+class OwnMeasures(Settings):
+    """The user's own measures."""
+
+    measures_file: Annotated[
+        tuple[str, ...],
+        click.Path(dir_okay=False),
+        "Python file with your own measures, which can then be named like any other; may be repeated.",
+        # Eager: measures are parsed later.
+        Option(metavar="FILE.py", rare=True, callback=_load_measures, immediate=True, eager=True),
+    ] = ()
+
+
+class Measures(OwnMeasures):
+    """Measures, None unless given; help says that the verb uses ``DEFAULT`` then."""
+
+    DEFAULT: ClassVar[tuple[str, ...]] = DEFAULT_MEASURES
+
+    measures: Annotated[
+        list[str] | None,
+        tuple,
+        MeasureName(),
+        "One or more measures, separated by spaces; may be repeated.",
+        Option("-m --measure", default="{default}", callback=given_measures),
+    ] = None
+
+
+class Ordering(Settings):
+    """Which documents of a ranking count, and in which order."""
+
+    GROUP = "Rankings and queries"
+
+    # No default here: a measure's label says [ties=...] only if --ties was given.
+    ties: Annotated[Ties | None, "How to order documents with equal scores.", Option(default="trec")] = None
+    depth: Annotated[Count | None, "Use only the first N documents."] = None
+    condensed: Annotated[bool, "Remove unjudged documents from rankings (condensed lists)."] = False
+
+
+class UndefinedValues(Settings):
+    """What to do with undefined values."""
+
+    GROUP = "Rankings and queries"
+
+    undefined: Annotated[
+        Undefined, "How to count a query for which a measure is undefined, such as AP without relevant documents."
+    ] = "skip"
+
+
+class Rankings(Ordering, UndefinedValues):
+    """All options of an evaluation but the seed."""
+
+    terminal: Annotated[bool, 'Score the end of each list as an answer: "no more relevant documents".'] = False
+    queries: Annotated[
+        Queries,
+        "Queries to average over: all judged queries (a missing one is scored as an empty ranking), judged "
+        "queries that the run answers, or all queries of the run.",
+    ] = "judged"
+
+
+class DocumentText(Settings):
+    """The text of documents."""
+
+    GROUP = "Collection"
+
+    corpus: Annotated[
+        str | None,
+        click.Path(),
+        "Document text, for measures that need it: a collection, or a file written by `cranfield corpus`.",
+        RARE,
+    ] = None
+
+
+# The parameter of `Collection` for each kind of judgments.
+KINDS = {"grades": "qrels", "preferences": "prefs", "groups": "groups"}
+
+
+class CollectionFacts(DocumentText):
+    """What is true of the test collection: the parameters of `Collection`; ``corpus`` is its ``documents``."""
+
+    judgments: Annotated[
+        Literal["grades", "preferences", "groups"],
+        "What QRELS holds: grades, preferences between documents, or grades by groups of assessors.",
+        RARE,
+    ] = "grades"
+    negative: Annotated[Negative, "Treat negative grades as unjudged or as not relevant.", RARE] = "unjudged"
+    nil: Annotated[str | None, 'Document id that stands for "no answer".', Option(metavar="ID", rare=True)] = None
+    full_length: Annotated[
+        Count | None, "Length limit of the systems: the end of a list of N documents does not count as an answer.", RARE
+    ] = None
+    intents: Annotated[
+        File | None,
+        "Weights of subtopics, in lines `query subtopic weight [inf|nav]`.",
+        Option(rare=True, default="equal weights, inf"),
+    ] = None
+    costs: Annotated[
+        File | None, "Costs of documents, for measures that use them, in lines `query document cost`.", RARE
+    ] = None
+
+    def collection_of(self, qrels: Any) -> Collection:
+        """The collection that the options describe."""
+        from cranfield.evaluation.collection import PARTS, Collection
+
+        others = {*KINDS.values(), "queries"}  # --queries is an option of the evaluation
+        parts = {name: getattr(self, name) for name in PARTS if hasattr(self, name) and name not in others}
+        return Collection(**{KINDS[self.judgments]: qrels}, documents=self.corpus, **parts)
+
+
+class Predictions(Settings):
+    """Predicted judgments: parameters of `Collection`, too."""
+
+    GROUP = "Collection"
+
+    predicted: Annotated[
+        File | None,
+        "Predicted judgments, such as those of an LLM, of these and of other queries: shows means by humans, by "
+        "predictions and by both together.",
+        RARE,
+    ] = None
+    inference: Annotated[
+        Literal["loo", "fixed"],
+        "With --predicted: intervals for new queries of this kind (loo), or for this query set only (fixed).",
+        RARE,
+    ] = "loo"
+
+
+class Standardising(Settings):
+    """Standardised scores."""
+
+    standardise: Annotated[
+        Standardisation | None,
+        "Standardise scores for each query over the runs: z-scores, or a normal or empirical distribution function.",
+        RARE,
+    ] = None
+
+
+class Seed(Settings):
+    """The seed of random steps."""
+
+    seed: Annotated[int, click.IntRange(min=0), "Random seed.", RARE] = 0
+
+
+class Engine(Settings):
+    """Where to compute."""
+
+    GROUP = "Spark"
+
+    engine: Annotated[Literal["local", "spark"], "Compute in this process or on Apache Spark.", RARE] = "local"
+    master: Annotated[
+        str | None, "Spark master.", Option(metavar="URL", rare=True, default="that of the session or of spark-submit")
+    ] = None
+
+
+class SparkScores(Engine):
+    """Where Spark writes scores."""
+
+    scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
+
+    def check_engine(self, **unavailable: bool) -> None:
+        """Raise if an option does not work with the chosen engine."""
+        from cranfield.cli import spark
+
+        settings = {name: getattr(self, name) for name in ("costs", "predicted")}
+        given: dict[str, Any] = {"master": self.master, "scores": self.scores, "settings": settings, **unavailable}
+        spark.check_options(self.engine, duplicates=getattr(self, "duplicates", "error"), **given)
+        if self.engine == "spark" and getattr(self, "judgments", "grades") != "grades":
+            raise UsageError("--judgments does not work with --engine spark")
+
+
+def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
+    if value:
+        ctx.meta[QUIET] = True
+    return value
+
+
+class Quiet(Settings):
+    """No notes."""
+
+    GROUP = "Output"
+
+    quiet: Annotated[
+        bool,
+        "Print no notes and no progress; errors and failed checks only.",
+        Option(rare=True, callback=_be_quiet, immediate=True, eager=True),
+    ] = False
+
+
+class Output(Quiet):
+    """Where results go."""
+
+    output: Annotated[OutputPath | None, "Write to this file instead of standard output.", Option("-o --output")] = None
+
+
+class Digits(Settings):
+    """How many decimals tables have."""
+
+    GROUP = "Output"
+
+    digits: Annotated[int, click.IntRange(0, 17), "Number of decimals in tables.", RARE] = 4
+
+
+class Verbose(Settings):
+    """All notes."""
+
+    GROUP = "Output"
+
+    verbose: Annotated[
+        bool, "Print the notes on each run, however many runs there are.", Option("-v --verbose", rare=True)
+    ] = False
+
+
+class Writing(Digits, Output):
+    """Tables in one of several formats; a verb has the formats of its own."""
+
+    format: Annotated[
+        str, click.Choice(FORMATS), "Output format. json and csv have full precision; trec prints as trec_eval does."
+    ] = "table"
+
+
+class QueryTexts(Settings):
+    """The texts of queries."""
+
+    GROUP = "Output"
+
+    queries_file: Annotated[
+        File | None,
+        "Show the texts of queries from this file: JSON Lines, lines of an id, a tab and a text, or TREC topics.",
+        RARE,
+    ] = None
+
+    def texts_of(self, queries: Sequence[str]) -> dict[str, str]:
+        """The texts of these queries, if there is a file."""
+        if self.queries_file is None:
+            return {}
+        from cranfield.io.collection import read_query_texts
+
+        return read_query_texts(self.queries_file, queries)
+
+
+class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
+    """Judgments, runs, and everything that decides how they are evaluated."""
+
+    @property
+    def collection(self) -> Collection:
+        """The collection that the options describe."""
+        return self.collection_of(self.qrels)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The options of the evaluation."""
+        return self.values_of(Rankings, Seed)
+
+    def read(
+        self, measures: list[str] | None, *, guarded: Sequence[str] = (), page: int = 0
+    ) -> tuple[Evaluation, list[str]]:
+        """The evaluation of the runs, each read once, and a note if the measures were chosen to fit the judgments.
+
+        ``guarded``: measures to compute as well, or alone if no others are given; one that is asked for anyhow, perhaps
+        by another name, is not repeated.
+        """
+        from cranfield.evaluation.columns import Plan, make_columns
+        from cranfield.evaluation.evaluator import Evaluator
+
+        collection = self.collection
+        policy = collection.policy(**self.chosen)
+        columns: list[Column] = []
+        notes: list[str] = []
+        if measures is not None or not guarded:
+            names, notes = choose_measures(
+                measures, collection.judgments, terminal=policy.terminal, default=self.DEFAULT
+            )
+            columns = make_columns(names, policy.views)
+        columns += absent(guarded_columns(guarded, policy), columns)
+        evaluator = Evaluator.of(collection, Plan(tuple(columns), policy))
+        with progress("Reading runs") as step:
+            return evaluator.evaluation(list(self.runs), page=page, duplicates=self.duplicates, progress=step), notes
+
+
+# For studies: the same options as decorators.
+
+
+def several(*options: Decorator) -> Decorator:
+    """Options as one decorator, shown in help in the order given."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def refusing_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which does not start if a file to write is also one of its inputs."""
+
+    @wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Any:
+        check_outputs(click.get_current_context())
+        return function(*args, **kwargs)
+
+    return command
 
 
 def measuring(default: str) -> Decorator:
     """The option -m, None unless given; ``default`` is what help says the verb uses then."""
-    name = click.option(
-        "-m",
-        "--measure",
-        "measures",
-        multiple=True,
-        type=MeasureName(),
-        callback=given_measures,
-        help=f"One or more measures, separated by spaces; may be repeated.  [default: {default}]",
-    )
-    return several(name, measures_file)
-
-
-measures = measuring(" ".join(DEFAULT_MEASURES))
-
-nil = click.option("--nil", metavar="ID", help='Document id that stands for "no answer".')
-
-intents = click.option(
-    "--intents",
-    type=FILE,
-    metavar="FILE",
-    help="Weights of subtopics, in lines `query subtopic weight [inf|nav]`.  [default: equal weights, inf]",
-)
-
-queries_file = click.option(
-    "--queries-file",
-    type=FILE,
-    metavar="FILE",
-    help="Show the texts of queries from this file: JSON Lines, lines of an id, a tab and a text, or TREC topics.",
-)
-
-costs = click.option(
-    "--costs",
-    type=FILE,
-    metavar="FILE",
-    help="Costs of documents, for measures that use them, in lines `query document cost`.",
-)
-
-predicted = several(
-    click.option(
-        "--predicted",
-        type=FILE,
-        metavar="FILE",
-        help="Predicted judgments, such as those of an LLM, of these and of other queries: shows means by humans, by "
-        "predictions and by both together.",
-    ),
-    click.option(
-        "--inference",
-        type=click.Choice(("loo", "fixed")),
-        default="loo",
-        show_default=True,
-        help="With --predicted: intervals for queries like these (loo), or for exactly these queries (fixed).",
-    ),
-)
-
-corpus = click.option(
-    "--corpus",
-    type=click.Path(),
-    metavar="FILE",
-    help="Document text, for measures that need it: a collection, or a file written by `cranfield corpus`.",
-)
-
-full_length = click.option(
-    "--full-length",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Length limit of the systems: the end of a list of N documents does not count as an answer.",
-)
-
-ordering = several(
-    # No default here: a measure's label says [ties=...] only if --ties was given.
-    click.option("--ties", type=click.Choice(TIES), help="How to order documents with equal scores.  [default: trec]"),
-    click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Use only the first N documents."),
-    click.option("--condensed", is_flag=True, help="Remove unjudged documents from rankings (condensed lists)."),
-)
-
-views = several(
-    ordering,
-    click.option(
-        "--terminal",
-        is_flag=True,
-        help='Score the end of each list as an answer: "no more relevant documents".',
-    ),
-    nil,
-    full_length,
-)
-
-undefined = click.option(
-    "--undefined",
-    type=click.Choice(UNDEFINED),
-    default="skip",
-    show_default=True,
-    help="How to count a query for which a measure is undefined, such as AP without relevant documents.",
-)
-
-policies = several(
-    click.option(
-        "--queries",
-        type=click.Choice(("judged", "both", "run")),
-        default="judged",
-        show_default=True,
-        help="Queries to average over: all judged queries (a missing one is scored as an empty ranking), judged "
-        "queries that the run answers, or all queries of the run.",
-    ),
-    undefined,
-    click.option(
-        "--negative",
-        type=click.Choice(("unjudged", "nonrel")),
-        default="unjudged",
-        show_default=True,
-        help="Treat negative grades as unjudged or as not relevant.",
-    ),
-)
-
-standardise = click.option(
-    "--standardise",
-    type=click.Choice(STANDARDISATIONS),
-    help="Standardise scores for each query over the runs: z-scores, or a normal or empirical distribution function.",
-)
-
-engine = several(
-    click.option(
-        "--engine",
-        type=click.Choice(("local", "spark")),
-        default="local",
-        show_default=True,
-        help="Compute in this process or on Apache Spark.",
-    ),
-    click.option("--master", metavar="URL", help="Spark master.  [default: that of the session or of spark-submit]"),
-)
-
-scores = click.option("--scores", metavar="DIR", help="With Spark: write per-query scores to this folder, as Parquet.")
-
-seed = click.option(
-    "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Random seed."
-)
-
-
-def _be_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[QUIET] = True
-
-
-quiet = click.option(
-    "--quiet",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_be_quiet,
-    help="Print no notes and no progress; errors and failed checks only.",
-)
-
-output = several(
-    click.option(
-        "-o", "--output", type=OutputFile(), metavar="FILE", help="Write to this file instead of standard output."
-    ),
-    quiet,
-    refusing_inputs,
-)
-
-verbose = click.option(
-    "-v", "--verbose", is_flag=True, help="Print the notes on each run, however many runs there are."
-)
-
-digits = click.option(
-    "--digits",
-    type=click.IntRange(0, 17),
-    metavar="N",
-    default=4,
-    show_default=True,
-    help="Number of decimals in tables.",
-)
+    facts: dict[str, Any] = {"DEFAULT": (default,), "__module__": __name__}
+    return options_of(type("Measures", (Measures,), facts))
 
 
 def formats(names: Sequence[str], help: str) -> Decorator:
     """The option --format, a table by default."""
-    help = f"Output format. {help}".strip()
-    return click.option("--format", "format", type=click.Choice(names), default="table", show_default=True, help=help)
+    return options_of(Writing, "format", type=click.Choice(names), help=f"Output format. {help}".strip())
 
 
-def figures(help: str) -> Decorator:
-    """The option --figures: the folder to draw into."""
-    return click.option("--figures", type=click.Path(file_okay=False), metavar="DIR", help=help)
-
-
-def level(default: float, help: str) -> Decorator:
-    """The option --alpha: the significance level."""
-    return click.option("--alpha", type=CHANCE, metavar="P", default=default, show_default=True, help=help)
-
-
-def renamed(old: str, new: str) -> Decorator:
-    """A hidden option under its old name; using it is an error that names the new one."""
-
-    def refuse(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-        if value is not None:
-            raise click.UsageError(f"{old} was renamed: use {new}", ctx)
-
-    return click.option(old, hidden=True, expose_value=False, callback=refuse, help=f"Renamed: use {new}.")
-
-
-writing = several(digits, formats(FORMATS, "json and csv have full precision; trec prints as trec_eval does."), output)
+inputs = options_of(Inputs)
+corpus = options_of(CollectionFacts, "corpus")
+nil = options_of(CollectionFacts, "nil")
+full_length = options_of(CollectionFacts, "full_length")
+undefined = options_of(Rankings, "undefined")
+standardise = options_of(Standardising)
+seed = options_of(Seed)
+digits = options_of(Digits)
+output = several(options_of(Output), refusing_inputs)

@@ -4,19 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import click
 
 from cranfield.cli import options
+from cranfield.cli.commands import Settings, options_of
 from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.report.pages import FORMATS, Page, write
 
-formats = options.formats(FORMATS, "json holds the complete result.")
-writing = options.several(
-    options.figures("Folder for the figures, each as PDF, SVG and PNG."),
-    options.digits,
-    formats,
-    options.output,
-)
+Draw = Callable[[str], list[Path]]
+
+
+class Drawing(Settings):
+    """Figures."""
+
+    GROUP = "Output"
+
+    figures: Annotated[options.Folder | None, "Draw figures into this folder, each as PDF, SVG and PNG."] = None
+
+
+class Pages(options.Writing):
+    """Tables as pages."""
+
+    format: Annotated[str, click.Choice(FORMATS), "Output format. json holds the complete result."] = "table"
+
+
+class Results(Pages, Drawing):
+    """Tables and figures."""
+
+    def deliver(self, pages: Sequence[Page], result: dict[str, Any], draw: Draw | None = None) -> None:
+        """Write tables, figures and notes."""
+        deliver(pages, result, draw, format=self.format, output=self.output, figures=self.figures)
+
+
+formats = options_of(Results, "format")
+writing = options.several(options_of(Results), options.refusing_inputs)
 
 
 def drawable(figures: str | None) -> None:
@@ -30,7 +53,7 @@ def drawable(figures: str | None) -> None:
 def deliver(
     pages: Sequence[Page],
     result: dict[str, Any],
-    draw: Callable[[str], list[Path]] | None,
+    draw: Draw | None,
     *,
     format: str,
     output: str | None,
@@ -43,7 +66,7 @@ def deliver(
         note(result.get("notes", ()))
 
 
-def save_figures(draw: Callable[[str], list[Path]] | None, figures: str | None) -> None:
+def save_figures(draw: Draw | None, figures: str | None) -> None:
     """Draw the figures into their folder, if a folder is given, and report how many files were written."""
     if figures is not None and draw is not None:
         say_written(f"{len(draw(figures))} files written to {figures}")

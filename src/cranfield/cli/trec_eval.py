@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
 
+from cranfield.cli.commands import Argument, Option, Settings, Verb, verb
 from cranfield.cli.output import emit
 
 
@@ -15,7 +16,7 @@ class WrongUsage(click.UsageError):
     exit_code = 1
 
 
-class TrecEvalCommand(click.Command):
+class TrecEvalCommand(Verb):
     """A command that exits with code 1 on wrong usage, as trec_eval does."""
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
@@ -25,98 +26,39 @@ class TrecEvalCommand(click.Command):
             raise WrongUsage(error.format_message(), error.ctx) from error
 
 
-@click.command(
-    cls=TrecEvalCommand,
-    short_help="Run as a drop-in replacement for trec_eval.",
-    context_settings={"help_option_names": []},
-)
-@click.argument("files", nargs=-1, metavar="QRELS RUN", type=click.Path(allow_dash=True))
-@click.option(
-    "--compat",
-    type=click.Choice(("9", "10")),
-    default="9",
-    show_default=True,
-    help="The version of trec_eval to reproduce.",
-)
-@click.option("-q", "--query_eval_wanted", is_flag=True, help="Print the scores of every query, then the summary.")
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME[.PARAMS]",
-    help="A measure, or one of official, set, all_trec, prefs, all_prefs, qrels_jg; may be repeated.  "
-    "[default: official]",
-)
-@click.option("-c", "--complete_rel_info_wanted", "complete", is_flag=True, help="Average over all judged queries.")
-@click.option(
-    "-l",
-    "--level_for_rel",
-    "level",
-    type=int,
-    default=1,
-    metavar="N",
-    show_default=True,
-    help="The lowest relevant grade.",
-)
-@click.option("-n", "--nosummary", is_flag=True, help="Do not print the summary.")
-@click.option("-J", "--Judged_docs_only", "judged", is_flag=True, help="Leave out unjudged documents.")
-@click.option(
-    "-N",
-    "--Number_docs_in_coll",
-    "number",
-    type=int,
-    default=0,
-    metavar="N",
-    help="Number of documents in the collection; used by utility only.",
-)
-@click.option(
-    "-M",
-    "--Max_retrieved_per_topic",
-    "most",
-    type=int,
-    metavar="N",
-    help="Use only the first N documents of each query.",
-)
-@click.option(
-    "-Z",
-    "--Zscore",
-    "zscores",
-    metavar="FILE",
-    default="",
-    help="Print z-scores, using the means and standard deviations in FILE.",
-)
-@click.option(
-    "-R",
-    "--Rel_info_format",
-    "rel_format",
-    default="qrels",
-    metavar="NAME",
-    show_default=True,
-    help="Format of QRELS: qrels, qrels_jg, prefs or qrels_prefs.",
-)
-@click.option(
-    "-T",
-    "--Results_format",
-    "format",
-    default="trec_results",
-    metavar="NAME",
-    help="Format of RUN; only trec_results is supported.",
-)
-@click.option(
-    "-D",
-    "--Debug_level",
-    "debug",
-    default="0",
-    metavar="N[.QUERY]",
-    help="With .QUERY: score only this query. No debug output.",
-)
-@click.option("-o", "old", is_flag=True, help="Has no effect, as in trec_eval.")
-@click.option("--Output_old_results_format", "older", metavar="X", help="Has no effect, as in trec_eval.")
-@click.option("-v", "--version", is_flag=True, help="Print the version of trec_eval that is reproduced.")
-@click.option("-h", "--help", "help_wanted", is_flag=True, help="Print this help; with -m, also explain the measures.")
-@click.pass_context
-def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given: Any) -> None:
+class Flags(Settings):
+    """The options of trec_eval, by the names that `compat.trec_eval.Options` has."""
+
+    query_eval_wanted: Annotated[
+        bool, "Print the scores of every query, then the summary.", Option("-q --query_eval_wanted")
+    ] = False
+    measures: Annotated[
+        tuple[str, ...],
+        "A measure, or one of official, set, all_trec, prefs, all_prefs, qrels_jg; may be repeated.",
+        Option("-m --measure", "NAME[.PARAMS]", default="official"),
+    ] = ()
+    complete: Annotated[bool, "Average over all judged queries.", Option("-c --complete_rel_info_wanted")] = False
+    level: Annotated[int, "The lowest relevant grade.", Option("-l --level_for_rel", "N")] = 1
+    nosummary: Annotated[bool, "Do not print the summary.", Option("-n --nosummary")] = False
+    judged_docs_only: Annotated[bool, "Leave out unjudged documents.", Option("-J --Judged_docs_only")] = False
+    number_docs: Annotated[
+        int, "Number of documents in the collection; used by utility only.", Option("-N --Number_docs_in_coll", "N")
+    ] = 0
+    max_retrieved: Annotated[
+        int | None, "Use only the first N documents of each query.", Option("-M --Max_retrieved_per_topic", "N")
+    ] = None
+    zscores: Annotated[
+        str, "Print z-scores, using the means and standard deviations in FILE.", Option("-Z --Zscore", "FILE")
+    ] = ""
+    rel_info_format: Annotated[
+        str, "Format of QRELS: qrels, qrels_jg, prefs or qrels_prefs.", Option("-R --Rel_info_format", "NAME")
+    ] = "qrels"
+    results_format: Annotated[
+        str, "Format of RUN; only trec_results is supported.", Option("-T --Results_format", "NAME")
+    ] = "trec_results"
+
+
+class TrecEval(Flags):
     """Score RUN against QRELS as trec_eval does: the same arguments, and the same output byte for byte.
 
     To use the old name: alias trec_eval='cranfield trec_eval'. Exit codes: 1 for wrong usage, 2 for unreadable files,
@@ -126,34 +68,41 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compat: str, **given:
     cranfield trec_eval qrels.txt bm25.run
     cranfield trec_eval -q -c -m map -m ndcg_cut.5,10 qrels.txt bm25.run
     """
-    from cranfield.compat import trec_eval as program
 
-    generation: Any = int(compat)
-    if given["version"]:
-        click.echo(f"trec_eval version {program.VERSIONS[generation]}", err=True)
-        ctx.exit(0)
-    if given["help_wanted"]:
-        measures = program.requested_measures(given["measures"], generation) if given["measures"] else {}
-        emit(f"{ctx.get_help()}\n{program.explain_measures(measures)}")
-        ctx.exit(0)
-    if len(files) != 2:
-        raise program.TrecEvalError(
-            f"expected 2 files (judgments and one run), found {len(files)}", 1, hint="see `cranfield trec_eval --help`"
-        )
-    options = program.Options(
-        measures=given["measures"],
-        generation=generation,
-        query_eval_wanted=given["query_eval_wanted"],
-        nosummary=given["nosummary"],
-        complete=given["complete"],
-        level=given["level"],
-        judged_docs_only=given["judged"],
-        number_docs=given["number"],
-        max_retrieved=given["most"],
-        only=given["debug"].partition(".")[2],
-        zscores=given["zscores"],
-        rel_info_format=given["rel_format"],
-        results_format=given["format"],
-    )
-    for part in program.evaluate(files[0], files[1], options):
-        emit(part)  # output that precedes an error is printed, as by trec_eval
+    files: Annotated[tuple[str, ...], click.Path(allow_dash=True), Argument("QRELS RUN")] = ()
+    compat: Annotated[Literal["9", "10"], "The version of trec_eval to reproduce."] = "9"
+    debug: Annotated[
+        str, "With .QUERY: score only this query. No debug output.", Option("-D --Debug_level", "N[.QUERY]")
+    ] = "0"
+    old: Annotated[bool, "Has no effect, as in trec_eval.", Option("-o")] = False
+    older: Annotated[str | None, "Has no effect, as in trec_eval.", Option("--Output_old_results_format", "X")] = None
+    version: Annotated[bool, "Print the version of trec_eval that is reproduced.", Option("-v --version")] = False
+    help_wanted: Annotated[bool, "Print this help; with -m, also explain the measures.", Option("-h --help")] = False
+
+    def run(self) -> None:
+        from cranfield.compat import trec_eval as program
+
+        ctx = click.get_current_context()
+        generation: Literal[9, 10] = 10 if self.compat == "10" else 9
+        if self.version:
+            click.echo(f"trec_eval version {program.VERSIONS[generation]}", err=True)
+            ctx.exit(0)
+        if self.help_wanted:
+            measures = program.requested_measures(self.measures, generation) if self.measures else {}
+            emit(f"{ctx.get_help()}\n{program.explain_measures(measures)}")
+            ctx.exit(0)
+        if len(self.files) != 2:
+            raise program.TrecEvalError(
+                f"expected 2 files (judgments and one run), found {len(self.files)}",
+                1,
+                hint="see `cranfield trec_eval --help`",
+            )
+        only = self.debug.partition(".")[2]
+        options = program.Options(generation=generation, only=only, **self.values_of(Flags))
+        for part in program.evaluate(*self.files, options):
+            emit(part)  # output that precedes an error is printed, as by trec_eval
+
+
+command = verb(
+    TrecEval, "Run as a drop-in replacement for trec_eval.", TrecEvalCommand, context_settings={"help_option_names": []}
+)

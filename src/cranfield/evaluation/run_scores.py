@@ -198,12 +198,12 @@ def _check_judgments(aligner: Aligner, measure: Measure) -> None:
     if measure.views.groups:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by group"],
-            hint="in Python, give groups in place of judgments: evaluate(Collection(groups=...), run, measures)",
+            hint="use --judgments groups, or Collection(groups=...), for a file of judgments by group",
         )
     if measure.definition.preferences and aligner.judgments.preferences is None:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs preferences, not grades"],
-            hint="in Python, give preferences in place of judgments: evaluate(Collection(prefs=...), run, measures)",
+            hint="use --judgments preferences, or Collection(prefs=...), for a file of preferences",
         )
     if aligner.judgments.preferences is not None and not measure.definition.preferences:
         raise InputError(

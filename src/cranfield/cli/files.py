@@ -1,23 +1,24 @@
-"""``cranfield check``: all errors in the input files at once, and warnings."""
+"""``cranfield check`` and ``convert``: all errors in the input files at once, and files in another format."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated, Literal
 
 import click
 import numpy as np
 
+from cranfield import io
 from cranfield.cli import options
-from cranfield.cli.commands import Verb
+from cranfield.cli.commands import Argument, Option, verb
 from cranfield.cli.output import colour, emit, say, width
 from cranfield.data import Judgments, Run
-from cranfield.errors import InputError, listing_faults
+from cranfield.errors import InputError, UsageError, listing_faults
 from cranfield.evaluation.evaluator import check_argument_order
 from cranfield.evaluation.notes import scores_against_ranks
 from cranfield.evaluation.run_scores import check_query_overlap
-from cranfield.io import check_run, read_qrels, read_runs
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.report.pages import FORMATS, write
@@ -27,33 +28,7 @@ SHOWN = 5  # queries that a warning names
 TOP = 10  # depth for the share of unjudged documents
 
 
-@click.command(cls=Verb, short_help="Report all errors in the input files.")
-@options.inputs
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N errors of each file.")
-@click.option("--stats", is_flag=True, help="Print statistics of judgments and runs; warnings go to standard error.")
-@click.option(
-    "--rel",
-    type=click.FloatRange(0, min_open=True),
-    metavar="GRADE",
-    default=1.0,
-    show_default=True,
-    help="With --stats: lowest relevant grade.",
-)
-@options.formats(FORMATS, "For --stats.")
-@options.output
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    qrels: str,
-    runs: tuple[str, ...],
-    duplicates: Duplicates,
-    limit: int | None,
-    stats: bool,
-    rel: float,
-    format: str,
-    output: str | None,
-) -> None:
+class Check(options.Inputs, options.Output):
     """Report all errors in QRELS and RUNs, with file and line, and warnings.
 
     Warnings are about queries that only one file has, tied scores, scores that contradict ranks, unjudged documents,
@@ -67,25 +42,36 @@ def command(
     cranfield check qrels.txt bm25.run dense.run
     cranfield check qrels.txt bm25.run --stats
     """
-    with listing_faults(limit):
-        reports = check_files(qrels, runs, duplicates)
-    text = "".join(f"{line}\n" for report in reports for line in report.lines())
-    if stats:
-        click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
-    else:
-        emit(text, output)
-    errors = sum(report.errors for report in reports)
-    warnings = sum(len(report.warnings) for report in reports)
-    say(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
-    if errors:
-        ctx.exit(1)
-    if stats:
-        from cranfield.analysis.collection_statistics import collection_statistics
-        from cranfield.evaluation import evaluator
-        from cranfield.report.collection import tables
 
-        found = collection_statistics(qrels, evaluator.read_runs(list(runs), duplicates=duplicates), rel=rel)
-        emit(write(tables(found), found.to_dict(), format, width=width(), colour=colour(output)), output)
+    limit: Annotated[options.Count | None, "List at most N errors of each file."] = None
+    stats: Annotated[bool, "Print statistics of judgments and runs; warnings go to standard error."] = False
+    rel: Annotated[
+        float, click.FloatRange(0, min_open=True), "With --stats: lowest relevant grade.", Option(metavar="GRADE")
+    ] = 1.0
+    format: Annotated[str, click.Choice(FORMATS), "Output format. For --stats."] = "table"
+
+    def run(self) -> None:
+        with listing_faults(self.limit):
+            reports = check_files(self.qrels, self.runs, self.duplicates)
+        text = "".join(f"{line}\n" for report in reports for line in report.lines())
+        if self.stats:
+            click.echo(text.encode("utf-8", "surrogateescape"), err=True, nl=False)
+        else:
+            emit(text, self.output)
+        errors = sum(report.errors for report in reports)
+        warnings = sum(len(report.warnings) for report in reports)
+        say(f"{plural(len(reports), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
+        if errors:
+            click.get_current_context().exit(1)
+        if self.stats:
+            from cranfield.analysis.collection_statistics import collection_statistics
+            from cranfield.evaluation.evaluator import read_runs
+            from cranfield.report.collection import tables
+
+            runs = read_runs(list(self.runs), duplicates=self.duplicates)
+            found = collection_statistics(self.qrels, runs, rel=self.rel)
+            text = write(tables(found), found.to_dict(), self.format, width=width(), colour=colour(self.output))
+            emit(text, self.output)
 
 
 @dataclass(frozen=True)
@@ -114,7 +100,7 @@ def check_files(qrels: str, runs: Sequence[str], duplicates: Duplicates = "error
     """A report on every file: errors in one do not hide those of the next."""
     aligner = None
     try:
-        judgments = read_qrels(qrels)
+        judgments = io.read_qrels(qrels)
         aligner = Aligner(judgments)
         first = FileReport(qrels, warnings=tuple(judgment_warnings(judgments)))
     except InputError as error:
@@ -133,7 +119,7 @@ def _check_run_file(
 ) -> Iterator[FileReport]:
     """A report on a file, or on each of its runs, which are added to ``opened``."""
     try:
-        runs = read_runs(path, duplicates=duplicates)
+        runs = io.read_runs(path, duplicates=duplicates)
     except InputError as error:
         yield FileReport(path, error)
         return
@@ -142,7 +128,7 @@ def _check_run_file(
         name = path if len(runs) == 1 else run.source_name
         try:
             if aligner is None:
-                yield FileReport(name, check_run(run))
+                yield FileReport(name, io.check_run(run))
                 continue
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)
@@ -191,3 +177,45 @@ def first_of(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
+
+
+class Convert(options.ReadingRuns):
+    """Convert IN, a run or judgments in any format, to OUT.
+
+    The name of OUT selects the format: .json, .jsonl, .csv, .tsv or .parquet, and TREC text for any other name. A
+    further .gz, .bz2, .xz or .zst compresses it.
+
+    \b
+    cranfield convert bm25.run bm25.parquet
+    cranfield convert qrels.csv.gz qrels.txt --kind qrels
+    """
+
+    source: Annotated[options.File, Argument("IN")]
+    target: Annotated[options.OutputPath, Argument("OUT")]
+    kind: Annotated[Literal["run", "qrels"] | None, "What IN holds.", Option(default="detected from its content")] = (
+        None
+    )
+
+    def run(self) -> None:
+        if (self.kind or detect_kind(self.source, self.duplicates)) == "run":
+            io.write_run(io.read_run(self.source, duplicates=self.duplicates), self.target)
+        else:
+            io.write_qrels(io.read_qrels(self.source), self.target)
+
+
+def detect_kind(source: str, duplicates: Duplicates = "error") -> str:
+    """Whether a file holds a run or judgments; an error if it could be both."""
+    hint = "use --kind run or --kind qrels"
+    if source == "-":
+        raise UsageError("cannot detect whether standard input holds a run or judgments", hint=hint)
+    run, qrels = io.check_run(source, duplicates=duplicates), io.check_qrels(source)
+    if run is not None and qrels is not None:
+        # Neither: report whichever has fewer errors.
+        raise min(run, qrels, key=lambda error: error.total)
+    if run is None and qrels is None:
+        raise UsageError(f"{source}: this could be a run or judgments", hint=hint)
+    return "run" if run is None else "qrels"
+
+
+check = verb(Check, "Report all errors in the input files.")
+convert = verb(Convert, "Convert runs and judgments between formats.")

@@ -6,7 +6,7 @@ import click
 import pytest
 from cli_samples import BM25, QRELS, Call
 
-from cranfield.cli import guesses
+from cranfield.cli import hints
 from cranfield.cli.main import Verbs, cli
 from cranfield.errors import MeasureError
 from cranfield.measures.grammar import parse
@@ -28,7 +28,7 @@ GUESSES = [
     ("eval", "-l", "AP(rel=2)"),
     ("eval", "--limit", "use --top N"),
     ("eval", "--threshold", "use --fail-below MEASURE=VALUE"),
-    ("compare", "--tolerance", "use --by X"),
+    ("compare", "--tolerance", "use --margin X"),
     ("compare", "--level", "the lowest relevant grade"),
     ("eval", "--threads", "all available cores are used"),
     ("eval", "--baseline", "--baseline is an option of `cranfield compare`"),
@@ -110,7 +110,7 @@ def test_hints_name_options_that_exist() -> None:
         for param in command.params
         for name in param.opts
     }
-    assert {meant for _, meant, _ in guesses.MEANINGS if meant} <= known
+    assert {meant for _, meant, _ in hints.MEANINGS if meant} <= known
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
-"""Options that people try, and what they are called here: the hint of the error for an unknown option."""
+"""What helps at the prompt: hints for options that people try, and ``cranfield completion``."""
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import click
 
+from cranfield.cli.commands import Argument, Settings, verb
+from cranfield.cli.output import emit
 from cranfield.wording import nearest
 
 MEASURE = "use -m, for example -m nDCG@10; `cranfield measures` lists all measures"
@@ -19,8 +23,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("-l", "--level", "--rel", "--relevance-level", "--relevance", "--min-rel"), "--measure", RELEVANT),
     (("--sort-by", "--sortby", "--order-by", "--order", "--ranked-by"), "--sort", "use --sort MEASURE, name or input"),
     (("--sort-by", "--sortby", "--order-by", "--sort"), "--order", "use --order"),
-    (("--limit", "--head", "-n", "--first", "--max-runs", "--best"), "--top", "use --top N"),
-    (("--limit", "--head", "-n", "--first", "--top"), "--most", "use --most N"),
+    (("--limit", "--head", "-n", "--first", "--most", "--max-runs", "--best"), "--top", "use --top N"),
     (("--silent", "-s", "--no-notes", "--no-warnings", "--no-progress"), "--quiet", "use --quiet"),
     (("--debug", "--all-notes", "--details"), "--verbose", "use -v"),
     (("--out", "--outfile", "--output-file", "--save", "--write", "--to"), "--output", "use -o FILE"),
@@ -33,7 +36,7 @@ MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--tie", "--tie-breaking", "--ties-by", "--break-ties"), "--ties", "use --ties"),
     (("--threshold", "--min-score", "--fail-under"), "--fail-below", "use --fail-below MEASURE=VALUE"),
     (("--fail-on-regression", "--regression", "--gate"), "--fail-if-worse", "use --fail-if-worse MEASURE"),
-    (("--tolerance", "--margin", "--epsilon"), "--by", "use --by X"),
+    (("--tolerance", "--by", "--epsilon"), "--margin", "use --margin X"),
     (("--resamples", "--permutations", "--bootstrap-samples", "--iterations"), "--samples", "use --samples N"),
     (("--significance-level", "--level", "--p-value", "--pvalue"), "--alpha", "use --alpha P"),
     (("--figure", "--plot", "--plots"), "--figures", "use --figures DIR"),
@@ -72,3 +75,26 @@ def _commands_with(option: str, ctx: click.Context) -> list[str]:
         if command is not None and any(option in param.opts for param in command.params):
             paths.append(f"{ctx.parent.command_path} {name}")
     return paths
+
+
+class Completion(Settings):
+    """Print a script that lets a shell complete commands, options and measures.
+
+    \b
+    bash:  eval "$(cranfield completion bash)"     in ~/.bashrc
+    zsh:   eval "$(cranfield completion zsh)"      in ~/.zshrc
+    fish:  cranfield completion fish > ~/.config/fish/completions/cranfield.fish
+    """
+
+    shell: Annotated[Literal["bash", "zsh", "fish"], Argument()]
+
+    def run(self) -> None:
+        from click.shell_completion import get_completion_class
+
+        completion = get_completion_class(self.shell)
+        assert completion is not None  # click supports all three
+        root = click.get_current_context().find_root().command
+        emit(completion(root, {}, "cranfield", "_CRANFIELD_COMPLETE").source() + "\n")
+
+
+completion = verb(Completion, "Print a shell completion script.")

@@ -1,0 +1,139 @@
+"""``cranfield corpus`` and ``simulate``: the words of a collection, counted once, and simulated collections."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import click
+
+from cranfield.cli import options
+from cranfield.cli.commands import Argument, Option, verb
+from cranfield.cli.output import colour, emit, note, say, width
+from cranfield.cli.progress import progress
+from cranfield.corpus.corpus import DEPTH
+from cranfield.corpus.settings import Split
+from cranfield.report.pages import FORMATS
+
+Share = Annotated[float, click.FloatRange(0, 1)]
+
+
+class CountWords(options.Engine):
+    """Count the words of a collection, and keep the word counts of judged and retrieved documents.
+
+    SOURCE is a file (JSON Lines, tab-separated, TREC <DOC> or Parquet, compressed or not), a folder of such files or
+    of text files, `-`, or irds:DATASET. Several sources form one collection.
+
+    \b
+    cranfield corpus documents.jsonl.gz --qrels qrels.txt --run bm25.run \\
+      -o corpus.parquet
+    cranfield corpus ambient --qrels ambient --stemmer porter --stop english
+    cranfield corpus lake/docs.parquet --qrels lake/qrels.parquet \\
+      --engine spark --master yarn -o corpus.parquet
+    """
+
+    sources: Annotated[tuple[options.File, ...], Argument("SOURCE...")]
+    qrels: Annotated[options.File | None, "Keep the words of the documents that these judgments name."] = None
+    runs: Annotated[
+        tuple[options.File, ...], "Keep the words of the top documents of this run; may be repeated.", Option("--run")
+    ] = ()
+    depth: Annotated[options.Count, "How many documents per query to keep from each run."] = DEPTH
+    stemmer: Annotated[str, "Stemmer: none, porter, english, german, ...", Option(metavar="NAME")] = "none"
+    stop: Annotated[
+        str, "Stop words to leave out: none, english, or a file with one word per line.", Option(metavar="LIST")
+    ] = "none"
+    keep_case: Annotated[bool, "Distinguish upper and lower case, as in `US` and `us`."] = False
+    split: Annotated[
+        Split, "What a word is: a sequence of letters and digits (word), or anything between spaces (space)."
+    ] = "word"
+    id: Annotated[
+        str | None, "Field with the document id.", Option(metavar="FIELD", default="detected from the names")
+    ] = None
+    text: Annotated[
+        tuple[str, ...], "Field with text; may be repeated.", Option(metavar="FIELD", default="detected")
+    ] = ()
+    output: Annotated[options.OutputPath | None, "Write the corpus to this Parquet file.", Option("-o --output")] = None
+    format: Annotated[str, click.Choice(FORMATS), "Output format."] = "table"
+
+    def run(self) -> None:
+        from cranfield.cli import spark
+        from cranfield.corpus.corpus import build
+        from cranfield.corpus.settings import Settings as WordSettings
+        from cranfield.corpus.settings import stop_words
+        from cranfield.errors import optional
+        from cranfield.report import collection as report
+        from cranfield.report import pages
+
+        spark.check_options(self.engine, master=self.master)
+        if self.output is not None:
+            optional("pyarrow", "writing a corpus", "arrow")  # fail before the work, not after it
+        words = WordSettings(self.split, not self.keep_case, stop_words(self.stop), self.stemmer)
+        settings: dict[str, Any] = {"depth": self.depth, "settings": words, "id": self.id, "text": self.text}
+        if self.engine == "spark":
+            corpus = spark.build_corpus(self.sources, self.qrels, self.runs, self.master, settings)
+        else:
+            with progress("Counting words", in_bytes=True) as step:
+                corpus = build(*self.sources, qrels=self.qrels, runs=self.runs, progress=step, **settings)
+        if self.output is not None:
+            corpus.save(self.output)
+        emit(pages.write([report.page(corpus)], report.summary(corpus), self.format, width=width(), colour=colour()))
+        if self.format != "json":
+            note(report.notes(corpus))
+
+
+class Simulate(options.Seed):
+    """Simulate a test collection: queries with subtopics, documents with texts, systems of known quality.
+
+    Writes qrels.txt, qrels.diversity.txt, docs.jsonl, queries.jsonl and runs/*.run into DIR. In addition,
+    qrels.complete.txt holds judgments of all documents that systems can retrieve, and truth.json the quality of each
+    system. The same settings give the same files on every machine.
+
+    \b
+    cranfield simulate lab --n-systems 10 --tied 0.3
+    cranfield eval lab/qrels.txt lab/runs/*.run
+    """
+
+    folder: Annotated[options.Folder, Argument("DIR")]
+    queries: Annotated[options.Count, "Number of queries.", Option("--n-queries")] = 50
+    systems: Annotated[options.Count, "Number of systems, of evenly spread quality.", Option("--n-systems")] = 20
+    documents: Annotated[options.Count, "Number of documents.", Option("--n-documents")] = 5000
+    subtopics: Annotated[options.Count, "Subtopics per query, the most popular first.", Option("--n-subtopics")] = 4
+    relevant: Annotated[
+        options.Count, "Approximate number of relevant documents per query.", Option("--n-relevant")
+    ] = 15
+    grades: Annotated[options.Count, "Highest grade; 1 for binary judgments.", Option("--max-grade")] = 3
+    depth: Annotated[options.Count, "Documents per ranking.", Option("--length")] = 200
+    pool_depth: Annotated[options.Count, "Pool depth: the first N documents of every system are judged."] = 20
+    ties: Annotated[Share, "Share of systems with many tied scores.", Option("--tied")] = 0.0
+    truncate: Annotated[Share, "Share of systems with short rankings.", Option("--truncated")] = 0.0
+    nil: Annotated[
+        Share, "Share of queries without relevant documents; short rankings may then be empty.", Option("--nil-queries")
+    ] = 0.0
+    nil_answers: Annotated[
+        Share, "Share of each system's rankings that end in NIL: those with the lowest best score."
+    ] = 0.0
+    noise: Annotated[float, click.FloatRange(0, 1000), "Amount of noise in scores."] = 1.0
+    spread: Annotated[Share, "Range of system quality; 0 for equal systems."] = 1.0
+    words: Annotated[options.Count, "Approximate number of words per document.", Option("--n-words")] = 120
+    vocabulary: Annotated[options.Count, "Number of distinct words."] = 8000
+    force: Annotated[bool, "Replace an existing simulation in DIR."] = False
+
+    def run(self) -> None:
+        from cranfield.lab.simulation import simulate
+        from cranfield.lab.simulation_files import check, save
+
+        check(self.folder, force=self.force)
+        settings = self.values_of(Simulate)
+        del settings["folder"], settings["force"]
+        with progress("Simulating queries") as step:
+            simulation = simulate(**settings, progress=step)
+        with progress("Writing runs") as step:
+            save(simulation, self.folder, force=self.force, progress=step)
+        judged, relevant = len(simulation.judgments.grade), int((simulation.judgments.grade > 0).sum())
+        say(
+            f"{self.folder}: {self.queries:,} queries, {self.documents:,} documents, {self.systems:,} systems, "
+            f"{judged:,} judgments ({relevant:,} relevant)"
+        )
+
+
+corpus = verb(CountWords, "Count words, for measures that use document text.")
+simulate = verb(Simulate, "Simulate a test collection with known ground truth.")

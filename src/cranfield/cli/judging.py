@@ -1,0 +1,295 @@
+"""``cranfield judge``, ``judges``, ``sample`` and ``depth-for``: what to judge, how deep, and how good judges are."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import click
+
+from cranfield.cli import options, results
+from cranfield.cli.commands import Argument, Option, OutputFile, verb
+from cranfield.cli.output import colour, emit, note, replace, say, width
+from cranfield.errors import UsageError
+from cranfield.report.pages import FORMATS, Page, sheet, write
+from cranfield.report.sheet import Cell
+from cranfield.wording import plural
+
+if TYPE_CHECKING:
+    from cranfield.data import Run
+    from cranfield.lab.proposals import NextDocuments
+
+RUN_COLUMNS = 6
+QUERIES = 50  # of a collection whose size is not given
+
+
+class Judge(options.OwnMeasures, options.ReadingRuns, options.QueryTexts, results.Pages):
+    """List the unjudged documents of RUNs whose judgments settle most, and how far pairs of runs are settled.
+
+    --page writes a page on which to judge these documents, without a network. Its file of judgments is added with
+    --merge, which refuses conflicts and shows how the leaderboard changes.
+
+    \b
+    cranfield judge qrels.txt *.run -m P@10 --next 50
+    cranfield judge qrels.txt *.run --page judge.html --texts docs.jsonl
+    cranfield judge qrels.txt *.run --merge judgments.json -o merged.csv
+    """
+
+    qrels: Annotated[options.File, Argument()]
+    runs: Annotated[tuple[options.File, ...], Argument("RUN...")]
+    measure: Annotated[
+        options.MeasureText,
+        "The measure by which runs are compared: AP, or one that is linear in the gains.",
+        Option("-m --measure"),
+    ] = "P@10"
+    n: Annotated[options.Count, "Number of documents.", Option("--next")] = 50
+    strategy: Annotated[
+        Literal["mtc", "depth", "mtf", "maxmean", "hedge", "drawn"],
+        "Which documents come first: those that settle most pairs of runs (mtc), the best ranks (depth), "
+        "move-to-front (mtf), a bandit (maxmean), weighted votes of runs (hedge), or the documents of `cranfield "
+        "sample` that are to be judged (drawn).",
+    ] = "mtc"
+    confidence: Annotated[options.Chance, "Stop judging a pair of runs once its sign is this certain."] = 0.95
+    predicted: Annotated[
+        options.File | None,
+        "Predicted judgments, such as those of an LLM: how likely documents are relevant, and suggestions on the page.",
+    ] = None
+    depth: Annotated[options.Count, "Last rank of each run that counts.", Option("--pool-depth")] = 100
+    ties: Annotated[Literal["trec", "trec9", "input", "rank"] | None, "How to order equal scores."] = None
+    page: Annotated[str | None, OutputFile(dir_okay=False), "Write a page on which to judge them."] = None
+    texts: Annotated[str | None, click.Path(), "With --page: the texts of documents."] = None
+    grades: Annotated[str, "With --page: the grades.", Option(metavar="LIST")] = "0 1 2 3"
+    merged: Annotated[
+        tuple[options.File, ...],
+        "Add these new judgments to QRELS and write all of them to --output; may be repeated.",
+        Option("--merge"),
+    ] = ()
+    format: Annotated[str, click.Choice(FORMATS), "Output format. json has all pairs."] = "table"
+
+    def run(self) -> None:
+        from cranfield.evaluation.evaluator import read_runs
+
+        runs = read_runs(list(self.runs), duplicates=self.duplicates)
+        if self.merged:
+            self._merge(runs)
+            return
+        from cranfield.lab.proposals import next_documents
+
+        if self.page is None and (self.texts or self.queries_file):
+            raise UsageError(f"{'--texts' if self.texts else '--queries-file'} needs --page")
+        names = ("n", "strategy", "confidence", "predicted", "depth", "ties")
+        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
+        found = next_documents(self.qrels, runs, self.measure, **settings)
+        pages = found.pages(self.digits)
+        emit(write(pages, found.to_dict(), self.format, width=width(), colour=colour(self.output)), self.output)
+        note(found.notes)
+        if self.page is not None:
+            self._write_page(found, self.page)
+
+    def _write_page(self, found: NextDocuments, path: str) -> None:
+        from cranfield.lab.judgment_files import judging_page
+
+        html = judging_page(
+            found.documents,
+            name=self.qrels,
+            texts=self.texts,
+            queries_file=self.queries_file,
+            grades=self.grades.split(),
+            suggestions=self.predicted,
+        )
+        replace(path, html.encode("utf-8", "surrogateescape"))
+        say(f"{path}: {len(found.documents)} documents to judge")
+
+    def _merge(self, runs: list[Run]) -> None:
+        """Merge judgments, write them, and show what changed."""
+        from cranfield import evaluate
+        from cranfield.lab.judgment_files import changes, merge, merged_note
+
+        if self.output is None:
+            raise UsageError(
+                "--merge needs --output: the file for all judgments", hint="for example: --merge new.json -o merged.csv"
+            )
+        result = merge(self.qrels, self.merged)
+        before = evaluate(self.qrels, runs, self.measure)
+        after = evaluate(result.grades, runs, self.measure)
+        text = result.rows() if self.output.lower().endswith(".csv") else result.lines()
+        replace(self.output, text.encode("utf-8", "surrogateescape"))
+        pages, data = changes(before, after, self.digits)
+        emit(write(pages, data, self.format, width=width(), colour=colour(None)))
+        note([merged_note(len(result.new), result.repeated, self.output)])
+
+
+class Judges(options.Measures, options.ReadingRuns, options.UndefinedValues, results.Results):
+    """Compare PREDICTED judgments with the human judgments in QRELS, and the order of RUNs under both.
+
+    Shows the confusion of grades, kappa with its interval, the correlation of both leaderboards, also among the best
+    runs only, and the bias of the judge for each run. With --own it tests whether the judge favours a family of runs.
+    Files of six columns are runs, all others predictions.
+
+    \b
+    cranfield judges qrels.txt llm.qrels *.run
+    cranfield judges qrels.txt gpt.qrels *.run --own "gpt*" --figures figs
+    """
+
+    DEFAULT = ("nDCG@10", "AP")
+
+    qrels: Annotated[options.File, Argument()]
+    files: Annotated[tuple[options.File, ...], Argument("PREDICTED... [RUN...]")]
+    own: Annotated[
+        tuple[str, ...],
+        "A run built with the judge's model or tuned on its labels, or a pattern such as `gpt*`; may be repeated.",
+        Option(metavar="NAME"),
+    ] = ()
+    rel: Annotated[float, "Lowest relevant grade.", Option(metavar="GRADE")] = 1.0
+
+    def run(self) -> None:
+        from cranfield.evaluation.evaluator import read_runs
+        from cranfield.lab.judge_reports import judges
+        from cranfield.report.figures.canvas import save_all
+
+        results.drawable(self.figures)
+        predicted = [file for file in self.files if not _is_run(file)]
+        runs = [file for file in self.files if file not in predicted]
+        if not predicted:
+            raise UsageError("no predicted judgments given: all files after QRELS are runs")
+        measures = self.measures or list(self.DEFAULT)
+        opened = read_runs(runs, duplicates=self.duplicates) if runs else None
+        found = judges(
+            self.qrels, predicted, opened, measures, own=self.own, rel_level=self.rel, undefined=self.undefined
+        )
+        data = {"judges": [one.to_dict() for one in found], "notes": [text for one in found for text in one.notes]}
+        pages = [page for one in found for page in one.pages(self.digits)]
+        drawings = {name: draw for one in found for name, draw in one.drawings().items()}
+        self.deliver(pages, data, partial(save_all, drawings) if runs else None)
+
+
+def _is_run(file: str) -> bool:
+    """Whether a file is a run: six columns, or a table with scores."""
+    from cranfield.io.streams import open_stream
+
+    first = open_stream(file, "run").first_line.decode("utf-8", "replace")
+    names = {name.strip().lower() for name in first.replace(",", "\t").split("\t")}
+    return len(first.split()) == RUN_COLUMNS or (
+        "score" in names and not names & {"relevance", "grade", "rel", "label"}
+    )
+
+
+class Sample(options.ReadingRuns, options.Seed, options.Output):
+    """Draw a stratified sample of the documents of RUNs, and write the file to judge.
+
+    The grade of a document that was not drawn is -1, that of a drawn document without a judgment is -2. Once all of
+    these are judged, xinfAP, infnDCG, statAP and P@10[sampled] estimate scores from the file.
+
+    \b
+    cranfield sample *.run --strata "10:1 100:0.2" -o sample.qrels
+    cranfield judge sample.qrels *.run --strategy drawn --page judge.html
+    cranfield eval sample.qrels bm25.run -m "xinfAP P@10[sampled]"
+    """
+
+    runs: Annotated[tuple[options.File, ...], Argument("RUN...")]
+    strata: Annotated[
+        str,
+        "Strata by the best rank of a document over all runs, as DEPTH:SHARE: the share of each to draw.",
+        Option(metavar="TEXT"),
+    ] = "5:1 20:0.5 100:0.1"
+    qrels: Annotated[options.File | None, "Judgments so far; drawn documents keep their grade."] = None
+    format: Annotated[
+        Literal["trec", "csv"],
+        "Five columns of TREC (query, 0, document, stratum, grade), or CSV with a column `probability`.",
+    ] = "trec"
+
+    def run(self) -> None:
+        from cranfield import read_qrels
+        from cranfield.evaluation.evaluator import read_runs
+        from cranfield.evaluation.predicted import mapping_of
+        from cranfield.lab import judgment_files
+        from cranfield.ranking.first_page import ranked_lists
+
+        strata = judgment_files.parse_strata(self.strata)
+        grades = None if self.qrels is None else mapping_of(read_qrels(self.qrels))
+        lists = ranked_lists(read_runs(list(self.runs), duplicates=self.duplicates), None, None, strata[-1].depth)
+        sample = judgment_files.draw_sample(lists, strata, grades, seed=self.seed)
+        if not sample:
+            raise UsageError("the runs have no documents")
+        rows = judgment_files.sample_lines if self.format == "trec" else judgment_files.sample_rows
+        emit(rows(sample), self.output)
+        drawn = sum(d.drawn for d in sample)
+        left = sum(d.grade == judgment_files.TO_JUDGE for d in sample)
+        note([f"{drawn:,} of {len(sample):,} pooled documents drawn; {left:,} of them are to be judged (grade -2)"])
+
+
+class DepthFor(options.ReadingRuns, options.Output):
+    """Show how deep rankings must be judged so that the residual of each MEASURE is at most --max-residual.
+
+    The number of judgments is at most depth x queries x runs. With --run, the distinct documents above this depth are
+    counted; with --qrels, also how many of them are judged already.
+
+    \b
+    cranfield depth-for RBP "RBP(p=0.95)" InvSq --max-residual 0.01
+    cranfield depth-for RBP --max-residual 0.01 --run bm25.run --qrels qrels.txt
+    """
+
+    measures: Annotated[tuple[options.MeasureText, ...], Argument("MEASURE...")]
+    residuals: Annotated[
+        tuple[options.Chance, ...],
+        "Accepted residual: how much unjudged documents could add to the score. May be repeated.",
+        Option("--max-residual"),
+    ] = (0.1, 0.01, 0.001)
+    n_queries: Annotated[
+        options.Count | None, "Number of queries.", Option(default=f"{QUERIES}, or those of --run")
+    ] = None
+    n_runs: Annotated[options.Count | None, "Number of runs to judge.", Option(default="1, or those of --run")] = None
+    files: Annotated[
+        tuple[options.File, ...],
+        "Count the documents of this run that must be judged; may be repeated.",
+        Option("--run", "RUN"),
+    ] = ()
+    qrels: Annotated[options.File | None, "With --run: existing judgments."] = None
+    format: Annotated[str, click.Choice(FORMATS), "Output format."] = "table"
+
+    def run(self) -> None:
+        from cranfield.analysis.judging_depth import depths_for, judged_of, pooled_documents
+
+        files, queries, runs = self.files, self.n_queries or QUERIES, self.n_runs or 1
+        if files and (self.n_queries or self.n_runs):
+            raise UsageError("--run cannot be combined with --n-queries or --n-runs")
+        if self.qrels and not files:
+            raise UsageError("--qrels needs --run")
+        found: dict[str, dict[str, dict[str, Any]]] = {}
+        for measure, depths in depths_for(options.measure_names(self.measures), self.residuals).items():
+            found[measure] = {}
+            for residual, depth in depths.items():
+                entry: dict[str, Any] = {"depth": depth, "judgments": None}
+                if depth is not None and files:
+                    pools = pooled_documents(list(files), depth, self.duplicates)
+                    pooled = sum(map(len, pools.values()))
+                    judged = judged_of(pools, self.qrels) if self.qrels else 0
+                    entry |= {"pooled": pooled, "judged": judged, "judgments": pooled - judged}
+                elif depth is not None:
+                    entry["judgments"] = depth * queries * runs
+                found[measure][f"{residual:g}"] = entry
+        scope = plural(len(files), "run") if files else f"at most, {plural(queries, 'query')}, {plural(runs, 'run')}"
+        settings = {"queries": None if files else queries, "runs": len(files) or runs}
+        page = Page(f"Depth of judging for a residual, and judgments ({scope})", _depths_sheet(found))
+        result = {"settings": settings, "measures": found}
+        emit(write([page], result, self.format, width=width(), colour=colour(self.output)), self.output)
+
+
+def _depths_sheet(found: dict[str, dict[str, dict[str, Any]]]) -> Any:
+    rows = []
+    for measure, entries in found.items():
+        for residual, entry in entries.items():
+            numbers = [entry["depth"], entry["judgments"]]
+            if "pooled" in entry:
+                numbers[1:] = [entry["pooled"], entry["judged"], entry["judgments"]]
+            rows.append(((measure, residual), [Cell("–" if n is None else f"{n:,}") for n in numbers]))
+    wide = max(len(cells) for _, cells in rows)
+    rows = [(names, cells + [Cell("–")] * (wide - len(cells))) for names, cells in rows]
+    heads = ("depth", "judgments") if wide == 2 else ("depth", "pooled", "judged", "to judge")
+    return sheet(("measure", "residual"), heads, rows)
+
+
+judge = verb(Judge, "Choose documents to judge next, judge them on a page, and merge judgments.")
+judges = verb(Judges, "Check predicted judgments, such as those of an LLM, against human ones.")
+sample = verb(Sample, "Draw a stratified sample of documents to judge.")
+depth_for = verb(DepthFor, "Show how deep rankings must be judged for a small residual.")

@@ -1,0 +1,117 @@
+"""``cranfield queries`` and ``explain``: per-query scores, where runs differ, and what one score is made of."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import click
+
+from cranfield.analysis.per_query import Order
+from cranfield.cli import options, results
+from cranfield.cli.commands import Argument, Option, verb
+
+
+class Queries(options.OwnMeasures, options.Evaluating, options.QueryTexts, results.Results):
+    """Show the scores of RUNs query by query: the largest differences, the hardest queries, or the most disagreement.
+
+    With two runs and --query, show which documents the second run gained, lost and moved.
+
+    \b
+    cranfield queries qrels.txt bm25.run dense.run -m nDCG@10 --top 10
+    cranfield queries qrels.txt *.run --order disagreement
+    cranfield queries qrels.txt bm25.run dense.run --query q3 --top-documents 20
+    """
+
+    measure: Annotated[options.MeasureText, "The measure to show.", Option("-m --measure")] = "nDCG@10"
+    order: Annotated[
+        Order | None, "How to sort queries.", Option(default="difference for two runs, otherwise hardest")
+    ] = None
+    top: Annotated[options.Count | None, "Show only the first N queries."] = None
+    query: Annotated[str | None, "Compare the top documents of two runs for this query.", Option(metavar="ID")] = None
+    top_documents: Annotated[options.Count, "With --query: how many top documents to compare."] = 10
+
+    def run(self) -> None:
+        from cranfield.analysis import per_query
+        from cranfield.errors import UsageError
+        from cranfield.evaluation.notes import input_notes
+        from cranfield.report import per_query as report
+        from cranfield.wording import plural
+
+        results.drawable(self.figures)
+        query, page = self.query, self.top_documents
+        if query is not None and len(self.runs) != 2:
+            raise UsageError(f"--query compares two runs, not {len(self.runs)}")
+        if query is not None and self.figures is not None:
+            raise UsageError("--query and --figures cannot be combined")
+        evaluation, _ = self.read([self.measure], page=0 if query is None else page)
+        scores = evaluation.scores
+        texts = self.texts_of(scores.queries)
+        if query is not None:
+            ranks = per_query.documents(evaluation, query, page, self.ties)
+            result: Any = {"query": query, "runs": list(scores.runs), "documents": [rank._asdict() for rank in ranks]}
+            pages = [report.documents(ranks, (scores.runs[0], scores.runs[1]), query, page, texts.get(query, ""))]
+            draw = None
+        else:
+            by_query = per_query.queries(scores, 0, self.order)
+            result = by_query.to_dict()
+            pages = [report.queries(by_query, self.digits, most=self.top, bars=self.format == "table", texts=texts)]
+            draw = partial(report.figures, by_query)
+            notes = input_notes(scores.notes)
+            if by_query.left_out:
+                notes.append(f"{plural(by_query.left_out, 'query')} left out because some run has no value there")
+            if notes:
+                result["notes"] = notes
+        if texts:
+            result["texts"] = texts
+        self.deliver(pages, result, draw)
+
+
+class Explain(
+    options.OwnMeasures,
+    options.ReadingRuns,
+    options.Ordering,
+    options.DocumentText,
+    options.QueryTexts,
+    results.Results,
+):
+    """Explain how each document of RUN, judged or not, contributes to the score of one query.
+
+    Shows what each document adds to the score, the subtopic whose coverage it changes most, and the words that
+    cause this.
+
+    \b
+    cranfield explain qrels.txt bm25.run --corpus corpus.parquet --query q1
+    cranfield explain qrels.txt bm25.run -m ABSRB@10 --corpus corpus.parquet \\
+      --query q1 --figures figures
+    """
+
+    qrels: Annotated[options.File, Argument()]
+    ranking: Annotated[options.File, Argument("RUN")]
+    measure: Annotated[options.MeasureText, "ABSNB, ABSRB, DELTANB or DELTARB.", Option("-m --measure")] = "DELTARB@20"
+    query: Annotated[
+        str | None, "The query to explain; may be left out if there is only one.", Option(metavar="ID")
+    ] = None
+    words: Annotated[int, click.IntRange(min=0), "How many words of each document to show."] = 3
+
+    def run(self) -> None:
+        from cranfield import Collection, explain, read_run
+        from cranfield.report.explanation import figures as draw
+        from cranfield.report.explanation import pages
+
+        results.drawable(self.figures)
+        collection = Collection(self.qrels, documents=self.corpus)
+        chosen = self.values_of(options.Ordering)
+        explanation = explain(
+            collection, read_run(self.ranking, duplicates=self.duplicates), self.measure, query=self.query, **chosen
+        )
+        text = self.texts_of([explanation.query]).get(explanation.query, "")
+        self.deliver(
+            pages(explanation, self.digits, self.words, text),
+            explanation.to_dict() | ({"text": text} if text else {}),
+            partial(draw, explanation),
+        )
+
+
+queries = verb(Queries, "Show per-query scores and where runs differ.")
+explain = verb(Explain, "Explain a score that uses document text.")

@@ -1,0 +1,151 @@
+"""Options are made from the fields of records: types, defaults, groups, short and long help, and one meaning per name."""
+
+from __future__ import annotations
+
+import json
+import re
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Literal
+
+import click
+import pytest
+from cli_samples import BM25, DENSE, QRELS, Call
+from click.testing import CliRunner
+
+import cranfield as cf
+from cranfield.cli import options
+from cranfield.cli.commands import RARE, Argument, Option, Settings, groups_of, verb
+from cranfield.cli.main import Verbs, cli
+
+PREFERENCES = "q1 0 j1 a 2\nq1 0 j1 b 1\nq1 0 j1 c 0\n"
+GROUPS = "q1 g1 a 1\nq1 g1 b 0\nq1 g2 a 0\nq1 g2 b 1\n"
+RANKED = "q1 Q0 b 1 3 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\n"
+
+
+class Fruit(Settings):
+    """Options of a group."""
+
+    GROUP = "Fruit"
+
+    kind: Annotated[Literal["apple", "pear"], "The kind."] = "apple"
+    ripe: Annotated[bool, "Only ripe ones.", RARE] = False
+
+
+class Count(Fruit):
+    """Count fruit."""
+
+    basket: Annotated[str, Argument("BASKET")]
+    number: Annotated[int | None, click.IntRange(min=1), "How many.", Option("-n --number", default="all")] = None
+    weights: Annotated[tuple[float, ...], "Weights; may be repeated.", Option("--weight")] = (0.5,)
+
+    def run(self) -> None:
+        click.echo(json.dumps([self.basket, self.kind, self.ripe, self.number, list(self.weights)]))
+
+
+COUNT = verb(Count, "Count fruit.")
+
+
+def invoke(*args: str) -> str:
+    return CliRunner().invoke(COUNT, args).output
+
+
+def test_fields_are_options() -> None:
+    assert json.loads(invoke("b")) == ["b", "apple", False, None, [0.5]]
+    given = invoke("b", "--kind", "pear", "--ripe", "-n", "3", "--weight", "1", "--weight", "2")
+    assert json.loads(given) == ["b", "pear", True, 3, [1.0, 2.0]]
+    assert "Invalid value for '--kind'" in invoke("b", "--kind", "plum")
+    assert "Invalid value for '-n'" in invoke("b", "-n", "0")
+    assert "Missing argument 'BASKET'" in invoke()
+
+
+def test_help_has_groups_and_leaves_out_what_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "--ripe" in invoke("--help") and "--help-all" not in invoke("--help")
+    monkeypatch.setattr("cranfield.cli.commands.SCREEN", 3)
+    short, everything = invoke("--help"), invoke("--help-all")
+    assert "--ripe" not in short and "--help-all" in short
+    assert re.search(r"^Options:.*--number N .*\[default: all\].*^Fruit:\n  --kind \[apple", short, re.M | re.S)
+    assert set(short.splitlines()) < set(everything.splitlines())
+    assert "Only ripe ones." in everything.partition("Fruit:")[2]
+
+
+def test_words_of_what_was_given() -> None:
+    settings = Count(basket="b", kind="pear", ripe=True, number=None, weights=(1.0, 2.0))
+    assert settings.typed("kind", "ripe", "number") == ["--kind", "pear", "--ripe"]
+    assert settings.typed("weights") == ["--weight", "1.0", "--weight", "2.0"]
+    assert settings.values_of(Fruit) == {"kind": "pear", "ripe": True}
+
+
+@pytest.mark.parametrize(("name", "most"), [("eval", 20), ("compare", 22)])
+def test_help_is_short(call: Call, name: str, most: int) -> None:
+    shown = re.findall(r"^  (?:-\w, )?--[\w-]+", call(name, "--help").stdout, re.M)
+    assert 10 < len(shown) <= most
+
+
+def test_an_option_has_one_meaning() -> None:
+    """In all verbs it takes a value of the same kind. Formats, measures and files to write differ by verb."""
+    kinds: dict[str, dict[str, str]] = {}
+    for name in Verbs.NAMES:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        if name in ("study", "properties", "trec_eval"):  # trec_eval has its own names
+            continue
+        for param in command.params:
+            for option in param.opts:
+                if isinstance(param, click.Option) and option not in (
+                    "--format",
+                    "--measure",
+                    "-m",
+                    "--run",
+                    "--texts",
+                ):
+                    choices = isinstance(param.type, click.Choice)
+                    kind = "flag" if param.is_flag else "choice" if choices else param.metavar or param.type.name
+                    kinds.setdefault(option, {})[name] = kind
+    assert {option: verbs for option, verbs in kinds.items() if len(set(verbs.values())) > 1} == {}
+
+
+def test_options_of_the_collection_are_the_parameters_of_collection() -> None:
+    ours = {*groups_of(options.CollectionFacts), *groups_of(options.Predictions)}
+    theirs = set(signature(cf.Collection).parameters)
+    judgments = set(options.KINDS.values())
+    not_here = {"name", "queries", "types", "strata", "inclusion", "method"}  # other options, or columns of the files
+    assert (ours - {"corpus", "judgments"}) | {"documents"} | judgments == theirs - not_here
+    defaults = {name: p.default for name, p in signature(cf.Collection).parameters.items()}
+    facts = {
+        name: getattr(options.CollectionFacts, name) for name in ("nil", "full_length", "negative", "intents", "costs")
+    }
+    assert facts == {name: defaults[name] for name in facts}
+    assert options.Predictions.inference == defaults["inference"]
+
+
+@pytest.mark.parametrize("name", ["eval", "compare", "audit", "queries", "report"])
+def test_every_verb_that_evaluates_has_the_options_of_the_collection(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert set(groups_of(options.CollectionFacts)) <= {param.name for param in command.params}
+
+
+def test_preferences_and_groups_on_the_command_line(call: Call, tmp_path: Path) -> None:
+    """b, a, c has one of three preferences wrong; each group finds its document at rank 1 or 2."""
+    prefs, groups, run = (tmp_path / name for name in ("prefs.txt", "groups.txt", "a.run"))
+    prefs.write_text(PREFERENCES)
+    groups.write_text(GROUPS)
+    run.write_text(RANKED)
+    asked = {"preferences": (prefs, "Prefs", 2 / 3), "groups": (groups, "RR[groups]", (1 + 1 / 2) / 2)}
+    for kind, (file, measure, expected) in asked.items():
+        words = ("eval", file, run, "--judgments", kind, "-m", measure, "--format", "json", "--quiet")
+        found = json.loads(call(*words).stdout)
+        assert found["runs"]["a"][measure]["mean"] == pytest.approx(expected)
+        assert call("queries", file, run, "--judgments", kind, "-m", measure).exit_code == 0
+
+
+def test_without_the_option_an_error_names_it(call: Call, tmp_path: Path) -> None:
+    for measure, kind in (("Prefs", "preferences"), ("AP[groups]", "groups")):
+        result = call("eval", QRELS, BM25, "-m", measure)
+        assert result.exit_code == 1
+        assert f"--judgments {kind}" in result.stderr
+    result = call("report", QRELS, BM25, DENSE, "--judgments", "groups", "-o", tmp_path / "report.html")
+    assert result.exit_code == 2 and "a report needs judgments by grade" in result.stderr
+    result = call("eval", QRELS, BM25, "--judgments", "groups", "--engine", "spark")
+    assert result.exit_code == 2 and "--judgments does not work with --engine spark" in result.stderr
