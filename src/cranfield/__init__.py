@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from cranfield.io.formats.letor import read_letor
     from cranfield.io.records import records
     from cranfield.lab.simulation import simulate
-    from cranfield.lab.studies.properties import properties
     from cranfield.measures import Measure, measure, parse
     from cranfield.results import load
 
@@ -54,7 +53,6 @@ __all__ = [
     "measure",
     "measures",
     "parse",
-    "properties",
     "queries",
     "read_letor",
     "read_qrels",
@@ -83,7 +81,6 @@ MODULES = {
     "io.formats.letor": ("read_letor",),
     "io.records": ("records",),
     "lab.simulation": ("simulate",),
-    "lab.studies.properties": ("properties",),
     "measures": ("Measure", "measure", "parse"),
     "results": ("load",),
 }

@@ -54,7 +54,7 @@ def test_unknown_study() -> None:
 
 def test_a_study_without_figures() -> None:
     with pytest.raises(cf.CranfieldError, match="the study `properties` has no figures"):
-        Study("properties").save_figures(cf.properties("P", documents=2), "figures")
+        Study("properties").save_figures(cf.lab.properties("P", documents=2), "figures")
 
 
 @pytest.mark.parametrize("name", study_names())

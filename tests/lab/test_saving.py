@@ -29,7 +29,7 @@ MADE: dict[str, Any] = {
     "newcomers": lambda: newcomers(QRELS, RUNS, ["AP", "P@5"]),
     "power": lambda: power(QRELS, RUNS, ["AP", "P@5"], samples=20, trials=5),
     "ties": lambda: ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
-    "properties": lambda: cf.properties(["AP", "bpref", "nDCG@10[condensed]"], documents=3, grades=[0, 2, 1]),
+    "properties": lambda: cf.lab.properties(["AP", "bpref", "nDCG@10[condensed]"], documents=3, grades=[0, 2, 1]),
 }
 
 

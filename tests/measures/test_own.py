@@ -192,7 +192,7 @@ def test_saved_and_loaded(tmp_path: Any) -> None:
 
 
 def test_properties() -> None:
-    result = cf.properties([found, "R"], documents=3)
+    result = cf.lab.properties([found, "R"], documents=3)
     assert len(result.checked) == 2
 
 

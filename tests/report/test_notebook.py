@@ -60,7 +60,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Ties": lambda: ties(QRELS, RUNS, ["AP", "P@5"], samples=5),
     "Stopping": lambda: stopping(QRELS, RUNS[0], "nDCG@10[terminal]", repeats=5),
     "Truncation": lambda: truncation(QRELS, RUNS, ["AP", "RR"]),
-    "Properties": lambda: cf.properties(["AP", "bpref"], documents=3),
+    "Properties": lambda: cf.lab.properties(["AP", "bpref"], documents=3),
     "SeveralCollections": lambda: SeveralCollections(
         "correlation", {year: correlation(QRELS, RUNS, ["AP", "P@5"]) for year in ("2023", "2024")}
     ),

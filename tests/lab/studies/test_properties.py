@@ -23,7 +23,7 @@ SAME = 1e-12
 
 
 def checked(name: str, **how: Any) -> Any:
-    return cf.properties(name, **how).checked[0]
+    return cf.lab.properties(name, **how).checked[0]
 
 
 # Oracle one: the metrics of the paper, written as the paper writes them, and its properties as loops.
@@ -134,7 +134,7 @@ def test_table_2_has_91_cells_and_ten_kinds_of_metric() -> None:
 @pytest.mark.parametrize("documents", (3, 4, 6))
 def test_three_documents_are_enough(documents: int) -> None:
     names = [f"{ours}@k" for _, ours, *_ in PRINTED]
-    found = cf.properties(names, documents=documents).checked
+    found = cf.lab.properties(names, documents=documents).checked
     for (_, _, answers, _), one in zip(PRINTED, found, strict=True):
         assert "".join("NY"[bool(one.holds[name])] for name in SEVEN) == answers
 
@@ -401,10 +401,10 @@ def test_subtopics(name: str) -> None:
 def test_subtopics_have_worlds_in_words() -> None:
     found = checked("StRecall", documents=3)
     assert found.domain == "all rankings of 1 to 3 documents, each relevant to a, b, ab or to nothing; every k"
-    assert "2,000" not in write(cf.properties("StRecall", documents=3))
+    assert "2,000" not in write(cf.lab.properties("StRecall", documents=3))
     assert found.verdicts["top-weighted"].counterexample.rankings == ("0 a", "a 0")
     with pytest.raises(UsageError, match="uses subtopics"):
-        cf.properties("StRecall", grades=(0, 1, 2))
+        cf.lab.properties("StRecall", grades=(0, 1, 2))
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_names_without_a_cutoff() -> None:
              "AP@5[terminal]": "AP[terminal]", "IPrec@0.3": "IPrec@0.3", "RBP(p=0.5)@k[condensed]": "RBP(p=0.5)@k[condensed]"}  # fmt: skip
     assert {name: label(family(name)) for name in names} == names
     assert label(family(cf.parse("P@3"))) == "P@k"
-    found = cf.properties(["nDCG@10", "nDCG", "bpref"], documents=2)
+    found = cf.lab.properties(["nDCG@10", "nDCG", "bpref"], documents=2)
     assert [one.measure for one in found.checked] == ["nDCG@k", "bpref"]
     assert found.notes == ("nDCG@10: checked as nDCG@k, for every k", "bpref: k is the length of the list")
 
@@ -455,18 +455,18 @@ def test_names_without_a_cutoff() -> None:
 )  # fmt: skip
 def test_errors(names: Any, how: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as found:
-        cf.properties(names, **how)
+        cf.lab.properties(names, **how)
     assert str(found.value).startswith(message)
 
 
 def test_nothing_to_compare_is_no_answer() -> None:
     found = checked("AP", documents=1)
     assert found.holds["monotone"] is None
-    assert "–" in write(cf.properties("AP", documents=1))
+    assert "–" in write(cf.lab.properties("AP", documents=1))
 
 
 def test_result_is_plain_data() -> None:
-    found = cf.properties(["AP", "bpref"], documents=4)
+    found = cf.lab.properties(["AP", "bpref"], documents=4)
     text = json.dumps(found.to_dict(), allow_nan=False)
     one = json.loads(text)["measures"][0]["properties"]["complete"]
     assert one == {"holds": False, "counterexample": {"rankings": ["0"], "k": [1], "scores": [None]}}
@@ -491,12 +491,12 @@ def test_errors_in_a_measure_of_ones_own(tmp_path: Any) -> None:
     with load_measures(str(path)) as symbols:
         assert symbols == ["Wide", "Fails", "Half", "Endless"]
         with pytest.raises(InputError, match=r"own.py:2: Wide returns an array of shape \(6, 2\), expected \(6,\)"):
-            cf.properties("Wide", documents=2)
+            cf.lab.properties("Wide", documents=2)
         with pytest.raises(InputError, match=r"own.py:4: Fails fails: AttributeError: 'Batch' object has no attribute"):
-            cf.properties("Fails", documents=2)
+            cf.lab.properties("Fails", documents=2)
         assert checked("Half").holds == checked("R").holds
         assert checked("Endless", documents=4).verdicts["bounded"].counterexample == Counterexample(
             ("1",), (1,), (math.inf,), 1.0
         )
-        assert '"scores": ["inf"]' in json.dumps(cf.properties("Endless", documents=4).to_dict(), allow_nan=False)
+        assert '"scores": ["inf"]' in json.dumps(cf.lab.properties("Endless", documents=4).to_dict(), allow_nan=False)
     assert not set(symbols) & set(CATALOGUE)

@@ -40,7 +40,7 @@ def test_many_measures_are_rows() -> None:
 
 
 def test_answers_have_colours_on_a_screen_only() -> None:
-    found = cf.properties("P", documents=3)
+    found = cf.lab.properties("P", documents=3)
     assert "\x1b[32mY\x1b[0m" in write(found, colour=True)
     assert "\x1b[31mN\x1b[0m" in write(found, colour=True)
     assert "\x1b" not in write(found)
@@ -48,7 +48,7 @@ def test_answers_have_colours_on_a_screen_only() -> None:
 
 def test_json_is_all_of_it() -> None:
     result = call("properties", "AP", "bpref", "--format", "json", "--documents", "3")
-    assert json.loads(result.stdout) == cf.properties(["AP", "bpref"], documents=3).to_dict()
+    assert json.loads(result.stdout) == cf.lab.properties(["AP", "bpref"], documents=3).to_dict()
     assert result.stderr == ""
 
 

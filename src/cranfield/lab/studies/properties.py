@@ -134,7 +134,7 @@ def properties(
     judged documents, instead of relevant or not. Every cutoff is checked; a cutoff that is given is ignored.
 
     >>> import cranfield as cf
-    >>> precision = cf.properties("P").checked[0]
+    >>> precision = cf.lab.properties("P").checked[0]
     >>> precision.holds["convergent"], precision.holds["top-weighted"]
     (True, False)
     >>> precision.verdicts["top-weighted"].counterexample
