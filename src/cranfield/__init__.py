@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.evaluator import Evaluator, evaluate
-    from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.plan import Policy
     from cranfield.evaluation.scores import Scores
     from cranfield.io import read_qrels, read_run
     from cranfield.io.formats.letor import read_letor

@@ -14,7 +14,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.analysis.significance import TESTS, ComparisonSettings, choose_samples, lowest_p
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.columns import Column
+from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Scores
 from cranfield.results import plain
 from cranfield.testing.engine_contract import alike

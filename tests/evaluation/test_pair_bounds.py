@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.evaluation.pair_bounds import judge_until_decided, linear_difference, precision_difference
-from cranfield.evaluation.pair_limits import lowest_differences
+from cranfield.evaluation.pair_bounds import (
+    judge_until_decided,
+    linear_difference,
+    lowest_differences,
+    precision_difference,
+)
 from cranfield.measures import parse
 from golden_cases import STRUCTURED
 

@@ -13,8 +13,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import UsageError
-from cranfield.evaluation.columns import Column
 from cranfield.evaluation.notes import Note
+from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Scores
 from cranfield.report import FORMATS, write
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import UsageError, check_choice
-from cranfield.evaluation.columns import Aggregate, Column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import Kind, Note, sentences
-from cranfield.evaluation.pair_limits import lowest_differences
+from cranfield.evaluation.pair_bounds import lowest_differences
+from cranfield.evaluation.plan import Aggregate, Column
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Interval, Scores

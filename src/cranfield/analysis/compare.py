@@ -25,10 +25,10 @@ from cranfield.analysis.significance import (
 )
 from cranfield.data import Floats, Integers, Run
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.columns import Column
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
+from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_per_query, predicted_differences
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable

@@ -14,8 +14,8 @@ from cranfield.corpus.models import steps
 from cranfield.data import Floats, Integers, Judgments, Run, TextView
 from cranfield.errors import InputError, MeasureError, UsageError
 from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.notes import Note, sentences
+from cranfield.evaluation.plan import make_plan
 from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.measures import Measure

@@ -9,9 +9,8 @@ import numpy as np
 
 from cranfield.data import Run, Strings, Table
 from cranfield.errors import optional
-from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, Measures
-from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.plan import Policy, make_plan
 from cranfield.ranking.tie_rules import Ties
 
 _package = optional("sentence_transformers", "the bridge to sentence-transformers", "sentence-transformers")

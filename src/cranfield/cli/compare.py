@@ -22,7 +22,7 @@ from cranfield.wording import few
 if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison
     from cranfield.analysis.significance import ComparisonSettings
-    from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.plan import Column
     from cranfield.evaluation.scores import Scores, ScoreTable
 
 NOT_AUDITED = (
@@ -278,8 +278,8 @@ class Compare(
     def _compare_on_spark(self, settings: ComparisonSettings) -> Outcome:
         """The same, computed by Spark."""
         from cranfield.cli import spark
-        from cranfield.evaluation.columns import make_columns
         from cranfield.evaluation.notes import sentences
+        from cranfield.evaluation.plan import make_columns
 
         collection, chosen, checked = self.collection, self.chosen, self._checked
         policy = collection.policy(**chosen)

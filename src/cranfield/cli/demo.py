@@ -18,7 +18,7 @@ from cranfield.cli.output import colour, emit, say, width
 from cranfield.errors import InputError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.plan import Undefined
 from cranfield.evaluation.scores import Scores
 from cranfield.io.write import atomic_write
 from cranfield.report.compare import leaderboard

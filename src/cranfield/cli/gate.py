@@ -13,8 +13,7 @@ from cranfield.cli.commands import RARE, Option, Settings
 from cranfield.cli.output import quiet, replace, say
 
 if TYPE_CHECKING:
-    from cranfield.evaluation.columns import Column
-    from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.plan import Column, Policy
     from cranfield.evaluation.scores import ScoreTable
     from cranfield.report.guard import Check
 
@@ -120,7 +119,7 @@ def with_checked(
 
     ``policy`` has the views of every measure that does not name its own.
     """
-    from cranfield.evaluation.columns import make_columns
+    from cranfield.evaluation.plan import make_columns
 
     if not checked:
         return measures, {}

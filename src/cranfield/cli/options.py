@@ -15,7 +15,7 @@ from cranfield.cli.commands import Decorator as Decorator
 from cranfield.cli.output import QUIET
 from cranfield.cli.progress import progress
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.policy import Negative, Queries, Undefined
+from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
@@ -24,9 +24,8 @@ from cranfield.statistics.standardisation import Standardisation
 if TYPE_CHECKING:
     from cranfield.data import Judgments
     from cranfield.evaluation.collection import Collection
-    from cranfield.evaluation.columns import Column
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.policy import Policy
+    from cranfield.evaluation.plan import Column, Policy
 
 # The defaults cover the whole ranking (AP, bpref), the first page, the first relevant document, and recall.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
@@ -89,7 +88,7 @@ def choose_measures(
 
 def guarded_columns(measures: Sequence[str], policy: Policy) -> list[Column]:
     """The column of each measure that a check names; a measure may have several names."""
-    from cranfield.evaluation.columns import make_columns
+    from cranfield.evaluation.plan import make_columns
 
     return [column for name in measures for column in make_columns([name], policy.views)]
 
@@ -160,7 +159,7 @@ class Inputs(ReadingRuns):
 def _load_measures(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Add the measures of each file to the catalogue until the command ends."""
     if value:
-        from cranfield.measures.plugins import load_measures
+        from cranfield.measures.own import load_measures
 
         for path in value:
             ctx.with_resource(load_measures(path))
@@ -425,8 +424,8 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
         ``guarded``: measures to compute as well, or alone if no others are given; one that is asked for anyhow, perhaps
         by another name, is not repeated.
         """
-        from cranfield.evaluation.columns import Plan, make_columns
         from cranfield.evaluation.evaluator import Evaluator
+        from cranfield.evaluation.plan import Plan, make_columns
 
         collection = self.collection
         policy = collection.policy(**self.chosen)

@@ -79,7 +79,7 @@ def command(
     cranfield properties --table2
     cranfield properties --table2 --columns complete,localized --classes
     """
-    from cranfield.measures.plugins import load_measures
+    from cranfield.measures.own import load_measures
 
     if table1 or table2:
         table = "--table1" if table1 else "--table2"

@@ -17,7 +17,7 @@ from cranfield.cli.progress import progress
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.evaluation.columns import Column
+    from cranfield.evaluation.plan import Column
 
 REPORT = "report.html"
 

@@ -12,7 +12,7 @@ from cranfield import io
 from cranfield.data import Judgments
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.policy import Negative, Policy
+from cranfield.evaluation.plan import Negative, Policy
 from cranfield.io.faults import quotable
 from cranfield.wording import nearest, one_of
 

@@ -14,7 +14,6 @@ from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection, checked_keywords
-from cranfield.evaluation.columns import Column, Plan, Shown, make_plan
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.group_scores import (
     GroupScores,
@@ -23,7 +22,7 @@ from cranfield.evaluation.group_scores import (
     without_groups,
 )
 from cranfield.evaluation.notes import Note
-from cranfield.evaluation.policy import Policy, Queries, Undefined
+from cranfield.evaluation.plan import Column, Plan, Policy, Queries, Shown, Undefined, make_plan
 from cranfield.evaluation.reader import Progress, RunReader
 from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
@@ -249,7 +248,7 @@ class Evaluator:
             for of_run in kept:
                 self._check(of_run)
             return Evaluation(self.plan, self.collection, self.judgments, kept, self._queries, self._notes, page)
-        from cranfield.evaluation.pair_limits import pair_depth
+        from cranfield.evaluation.pair_bounds import pair_depth
 
         columns = [*self.columns]
         # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.

@@ -9,8 +9,8 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Judgments
 from cranfield.errors import InputError
-from cranfield.evaluation.columns import Column
 from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.plan import Column
 from cranfield.evaluation.run_scores import ColumnValues, RunScores
 
 

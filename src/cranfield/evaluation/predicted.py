@@ -19,8 +19,8 @@ import numpy as np
 
 from cranfield.data import Floats, Judgments, Run
 from cranfield.errors import InputError, check_choice
-from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.pair_bounds import is_linear, rank_weights
+from cranfield.evaluation.plan import Column, Plan
 from cranfield.evaluation.scores import Scores
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner

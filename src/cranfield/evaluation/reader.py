@@ -11,8 +11,7 @@ import numpy as np
 
 from cranfield.data import Integers, Judgments, Run
 from cranfield.errors import InputError
-from cranfield.evaluation.columns import AlignmentKey, Column
-from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.plan import AlignmentKey, Column, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.ranking.alignment import AlignedRun, Aligner
 from cranfield.ranking.batch import Key

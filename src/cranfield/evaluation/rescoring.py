@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from cranfield.data import Floats, Run
 from cranfield.errors import UsageError
-from cranfield.evaluation.columns import AlignmentKey
+from cranfield.evaluation.plan import AlignmentKey
 from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.ranking.fixed_documents import FixedDocuments

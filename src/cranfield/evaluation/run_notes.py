@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run, TextView
-from cranfield.evaluation.columns import Column, Plan
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
-from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.plan import Column, Plan, Policy
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.ranking.subtopics import diverse

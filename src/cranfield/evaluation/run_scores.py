@@ -10,10 +10,10 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Run, Strings
 from cranfield.errors import InputError, MeasureError
-from cranfield.evaluation.columns import AlignmentKey, Column
+from cranfield.evaluation.plan import AlignmentKey, Column
 from cranfield.io.runs import TopDocuments
 from cranfield.measures import Measure
-from cranfield.measures.ties.estimate import Estimate
+from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings

@@ -17,7 +17,7 @@ import numpy as np
 
 from cranfield.data import Floats, Integers, Sample
 from cranfield.measures import Measure, parse
-from cranfield.measures.ties.estimate import Estimate
+from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.rankings import Judged, Pool, Rankings
 from cranfield.ranking.row_math import summed
 from cranfield.ranking.samples import probabilities, strata

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, MeasureError, MissingDependency, UnknownName, UsageError
-from cranfield.evaluation.columns import Aggregate, Column, Part
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
 from cranfield.measures import parse
 from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
 from cranfield.wording import decodable, few, listed, plural, printable

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from cranfield.data import Judgments, Smoothing, TextView
 from cranfield.errors import MeasureError
-from cranfield.evaluation.columns import AlignmentKey, Column, make_columns
+from cranfield.evaluation.plan import AlignmentKey, Column, make_columns
 from cranfield.lab.relabelling import Relabeller
 from cranfield.measures import Measure
 from cranfield.measures.content import ranked_rows

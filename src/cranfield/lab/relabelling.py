@@ -17,8 +17,8 @@ import numpy.typing as npt
 from cranfield.corpus.judged import Partial, Reading, Rereading
 from cranfield.data import Booleans, Floats, Integers, Judgments, Labels
 from cranfield.errors import MeasureError
-from cranfield.evaluation.columns import AlignmentKey
 from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.plan import AlignmentKey
 from cranfield.evaluation.run_scores import check_measurable
 from cranfield.io.runs import Positions
 from cranfield.measures import Measure

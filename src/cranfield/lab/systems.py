@@ -15,10 +15,9 @@ from cranfield import io
 from cranfield.data import Booleans, Floats, Judgments, Run, TextView
 from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.columns import make_plan
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
-from cranfield.evaluation.policy import Negative, Policy, Undefined
+from cranfield.evaluation.plan import Negative, Policy, Undefined, make_plan
 from cranfield.evaluation.run_notes import reading_notes
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants

@@ -23,8 +23,7 @@ from cranfield.measures.parameters import (
     Share,
     literal,
 )
-from cranfield.measures.ties.estimate import Estimate
-from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Kernel, Scoring, TieStrategy
+from cranfield.measures.ties.strategies import NO_CUTOFF, ClosedForm, Estimate, Kernel, Scoring, TieStrategy
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.rankings import Rankings, from_ranking
 from cranfield.ranking.samples import expanded

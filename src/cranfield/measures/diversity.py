@@ -23,8 +23,7 @@ from cranfield.measures.catalogue import Positive, Probability, Rank, Share, mea
 from cranfield.measures.gain import NO_BASE, Base, Discount, dcg, ideal_dcg
 from cranfield.measures.ntcireval import mean_weights, p_plus
 from cranfield.measures.precision import hits, success
-from cranfield.measures.ties.estimate import Estimate
-from cranfield.measures.ties.strategies import OverOrders
+from cranfield.measures.ties.strategies import Estimate, OverOrders
 from cranfield.measures.user_model import cascade_score, ideal_cascade
 from cranfield.measures.weights import harmonic, log_discount
 from cranfield.ranking.batch import Batch, Weights

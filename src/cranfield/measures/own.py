@@ -10,16 +10,20 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Real
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.errors import MeasureError
+from cranfield.errors import CranfieldError, InputError, MeasureError
+from cranfield.io.streams import open_stream
 from cranfield.measures.catalogue import CATALOGUE, UNDEFINED, Aggregate, Definition, Measure, check_keywords
 from cranfield.measures.ties.strategies import OverOrders
 from cranfield.ranking.batch import Batch
@@ -241,3 +245,35 @@ def _location(function: Any, error: Exception) -> str:
 def _listed(grades: Floats) -> str:
     more = ", ..." if len(grades) > SHOWN else ""
     return f"[{', '.join(f'{grade:g}' for grade in grades[:SHOWN])}{more}]"
+
+
+HINT = "a measure is a function under `@cf.measure`; see the page on your own measures"
+
+
+@contextmanager
+def load_measures(path: str) -> Iterator[list[str]]:
+    """Run a file and yield the symbols of the measures that it defines; afterwards remove them from the catalogue."""
+    before = set(CATALOGUE)
+    try:
+        _run(path)
+        symbols = [symbol for symbol in CATALOGUE if symbol not in before]
+        if not symbols:
+            raise InputError([f"{path}: defines no measure"], hint=HINT)
+        yield symbols
+    finally:
+        for symbol in set(CATALOGUE) - before:
+            del CATALOGUE[symbol]
+
+
+def _run(path: str) -> None:
+    file, source = Path(path), open_stream(path, "measures").read()
+    try:
+        exec(compile(source, path, "exec"), {"__name__": file.stem, "__file__": path})
+    except SyntaxError as error:
+        line = f":{error.lineno}" if error.lineno else ""
+        raise InputError([f"{error.filename or path}{line}: {type(error).__name__}: {error.msg}"]) from error
+    except (Exception, SystemExit) as error:
+        text = error.message if isinstance(error, CranfieldError) else f"{type(error).__name__}: {error}"
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        line = f":{lines[-1]}" if lines else ""
+        raise InputError([f"{path}{line}: {text}"], hint=getattr(error, "hint", "")) from error

@@ -15,8 +15,7 @@ import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers, Preferences
 from cranfield.measures.catalogue import measure
-from cranfield.measures.ties.estimate import Estimate
-from cranfield.measures.ties.strategies import NO_CUTOFF, OverDistinctOrders, Scoring
+from cranfield.measures.ties.strategies import NO_CUTOFF, Estimate, OverDistinctOrders, Scoring
 from cranfield.ranking.batch import Batch, ragged
 from cranfield.ranking.row_math import ratio
 from cranfield.ranking.views import condense

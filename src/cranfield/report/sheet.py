@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.evaluation.columns import Column
+from cranfield.evaluation.plan import Column
 from cranfield.evaluation.scores import Interval, Scores, ScoreTable
 from cranfield.wording import printable
 

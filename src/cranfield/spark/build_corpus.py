@@ -24,8 +24,7 @@ from cranfield.corpus.corpus_file import Origin
 from cranfield.corpus.counting import ONE_TEXT_HINT, KeptDocuments, WordCounter, document_vectors, sort_by_bytes
 from cranfield.data import Integers, Strings
 from cranfield.errors import InputError
-from cranfield.evaluation.columns import make_plan
-from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.plan import Policy, make_plan
 from cranfield.io.documents import Documents, FieldChoice, Fields, join_text_columns
 from cranfield.io.faults import quotable
 from cranfield.io.tables import strings_of

@@ -32,8 +32,7 @@ from cranfield.analysis.significance import (
 )
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.columns import Column
-from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.plan import Column, Undefined
 from cranfield.spark.totals import PACKED_SCHEMA, id_list, pack, unpack
 
 

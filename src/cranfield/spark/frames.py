@@ -9,7 +9,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql import types
 
 from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.columns import Plan
+from cranfield.evaluation.plan import Plan
 from cranfield.io.faults import quotable
 from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, choose_columns
 from cranfield.spark.shards import RUN_BITS, RUN_MASK

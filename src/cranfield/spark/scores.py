@@ -17,10 +17,10 @@ from cranfield.corpus import Corpus, corpus_file
 from cranfield.data import Integers
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.columns import Plan, Shown, make_plan
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.intents import add_weights, with_intents
 from cranfield.evaluation.notes import Note, QueryNames
+from cranfield.evaluation.plan import Plan, Shown, make_plan
 from cranfield.evaluation.run_notes import (
     figure_notes,
     gain_notes,

@@ -20,7 +20,7 @@ from cranfield.corpus.corpus import top_documents
 from cranfield.corpus.corpus_file import REBUILD_HINT
 from cranfield.data import Booleans, Integers, Intents, Judgments, Run, Strings, Table, TextView
 from cranfield.errors import CranfieldError, InputError, UsageError
-from cranfield.evaluation.columns import Column, Plan
+from cranfield.evaluation.plan import Column, Plan
 from cranfield.evaluation.reader import RunReader
 from cranfield.evaluation.run_notes import (
     documents_read,

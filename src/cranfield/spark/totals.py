@@ -20,9 +20,8 @@ import pyarrow
 from pyarrow import compute
 
 from cranfield.data import Floats
-from cranfield.evaluation.columns import Aggregate, Plan
 from cranfield.evaluation.notes import QueryNames
-from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.plan import Aggregate, Plan, Undefined
 from cranfield.evaluation.run_notes import Figures, noted_depths
 from cranfield.evaluation.scores import SMALLEST, averaged
 

@@ -12,9 +12,9 @@ import numpy as np
 from cranfield.data import Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.columns import Shown, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Measures
+from cranfield.evaluation.plan import Shown, make_plan
 from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import Arrays, arrays_of
 from cranfield.tensors.candidates import evaluate

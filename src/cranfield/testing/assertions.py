@@ -17,10 +17,10 @@ from cranfield.analysis.compare import Comparison, compare_scores, resolution_of
 from cranfield.analysis.per_query import documents, judged_grades, queries, top_documents
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.errors import UsageError
-from cranfield.evaluation.columns import make_columns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures
 from cranfield.evaluation.notes import sentences
+from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.scores import Scores
 from cranfield.report import guard, per_query
 from cranfield.report.pages import Page, sheet, write

@@ -474,7 +474,7 @@ def test_result_is_plain_data() -> None:
 
 
 def test_errors_in_a_measure_of_ones_own(tmp_path: Any) -> None:
-    from cranfield.measures.plugins import load_measures
+    from cranfield.measures.own import load_measures
 
     path = tmp_path / "own.py"
     path.write_text(

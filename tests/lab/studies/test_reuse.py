@@ -13,7 +13,7 @@ from study_samples import call, check_display, labelled, tau_a
 import cranfield as cf
 from cranfield import io
 from cranfield.data import TextView
-from cranfield.evaluation.columns import AlignmentKey
+from cranfield.evaluation.plan import AlignmentKey
 from cranfield.lab.registry import Study
 from cranfield.lab.simulation import Simulation
 from cranfield.lab.studies.reuse import CollectionSplit, Reuse, reuse

@@ -14,7 +14,7 @@ from study_samples import call
 
 import cranfield as cf
 from cranfield import example
-from cranfield.evaluation.columns import AlignmentKey
+from cranfield.evaluation.plan import AlignmentKey
 from cranfield.lab.studies.ties import RULES, Ties, score_random_orders, swap_chances, ties
 from cranfield.lab.tie_cost import COLUMNS, TieCosts, Times, cost_tables, feature_scores, tie_costs, timed_work
 from cranfield.measures.catalogue import CATALOGUE

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.strategies import (
     ClosedForm,
+    Estimate,
     OneOpenClosedForm,
     OneOpenEnumerated,
     OverCuts,

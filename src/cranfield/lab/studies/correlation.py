@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.errors import UsageError, check_fraction
-from cranfield.evaluation.columns import make_columns
+from cranfield.evaluation.plan import make_columns
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Option, Progress, Threshold

@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.data import Booleans, Floats
 from cranfield.errors import InputError, UsageError, check_choice, check_count, check_fraction
 from cranfield.evaluation.notes import QueryNames
-from cranfield.evaluation.policy import Undefined
+from cranfield.evaluation.plan import Undefined
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.settings import SAKAI, Measures, Option, Progress, Samples

@@ -17,8 +17,8 @@ import numpy as np
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import MeasureError, UsageError, check_count
-from cranfield.evaluation.columns import make_columns
 from cranfield.evaluation.evaluator import read_runs
+from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.lab import saving
 from cranfield.lab.settings import Measures, Option, Progress

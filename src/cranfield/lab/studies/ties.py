@@ -19,10 +19,9 @@ from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run
 from cranfield.errors import MeasureError, check_count, check_numbers
 from cranfield.evaluation.collection import Collection
-from cranfield.evaluation.columns import Column, Plan, make_plan
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
-from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.ids import codes_of
 from cranfield.lab import saving

@@ -17,10 +17,9 @@ from cranfield import io, results
 from cranfield.analysis.audit import NilDetection, nil_detection
 from cranfield.data import Booleans, Floats, Integers, Judgments
 from cranfield.errors import UsageError
-from cranfield.evaluation.columns import AlignmentKey, make_plan
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.evaluation.notes import sentences
-from cranfield.evaluation.policy import Policy
+from cranfield.evaluation.plan import AlignmentKey, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.lab import saving

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.measures.ties.estimate import Estimate
 from cranfield.measures.ties.positions import distinct_positions, group_equal_rows, range_sums
+from cranfield.measures.ties.strategies import Estimate
 from cranfield.ranking.batch import COLUMNS, Batch
 from cranfield.ranking.row_math import take_rows
 

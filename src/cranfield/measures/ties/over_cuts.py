@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from cranfield.data import Booleans, Integers
-from cranfield.measures.ties.estimate import EXACT_CUTS, SAMPLES, Estimate
 from cranfield.measures.ties.expectation import (
     PossibleRankings,
     Scorer,
@@ -18,6 +17,7 @@ from cranfield.measures.ties.expectation import (
     score_once,
     tie_groups,
 )
+from cranfield.measures.ties.strategies import EXACT_CUTS, SAMPLES, Estimate
 from cranfield.ranking.batch import Batch
 
 FEW = 8  # queries with up to this many documents of one kind in a tie across rank k are processed together

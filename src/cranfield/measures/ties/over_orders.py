@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Booleans, Floats, Integers
-from cranfield.measures.ties.estimate import EXACT, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
 from cranfield.measures.ties.expectation import (
     PossibleRankings,
     Scorer,
@@ -24,6 +23,7 @@ from cranfield.measures.ties.expectation import (
     score_once,
     tie_groups,
 )
+from cranfield.measures.ties.strategies import EXACT, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
 from cranfield.ranking.batch import CELLS, Batch, ragged
 from cranfield.ranking.row_math import running
 

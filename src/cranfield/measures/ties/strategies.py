@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,16 +25,32 @@ from typing import Any
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.measures.ties.estimate import (
-    EXACT,
-    EXACT_CUTS,
-    EXACT_DISTINCT,
-    SAMPLES,
-    SAMPLES_DISTINCT,
-    Estimate,
-)
 from cranfield.ranking.batch import Batch
 from cranfield.ranking.views import Views, condense_and_terminate
+
+# A query with up to EXACT possibilities is scored exactly; beyond that, SAMPLES of them are drawn. There are separate
+# limits for orders of tied documents, for the number of documents of each kind above a cutoff (CUTS), and for orders
+# of documents of which no two are interchangeable (DISTINCT), which are expensive to score.
+EXACT, SAMPLES = 5_000, 2_000
+EXACT_CUTS = 100_000
+EXACT_DISTINCT, SAMPLES_DISTINCT = 1_000, 500
+
+
+@dataclass(eq=False)
+class Estimate:
+    """A value for each query, and its standard error if orders were sampled (else 0)."""
+
+    value: Floats
+    error: Floats | None = None
+
+    @staticmethod
+    def joined(queries: int, parts: Iterable[tuple[Any, Estimate]]) -> Estimate:
+        """Combine estimates of parts of the queries, given with their indices; later parts replace earlier ones."""
+        value, error = np.zeros((2, queries))
+        for which, estimate in parts:
+            value[which], error[which] = estimate.value, 0 if estimate.error is None else estimate.error
+        return Estimate(value, error if error.any() else None)
+
 
 Kernel = Callable[..., Floats]
 NO_CUTOFF = 1 << 60  # a rank below the end of every ranking
