@@ -14,7 +14,8 @@ import click
 
 from cranfield import io
 from cranfield.cli import options, results
-from cranfield.cli.commands import LazyGroup, Verb
+from cranfield.cli.commands import LazyGroup, Verb, VerbOption, groups_of
+from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
 from cranfield.errors import InputError
@@ -108,6 +109,7 @@ def _option(parameter: inspect.Parameter, hint: Any) -> options.Decorator | None
     text = meaning.help + (f"  [default: {meaning.default}]" if meaning.default else "")
     if default is not None:
         settings |= {"default": default, "show_default": True}
+    settings |= {"cls": VerbOption, "group": groups_of(Testing).get(name, "")}
     return click.option(f"--{meaning.flag or name.replace('_', '-')}", name, help=text, **settings)
 
 
