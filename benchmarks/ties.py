@@ -25,7 +25,9 @@ BRIEF = 0.25  # seconds that all rounds of a short kernel last together, at leas
 def names() -> list[str]:
     """Every measure as it must be written: with a cut-off where it needs one."""
     # The judgments have neither subtopics nor preferences, are no sample, and the documents have no text.
-    plain = [d for d in cranfield.measures.CATALOGUE.values() if not (d.subtopics or d.content or d.preferences or d.sampled)]
+    plain = [
+        d for d in cranfield.measures.CATALOGUE.values() if not (d.subtopics or d.content or d.preferences or d.sampled)
+    ]
     return [d.symbol + CUTOFF.get(d.cutoff, "") for d in plain]
 
 
