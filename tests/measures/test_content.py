@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from corpus_samples import NAMES, QRELS, TEXTS, Printed, by_formula, documents, judged, texts
-from cranfield.corpus import Corpus, gains
+from cranfield.corpus import Corpus, models
 from cranfield.evaluation.notes import sentences
 from golden_cases import STRUCTURED
 
@@ -103,7 +103,7 @@ def test_shares_of_the_work_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     run = {f"q{i}": {d: float(hash((d, i)) % 97) for d in TEXTS} for i in range(9)}
     qrels = dict.fromkeys(run, QRELS["q"])
     together = cf.evaluate(cf.Collection(qrels, documents=TEXTS), run, "ABSNB(mu=10)").values
-    monkeypatch.setattr(gains, "TERMS_PER_CHUNK", 5)
+    monkeypatch.setattr(models, "TERMS_PER_CHUNK", 5)
     assert cf.evaluate(cf.Collection(qrels, documents=TEXTS), run, "ABSNB(mu=10)").values.tolist() == together.tolist()
 
 
