@@ -75,7 +75,7 @@ MODULES = {
     "evaluation.collection": ("Collection",),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.evaluator": ("Evaluator", "evaluate"),
-    "evaluation.policy": ("Policy",),
+    "evaluation.plan": ("Policy",),
     "evaluation.scores": ("Scores",),
     "io": ("read_qrels", "read_run"),
     "io.formats.letor": ("read_letor",),
