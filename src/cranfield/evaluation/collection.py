@@ -29,6 +29,33 @@ EXCLUSIVE = (
 SAMPLE = ("strata", "inclusion", "method")
 
 
+def check_options(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise for an unknown option, with a hint: where it belongs, or the nearest one."""
+    for name in given:
+        if name in known:
+            continue
+        close = nearest(name, known)
+        if name in PARTS:
+            hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
+        elif name in ("residuals", "bounds", "standard_errors"):
+            hint = f"write show={name.replace('_', ' ')!r}"
+        else:
+            hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(known)}"
+        raise UsageError(f"unknown option `{name}`", hint=hint)
+
+
+def checked_keywords(function: Function) -> Function:
+    """The function, with a hint for unknown keywords in place of Python's own error."""
+    known = [p.name for p in signature(function).parameters.values() if p.kind != p.VAR_KEYWORD and p.name != "self"]
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        check_options(options, known)
+        return function(*args, **options)
+
+    return cast(Function, checked)
+
+
 class Collection:
     """Judgments and everything else that describes a test collection.
 
@@ -60,6 +87,7 @@ class Collection:
     1.0
     """
 
+    @checked_keywords
     def __init__(
         self,
         qrels: Any = None,
@@ -194,30 +222,3 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     """Options that describe the collection, and those of the evaluation."""
     parts = {name: value for name, value in options.items() if name in PARTS and name != "queries"}
     return parts, {name: value for name, value in options.items() if name not in parts}
-
-
-def check_options(given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise for an unknown option, with a hint: where it belongs, or the nearest one."""
-    for name in given:
-        if name in known:
-            continue
-        close = nearest(name, known)
-        if name in PARTS:
-            hint = f"it describes the collection: write Collection(qrels, {name}=...) in place of qrels"
-        elif name in ("residuals", "bounds", "standard_errors"):
-            hint = f"write show={name.replace('_', ' ')!r}"
-        else:
-            hint = f"did you mean `{close}`?" if close else f"the options are: {', '.join(known)}"
-        raise UsageError(f"unknown option `{name}`", hint=hint)
-
-
-def checked_keywords(function: Function) -> Function:
-    """The function, with a hint for unknown keywords in place of Python's own error."""
-    known = [p.name for p in signature(function).parameters.values() if p.kind != p.VAR_KEYWORD]
-
-    @wraps(function)
-    def checked(*args: Any, **options: Any) -> Any:
-        check_options(options, known)
-        return function(*args, **options)
-
-    return cast(Function, checked)
