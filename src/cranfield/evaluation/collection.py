@@ -64,8 +64,8 @@ class Collection:
     ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns. ``groups``:
     judgments of several assessors, ``{query: {group: {document: grade}}}``, or a file with lines ``query group document
     grade``; a measure with ``[groups]`` is the mean over the groups of a query.
-    ``queries``: the texts of queries, ``{query: text}`` or a file. ``documents``: the documents, for measures of
-    document text: a `Corpus`, a corpus file, a collection of documents, or ``{document: text}``.
+    ``documents``: the documents, for measures of document text: a `Corpus`, a corpus file, a collection of documents
+    or ``{document: text}``.
     ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
     by default, all subtopics with a relevant document have equal weights. ``types``: types of intents, ``{query:
     {subtopic: "inf" or "nav"}}``; the default is informational. A file of intents may have them in a fourth column.
@@ -94,7 +94,6 @@ class Collection:
         *,
         prefs: Any = None,
         groups: Any = None,
-        queries: Any = None,
         documents: Any = None,
         intents: Any = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
@@ -114,7 +113,7 @@ class Collection:
         self.given: Mapping[str, Any] = given
         self.qrels, self.prefs, self.groups, self.documents = qrels, prefs, groups, documents
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
-        self.query_texts, self.nil, self.full_length, self.negative = queries, nil, full_length, negative
+        self.nil, self.full_length, self.negative = nil, full_length, negative
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
         self._costs, self._predicted = costs, predicted
         Policy(nil=nil, full_length=full_length, negative=negative)  # raises if they are not of their kinds
@@ -220,5 +219,5 @@ PARTS = tuple(signature(Collection).parameters)
 
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options that describe the collection, and those of the evaluation."""
-    parts = {name: value for name, value in options.items() if name in PARTS and name != "queries"}
+    parts = {name: value for name, value in options.items() if name in PARTS}
     return parts, {name: value for name, value in options.items() if name not in parts}
