@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cranfield.data import Judgments, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
+    from cranfield.evaluation.elsewhere import read_scores
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.evaluation.evaluator import Evaluator, evaluate
     from cranfield.evaluation.plan import Policy
@@ -57,6 +58,7 @@ __all__ = [
     "read_letor",
     "read_qrels",
     "read_run",
+    "read_scores",
     "records",
     "simulate",
     "stats",
@@ -73,6 +75,7 @@ MODULES = {
     "data": ("Judgments", "Run"),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.collection": ("Collection",),
+    "evaluation.elsewhere": ("read_scores",),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.evaluator": ("Evaluator", "evaluate"),
     "evaluation.plan": ("Policy",),

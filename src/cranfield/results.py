@@ -125,10 +125,11 @@ class Saved(Displayed):
         data = _content(path, cls.WHAT, cls.HINT)
         if data.get(cls.TAG) != cls.KIND:
             raise InputError([f"{os.fspath(path)}: not {cls.WHAT}"], hint=cls.HINT)
-        return cls._checked(data, path)
+        return cls.checked(data, path)
 
     @classmethod
-    def _checked(cls, data: dict[str, Any], path: PathLike) -> Self:
+    def checked(cls, data: Mapping[str, Any], path: PathLike) -> Self:
+        """`from_dict`, with an error that names the file if the data are damaged or of a later version."""
         name, found = os.fspath(path), data.get("version")
         if not isinstance(found, int) or not 1 <= found <= cls.VERSION:
             raise InputError(
@@ -149,7 +150,7 @@ def load(path: PathLike) -> Any:
     if data.get("kind") not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
     module, _, name = SAVED[data["kind"]].rpartition(".")
-    return getattr(import_module(f"cranfield.{module}"), name)._checked(data, path)
+    return getattr(import_module(f"cranfield.{module}"), name).checked(data, path)
 
 
 def _content(path: PathLike, what: str, hint: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from cranfield.lab.registry import (
 )
 from cranfield.lab.saving import StudyResult
 from cranfield.lab.simulation_files import save
-from cranfield.statistics.design import queries_needed
+from cranfield.statistics.sample_size import queries_needed
 
 FEW = {
     "reuse": ("-m", "ERR_IA@5 DELTARB@5"),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca, effect_size, student, t_quantile
 from cranfield.statistics.pair_tests import anova, corrected, t_test, tukey, wilcoxon
 from cranfield.statistics.resampling import discriminate
@@ -115,7 +116,7 @@ def test_bca_is_scipys_with_the_same_samples(seed, level):
     rng = np.random.default_rng(seed)
     x = np.stack([rng.exponential(size=25), rng.random(25), rng.random(25).round(1)])
     pairs = every_pair(3)
-    for (a, b), found in zip(pairs, bca(x, pairs, level=level, resamples=999, seed=7), strict=True):
+    for (a, b), found in zip(pairs, bca(Sample(x), pairs, level=level, resamples=999, seed=7), strict=True):
         theirs = stats.bootstrap(
             (x[a] - x[b],), np.mean, confidence_level=level, n_resamples=999, method="BCa", rng=np.random.default_rng(7)
         ).confidence_interval
@@ -124,9 +125,9 @@ def test_bca_is_scipys_with_the_same_samples(seed, level):
 
 def test_pairs_do_not_depend_on_how_many_are_taken_at_a_time(monkeypatch):
     x = np.random.default_rng(0).random((6, 20))
-    whole = bca(x, every_pair(6), resamples=99)
+    whole = bca(Sample(x), every_pair(6), resamples=99)
     monkeypatch.setattr("cranfield.statistics.intervals.PARTS", 1)
-    assert (bca(x, every_pair(6), resamples=99) == whole).all()
+    assert (bca(Sample(x), every_pair(6), resamples=99) == whole).all()
 
 
 def test_differences_without_noise():
@@ -134,7 +135,7 @@ def test_differences_without_noise():
     pairs = every_pair(3)
     difference = x[pairs[:, 0]] - x[pairs[:, 1]]
     assert t_test(difference).tolist() == [0, 0, 1]
-    assert bca(x, pairs).tolist() == [[0.25, 0.25], [0.25, 0.25], [0, 0]]
+    assert bca(Sample(x), pairs).tolist() == [[0.25, 0.25], [0.25, 0.25], [0, 0]]
     assert effect_size(difference)[:, 0].tolist() == [np.inf, np.inf, 0]
     assert np.isnan(effect_size(difference)[:, 1:]).all()
     assert tukey(x, pairs).tolist() == [0, 0, 1]
@@ -201,7 +202,7 @@ def test_rounding_is_no_difference():
     assert t_test(difference) == pytest.approx(t_test(whole), abs=1e-12)
     assert wilcoxon(difference) == pytest.approx(wilcoxon(whole), abs=1e-12)
     assert effect_size(difference) == pytest.approx(effect_size(whole), abs=1e-9, nan_ok=True)
-    assert bca(x, pairs) == pytest.approx(bca(tens, pairs) / 10, abs=1e-9)
+    assert bca(Sample(x), pairs) == pytest.approx(bca(Sample(tens), pairs) / 10, abs=1e-9)
     assert tukey(x, pairs) == pytest.approx(tukey(tens, pairs), abs=1e-9)
     assert anova(x[[0, 2]]).p == 1
 

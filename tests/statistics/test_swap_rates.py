@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.statistics import design as swapping
-from cranfield.statistics.design import SwapRates, swap_rates
+from cranfield.statistics import sample_size as swapping
+from cranfield.statistics.sample_size import SwapRates, swap_rates
 
 
 def test_counted_one_by_one() -> None:

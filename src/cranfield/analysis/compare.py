@@ -25,6 +25,7 @@ from cranfield.analysis.significance import (
 )
 from cranfield.data import Floats, Integers, Run
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
@@ -32,8 +33,11 @@ from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_per_query, predicted_differences
 from cranfield.evaluation.reader import Progress
 from cranfield.evaluation.scores import Scores, ScoreTable
+from cranfield.measures.catalogue import Better
 from cranfield.results import PathLike, Saved, plain, typed
+from cranfield.statistics.design import Repeated, Sample
 from cranfield.statistics.pair_tests import Anova, Correction, corrected
+from cranfield.statistics.rounding import SAME
 from cranfield.wording import decodable, few, listed, plural, printable
 
 if TYPE_CHECKING:
@@ -45,9 +49,12 @@ DOUBTS: tuple[Cause, ...] = ("ties", "unjudged")
 
 SAVED_UNCHANGED = (
     *("test", "correction", "family", "alpha", "level", "samples", "seed"),
-    *("baseline", "runs", "measures"),
+    *("cluster", "collection", "repeats", "baseline", "runs", "measures"),
 )
-SAVED_BY_MEASURE = ("queries", "lowest_p", "anova")
+SAVED_BY_MEASURE = ("queries", "units", "better", "lowest_p", "anova")
+
+
+NUMBERS = ("difference", "low", "high", "t_low", "t_high", "test_low", "test_high", "corrected")
 
 
 class PairComparison(NamedTuple):
@@ -63,6 +70,9 @@ class PairComparison(NamedTuple):
     high: float
     t_low: float
     t_high: float
+    test_low: float
+    test_high: float
+    variance: tuple[float, float]
     effect: float
     effect_low: float
     effect_high: float
@@ -81,11 +91,15 @@ class Comparison(Saved):
 
     ``pairs`` (pair, 2): indices into ``runs``; a difference is the mean of the first minus that of the second.
     ``queries``: for each measure the queries for which every run has a value; only these are compared.
-    ``means`` (measure, run): over these queries. ``low``, ``high``: the confidence interval of the difference,
-    by the BCa bootstrap; ``t_low``, ``t_high``: by Student's t.
+    ``means`` (measure, run): over these queries, or over the means of collections. ``test_low``, ``test_high``: the
+    confidence interval of the difference that belongs to the test; if p-values are corrected, all intervals hold
+    together. ``low``, ``high``: the interval of the difference alone, by the BCa bootstrap; ``t_low``, ``t_high``: by
+    Student's t. ``variance`` (measure, pair, 2): of the difference, by queries and by random repeats.
     ``effect`` (measure, pair, 3): the difference in units of its standard deviation, and both ends of its interval.
     ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
-    ``doubts``: what could reverse the difference, if an audit was given.
+    ``doubts``: what could reverse the difference, if an audit was given. ``better``: whether higher or lower values
+    are better. ``units``: how many independent queries, or clusters of them, each measure has; ``cluster``,
+    ``collection``: the attributes that say so, and ``repeats``: random or fixed, if runs have repeats.
     ``lowest_p`` (measure,): the lowest corrected p-value that the test could give; if it is not below ``alpha``, no
     difference can be significant. ``query_notes``, ``resolution_notes``: which queries were compared, and whether the
     test can decide; ``notes`` are both.
@@ -108,6 +122,9 @@ class Comparison(Saved):
     high: Floats
     t_low: Floats
     t_high: Floats
+    test_low: Floats
+    test_high: Floats
+    variance: Floats
     effect: Floats
     wins: Integers
     losses: Integers
@@ -123,6 +140,11 @@ class Comparison(Saved):
     samples: int
     seed: int
     lowest_p: Floats
+    better: tuple[Better, ...]
+    units: tuple[int, ...]
+    cluster: str | None = None
+    collection: str | None = None
+    repeats: Repeated | None = None
     query_notes: tuple[Note, ...] = ()
     resolution_notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # the differences with predicted judgments
@@ -157,8 +179,8 @@ class Comparison(Saved):
         at = measure, pair
         a, b = self.pairs[pair].tolist()
         wins, losses = int(self.wins[at]), int(self.losses[at])
-        names = "difference", "low", "high", "t_low", "t_high", "corrected"
         effect, effect_low, effect_high = self.effect[at].tolist()
+        of_queries, of_repeats = self.variance[at].tolist()
         return PairComparison(
             measure=self.measures[measure],
             run=self.runs[a],
@@ -168,14 +190,53 @@ class Comparison(Saved):
             effect=effect,
             effect_low=effect_low,
             effect_high=effect_high,
+            variance=(of_queries, of_repeats),
             wins=wins,
             ties=len(self.queries[measure]) - wins - losses,
             losses=losses,
             p={test: float(p[at]) for test, p in self.p.items()},
             significant=bool(self.corrected[at] < self.alpha),
             doubts=self.doubts[measure][pair],
-            **{name: float(getattr(self, name)[at]) for name in names},
+            **{name: float(getattr(self, name)[at]) for name in NUMBERS},
         )
+
+    @property
+    def ranks(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """The ranks that each run may have, from best to worst, by measure and run.
+
+        A run is behind those that are significantly better, and ahead of those that are significantly worse. With a
+        correction that controls the family-wise error (Holm, Bonferroni, Tukey), all ranks are right together with
+        confidence 1 - alpha; after Benjamini and Hochberg's, or without any, this is no confidence statement.
+
+        >>> import cranfield as cf
+        >>> values = {"new": {"m": {"1": 0.5, "2": 0.9}}, "old": {"m": {"1": 0.4, "2": 0.8}}}
+        >>> cf.compare(cf.read_scores(values), test="t").ranks
+        {'m': {'new': (1, 1), 'old': (2, 2)}}
+        """
+        if self.baseline is not None:
+            raise UsageError("ranks need a comparison of all pairs of runs", hint="compare without a baseline")
+        ranks = {}
+        for m, measure in enumerate(self.measures):
+            sign = -1 if self.better[m] == "lower" else 1
+            significant = np.where(self.corrected[m] < self.alpha, np.sign(self.difference[m]) * sign, 0)
+            first, second = self.pairs.T
+            runs = len(self.runs)
+            ahead = np.bincount(first, significant < 0, runs) + np.bincount(second, significant > 0, runs)
+            behind = np.bincount(first, significant > 0, runs) + np.bincount(second, significant < 0, runs)
+            limits = zip((1 + ahead).astype(int).tolist(), (runs - behind).astype(int).tolist(), strict=True)
+            ranks[measure] = dict(zip(self.runs, limits, strict=True))
+        return ranks
+
+    def queries_needed(self, measure: int, pair: int, *, power: float = 0.8) -> int | None:
+        """How many queries a test would need to find a difference of this size with this power; None if too many.
+
+        Of queries in clusters, it is the number if clusters are as large as these.
+        """
+        from cranfield.statistics.sample_size import queries_needed
+
+        used, difference = len(self.queries[measure]), abs(float(self.difference[measure, pair]))
+        variance = float(self.variance[measure, pair, 0]) * used
+        return queries_needed(variance, difference, alpha=self.alpha, power=power) if difference > SAME else None
 
     @property
     def contests(self) -> list[PairComparison]:
@@ -225,10 +286,10 @@ class Comparison(Saved):
 
         means = np.full((len(rows), len(runs)), np.nan)
         means[:, pairs[:, 0]], means[:, pairs[:, 1]] = table(lambda row: row.mean), table(lambda row: row.other_mean)
-        numbers = "difference", "low", "high", "t_low", "t_high", "wins", "losses", "corrected"
         return cls(
             pairs=pairs,
             means=means,
+            variance=table(lambda row: row.variance),
             effect=table(_saved_effect),
             p=dict(zip(tests, np.moveaxis(table(lambda row: list(row.p.values())), 2, 0), strict=True)),
             doubts=tuple(tuple(row.doubts for row in of_measure) for of_measure in rows),
@@ -236,7 +297,7 @@ class Comparison(Saved):
             resolution_notes=tuple(map(Note.saved, resolution)),
             predicted=typed(hints["predicted"], data.get("predicted", []), "predicted"),
             **values,
-            **{name: table(attrgetter(name)) for name in numbers},
+            **{name: table(attrgetter(name)) for name in (*NUMBERS, "wins", "losses")},
         )
 
     def save(self, path: PathLike) -> None:
@@ -279,7 +340,7 @@ def compare(
     *,
     baseline: str | None = None,
     audit: Audit | None = None,
-    test: Test = "randomisation",
+    test: Test | None = None,
     tests: Sequence[Test] = (),
     correction: Correction = "holm",
     family: Family = "measure",
@@ -287,6 +348,9 @@ def compare(
     level: float = 0.95,
     samples: int | None = None,
     seed: int = 0,
+    cluster: str | None = None,
+    collection: str | None = None,
+    repeats: Repeated = "random",
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
@@ -320,6 +384,9 @@ def compare(
         level=level,
         samples=samples,
         seed=seed,
+        cluster=cluster,
+        collection=collection,
+        repeats=repeats,
     )
     if isinstance(qrels, (Scores, Evaluation)) and (run is not None or measures is not None or options):
         raise UsageError(
@@ -405,21 +472,27 @@ def compare_scores(
     pairs = run_pairs(scores.runs, baseline)
     check_comparable(scores.columns)
     all_queries = sorted(scores.queries[q] for q in np.flatnonzero(scores.counted.any(axis=0)))
-    matched = [_matched(scores, m, len(all_queries)) for m in range(len(scores.measures))]
     settings = settings_for(scores, settings, baseline)
+    matched = _matched(scores, settings, len(all_queries))
     outcomes = []
-    for i, (x, _) in enumerate(matched):
-        outcomes.append(test_pairs(x, pairs, settings))
+    for i, (sample, _) in enumerate(matched):
+        lower = scores.columns[i].lower_is_better
+        outcomes.append(test_pairs(sample, pairs, settings, lower_is_better=lower))
         if progress is not None:
             progress(i + 1, len(matched))
     used = [queries for _, queries in matched]
-    return build_comparison(settings, scores.runs, scores.measures, baseline, all_queries, used, outcomes)
+    comparison = build_comparison(settings, scores.runs, scores.measures, baseline, all_queries, used, outcomes)
+    return replace(
+        comparison,
+        better=tuple(column.better for column in scores.columns),
+        repeats=settings.repeats if scores.repeats else None,
+    )
 
 
 def settings_for(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> ComparisonSettings:
     """The settings with a number of resamples that fits the number of pairs and queries."""
     tests = number_of_tests(settings, len(run_pairs(scores.runs, baseline)), len(scores.measures))
-    return choose_samples(settings, len(scores.queries), tests)
+    return choose_samples(settings.for_scores(repeated=bool(scores.repeats)), len(scores.queries), tests)
 
 
 def number_of_tests(settings: ComparisonSettings, pairs: int, measures: int) -> int:
@@ -429,12 +502,10 @@ def number_of_tests(settings: ComparisonSettings, pairs: int, measures: int) -> 
 
 def resolution_of(scores: Scores, settings: ComparisonSettings, baseline: str | None = None) -> list[Note]:
     """Before anything is computed: the number of resamples, if it was raised, and whether the test can decide."""
-    tests = number_of_tests(settings, len(run_pairs(scores.runs, baseline)), len(scores.measures))
     check_comparable(scores.columns)
-    queries = [len(scores.matched(m)[1]) for m in range(len(scores.measures))]
-    for measure, size in zip(scores.measures, queries, strict=True):
-        check_query_count(measure, size, int(scores.counted.any(axis=0).sum()))
-    return resolution_notes(settings_for(scores, settings, baseline), scores.measures, queries, tests)
+    settings = settings_for(scores, settings, baseline)
+    units = [sample.units for sample, _ in _matched(scores, settings, int(scores.counted.any(axis=0).sum()))]
+    return resolution_notes(settings, scores.measures, units)
 
 
 def baseline_name(baseline: str | None, runs: Sequence[str], means: Callable[[], ScoreTable]) -> str | None:
@@ -475,13 +546,13 @@ def check_query_count(measure: str, used: int, of: int) -> None:
         )
 
 
-def _matched(scores: Scores, measure: int, of: int) -> tuple[Floats, tuple[str, ...]]:
-    """The values (run, query) of a measure, over the queries for which every run has one, sorted by id."""
-    values, both = scores.matched(measure)
-    check_query_count(scores.measures[measure], len(both), of)
-    names = [scores.queries[q] for q in both]
-    order = sorted(range(len(names)), key=names.__getitem__)
-    return values[:, order], tuple(names[q] for q in order)
+def _matched(scores: Scores, settings: ComparisonSettings, of: int) -> list[tuple[Sample, tuple[str, ...]]]:
+    """What the test sees of each measure, and the queries for which every run has a value."""
+    design: dict[str, Any] = {name: getattr(settings, name) for name in ("cluster", "collection", "repeats")}
+    matched = [matched_sample(scores, m, **design) for m in range(len(scores.measures))]
+    for measure, (_, queries) in zip(scores.measures, matched, strict=True):
+        check_query_count(measure, len(queries), of)
+    return matched
 
 
 def build_comparison(
@@ -497,11 +568,11 @@ def build_comparison(
 
     ``all_queries`` are the queries that count for some run, ``queries`` those on which each measure was compared.
     """
-    pairs, test = run_pairs(runs, baseline), settings.test
-    tests = number_of_tests(settings, len(pairs), len(measures))
-    sizes = [len(used) for used in queries]
+    pairs, test = run_pairs(runs, baseline), settings.chosen
+    units = tuple(outcome.units for outcome in outcomes)
+    higher: Better = "higher"
     p: dict[Test, Floats] = {name: np.array([outcome.p[name] for outcome in outcomes]) for name in settings.tests}
-    fields = [name for name in MeasureComparison._fields if name not in ("p", "anova")]
+    fields = [name for name in MeasureComparison._fields if name not in ("p", "anova", "units")]
     arrays: dict[str, Any] = {name: np.array([getattr(outcome, name) for outcome in outcomes]) for name in fields}
     against = plural(len(pairs), "pair") if baseline is None else f"{plural(len(pairs), 'run')} against {baseline}"
     across = settings.family == "all"
@@ -524,34 +595,36 @@ def build_comparison(
         level=settings.level,
         samples=settings.resamples,
         seed=settings.seed,
-        lowest_p=np.array([lowest_p(settings, size, tests) for size in sizes]),
+        lowest_p=np.array([lowest_p(settings, number) for number in units]),
+        better=(higher,) * len(measures),
+        units=units,
+        cluster=settings.cluster,
+        collection=settings.collection,
         query_notes=tuple(_query_notes(measures, all_queries, queries)),
-        resolution_notes=tuple(resolution_notes(settings, measures, sizes, tests)),
+        resolution_notes=tuple(resolution_notes(settings, measures, units)),
         **arrays,
     )
 
 
-def resolution_notes(
-    settings: ComparisonSettings, measures: Sequence[str], queries: Sequence[int], tests: int
-) -> list[Note]:
+def resolution_notes(settings: ComparisonSettings, measures: Sequence[str], units: Sequence[int]) -> list[Note]:
     """The number of resamples, if it was raised; a warning if no p-value can be significant after correction.
 
-    ``queries``: how many are compared, for each measure.
+    ``units``: how many queries, or clusters of them, are compared, for each measure.
     """
     notes = []
-    test = SIGNIFICANCE_TESTS[settings.test]
+    test, tests = SIGNIFICANCE_TESTS[settings.chosen], settings.together
     if test.resamples and settings.resamples > DEFAULT_SAMPLES and DEFAULT_SAMPLES * settings.alpha <= tests:
         raised = {"resamples": settings.resamples, "default": DEFAULT_SAMPLES, "pairs": tests}
         notes.append(Note("resamples_raised", values=raised))
-    lowest = {measure: lowest_p(settings, size, tests) for measure, size in zip(measures, queries, strict=True)}
+    lowest = {measure: lowest_p(settings, number) for measure, number in zip(measures, units, strict=True)}
     unable = {measure: p for measure, p in lowest.items() if p >= settings.alpha}
     if unable:
         values = {
-            "test": settings.test,
+            "test": settings.chosen,
             "measures": [] if len(unable) == len(lowest) else list(unable),
             "lowest_p": sorted(unable.values()),
             # Either the signs of the differences have too few patterns, or too few of them are drawn.
-            "more": "queries" if test.signs and 2.0 ** min(max(queries) - 1, 60) <= settings.resamples else "samples",
+            "more": "queries" if test.signs and 2.0 ** min(max(units) - 1, 60) <= settings.resamples else "samples",
             "fewer_pairs": settings.multiplied and tests > 1,
         }
         notes.append(Note("none_significant", values=values))

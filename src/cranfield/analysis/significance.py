@@ -6,8 +6,8 @@ Each test is one record; to add a test is to add a record.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -15,12 +15,23 @@ import numpy as np
 from cranfield.data import Floats, Integers
 from cranfield.errors import UsageError, check_choice, check_count, check_fraction
 from cranfield.parallel import parallel
-from cranfield.statistics.intervals import bca, effect_size, student
-from cranfield.statistics.pair_tests import CORRECTIONS, Anova, Correction, anova, t_test, tukey, wilcoxon
+from cranfield.statistics.design import REPEATED, Error, Repeated, Sample
+from cranfield.statistics.intervals import bca, effect_of_error, effect_size, inverted, student, subset_means
+from cranfield.statistics.pair_tests import (
+    CORRECTIONS,
+    Anova,
+    Correction,
+    anova,
+    sign_test,
+    t_test,
+    tukey,
+    tukey_distance,
+    wilcoxon,
+)
 from cranfield.statistics.resampling import discriminate, draw_signs, randomisation_p_values
 from cranfield.statistics.rounding import SAME
 
-Test = Literal["randomisation", "t", "wilcoxon", "bootstrap", "tukey", "randomised-tukey"]
+Test = Literal["randomisation", "t", "wilcoxon", "sign", "bootstrap", "tukey", "randomised-tukey"]
 TESTS: tuple[Test, ...] = get_args(Test)
 Family = Literal["measure", "all"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -37,11 +48,13 @@ CELLS = 1 << 17  # differences of pairs by query that are held at a time: there 
 class ComparisonSettings:
     """The arguments of `compare`, which explains them, that do not depend on the scores; checked.
 
-    ``tests`` begins with ``test``. ``samples``: the number of resamples; None until `choose_samples` has chosen it. A
-    joint test needs no correction.
+    ``test``: None until `for_scores` has chosen it; ``tests`` begins with it. ``samples``: the number of resamples;
+    None until `choose_samples` has chosen it. A joint test needs no correction. ``cluster``, ``collection``: attributes
+    of queries; ``repeats``: whether the repeats of runs stand for others (random), or are the only ones of interest
+    (fixed).
     """
 
-    test: Test = "randomisation"
+    test: Test | None = None
     tests: Sequence[Test] = ()
     correction: Correction = "holm"
     family: Family = "measure"
@@ -49,10 +62,15 @@ class ComparisonSettings:
     level: float = 0.95
     samples: int | None = None
     seed: int = 0
+    cluster: str | None = None
+    collection: str | None = None
+    repeats: Repeated = "random"
+    together: int = 1  # the number of p-values that are corrected together; set by `choose_samples`
 
     def __post_init__(self) -> None:
         for name, value, choices in (
-            ("test", self.test, TESTS),
+            ("repeats", self.repeats, REPEATED),
+            ("test", self.test or "randomisation", TESTS),
             ("correction", self.correction, CORRECTIONS),
             ("family", self.family, FAMILIES),
             *(("tests", other, TESTS) for other in self.tests),
@@ -60,8 +78,8 @@ class ComparisonSettings:
             check_choice(name, value, choices)
         checked: dict[str, Any] = {name: check_fraction(name, getattr(self, name)) for name in ("alpha", "level")}
         checked["samples"] = None if self.samples is None else check_count("samples", self.samples)
-        checked["tests"] = tuple(dict.fromkeys((self.test, *self.tests)))
-        if SIGNIFICANCE_TESTS[self.test].joint:
+        checked["tests"] = tuple(dict.fromkeys((*([self.test] if self.test else []), *self.tests)))
+        if self.test and SIGNIFICANCE_TESTS[self.test].joint:
             if self.family == "all":
                 raise UsageError(
                     f"{self.test} tests the pairs of one measure, not of all measures",
@@ -70,6 +88,17 @@ class ComparisonSettings:
             checked["correction"] = "none"
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def for_scores(self, *, repeated: bool) -> ComparisonSettings:
+        """The settings with a test: by default randomisation, and Student's t if runs have random repeats."""
+        default: Test = "t" if repeated and self.repeats == "random" else "randomisation"
+        return self if self.test else replace(self, test=default)
+
+    @property
+    def chosen(self) -> Test:
+        """The test, which has been chosen."""
+        assert self.test is not None
+        return self.test
 
     @property
     def resamples(self) -> int:
@@ -81,22 +110,54 @@ class ComparisonSettings:
         """Whether the correction multiplies the lowest p-value by the number of tests."""
         return self.correction in ("holm", "bonferroni")
 
+    @property
+    def interval_level(self) -> float:
+        """The level of one interval such that all of them hold together, as the correction makes p-values do."""
+        return self.level if self.correction == "none" else 1 - (1 - self.level) / self.together
+
+    def check_design(self, sample: Sample) -> None:
+        """Raise if a test is not defined for the design."""
+        parts = {
+            "clusters of queries": sample.design is not None and sample.design.clusters < sample.x.shape[1],
+            "several collections": sample.design is not None and sample.design.collections > 1,
+            "random repeats": bool(sample.repeats),
+        }
+        for name in self.tests:
+            test = SIGNIFICANCE_TESTS[name]
+            for part, present in parts.items():
+                if present and part in test.undefined:
+                    fits = [other for other, one in SIGNIFICANCE_TESTS.items() if part not in one.undefined]
+                    fixed = ", or repeats=fixed to compare these very repeats" if part == "random repeats" else ""
+                    raise UsageError(
+                        f"{name} is not defined for {part}: {test.undefined[part]}",
+                        hint=f"use test={' or '.join(fits)}{fixed}",
+                    )
+
+
+INDEPENDENT = "it takes queries to be independent"
+POOLED = "it pools queries, and has no mean of the collections' means"
+NO_SEEDS = "it does not know how much repeats differ"
+NOT_DESIGNED = {"clusters of queries": INDEPENDENT, "several collections": POOLED, "random repeats": NO_SEEDS}
+
 
 @dataclass(frozen=True)
 class SignificanceTest:
     """One test.
 
-    ``title`` is its name in reports. ``p_values`` takes values (run, query) and pairs of runs, and returns a p-value
-    for each pair. A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that
-    ``resamples`` cannot give a p-value below one over the number of samples; a test of ``signs``, below one over the
-    number of their patterns.
+    ``title`` is its name in reports. ``p_values`` takes a sample and pairs of runs, and returns a p-value for each
+    pair; ``interval`` also takes a level, and returns the differences, (pair, 2), between which the test rejects none.
+    A ``joint`` test tests all pairs of a measure at once and needs no correction. A test that ``resamples`` cannot give
+    a p-value below one over the number of samples; a test of ``signs``, below one over the number of their patterns.
+    ``undefined``: the designs that it cannot test, with reasons.
     """
 
     title: str
-    p_values: Callable[[Floats, Integers, ComparisonSettings], Floats]
+    p_values: Callable[[Sample, Integers, ComparisonSettings], Floats]
+    interval: Callable[[Sample, Integers, ComparisonSettings, float], Floats]
     joint: bool = False
     resamples: bool = False
     signs: bool = False
+    undefined: Mapping[str, str] = field(default_factory=dict)
 
 
 def _of_pairs(p: Floats, pairs: Integers, systems: int) -> Floats:
@@ -105,31 +166,98 @@ def _of_pairs(p: Floats, pairs: Integers, systems: int) -> Floats:
     return p[low * systems - low * (low + 1) // 2 + high - low - 1]
 
 
-def _randomisation(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    signs = draw_signs(x.shape[1], settings.resamples, settings.seed)
-    return _of_pairs(randomisation_p_values(x, signs), pairs, len(x))
+def _around(sample: Sample, pairs: Integers, distance: float | Floats) -> Floats:
+    """The intervals that reach this far from the observed differences, (pair, 2)."""
+    means = sample.means
+    difference = means[pairs[:, 0]] - means[pairs[:, 1]]
+    return np.stack([difference - distance, difference + distance], axis=1)
 
 
-def _bootstrap(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    p = discriminate(x, "bootstrap", samples=settings.resamples, seed=settings.seed).p
+def _randomisation(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
+    table = sample.units_table
+    signs = draw_signs(table.shape[1], settings.resamples, settings.seed)
+    return _of_pairs(randomisation_p_values(table, signs), pairs, len(table))
+
+
+def _randomisation_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
+    return subset_means(sample.units_table, pairs, level=level, seed=settings.seed)
+
+
+def _t(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
+    del settings
+    return each_pair(t_test, sample.x, pairs) if sample.is_plain else sample.error(pairs).t_test()
+
+
+def _t_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
+    del settings
+    if not sample.is_plain:
+        return sample.error(pairs).interval(level)
+    return each_pair(lambda differences: student(differences, level=level), sample.x, pairs)
+
+
+def _bootstrap(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
+    if not sample.is_plain:
+        return sample.bootstrap(pairs, settings.resamples, settings.seed)
+    p = discriminate(sample.x, "bootstrap", samples=settings.resamples, seed=settings.seed).p
     # As in the other tests the data themselves count as a sample: no number of samples makes a p-value 0.
-    return (settings.resamples * _of_pairs(p, pairs, len(x)) + 1) / (settings.resamples + 1)
+    return (settings.resamples * _of_pairs(p, pairs, len(sample.x)) + 1) / (settings.resamples + 1)
 
 
-def _randomised_tukey(x: Floats, pairs: Integers, settings: ComparisonSettings) -> Floats:
-    p = discriminate(x, "randomised-tukey", samples=settings.resamples, seed=settings.seed).p
-    return _of_pairs(p, pairs, len(x))
+def _bootstrap_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
+    return bca(sample, pairs, level=level, seed=settings.seed)
+
+
+def _randomised_tukey(sample: Sample, pairs: Integers, settings: ComparisonSettings) -> Floats:
+    p = discriminate(sample.x, "randomised-tukey", samples=settings.resamples, seed=settings.seed).p
+    return _of_pairs(p, pairs, len(sample.x))
+
+
+def _randomised_tukey_interval(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
+    tests = discriminate(sample.x, "randomised-tukey", samples=settings.resamples, alpha=1 - level, seed=settings.seed)
+    return _around(sample, pairs, _of_pairs(tests.required, pairs, len(sample.x)))
+
+
+def _by_difference(title: str, test: Callable[[Floats], Floats]) -> SignificanceTest:
+    """A test of the signs of single differences."""
+
+    def invert(sample: Sample, pairs: Integers, settings: ComparisonSettings, level: float) -> Floats:
+        del settings
+        limits: Floats = each_pair(lambda differences: inverted(test, differences, 1 - level), sample.x, pairs)
+        return limits
+
+    return SignificanceTest(
+        title, lambda sample, pairs, _: each_pair(test, sample.x, pairs), invert, signs=True, undefined=NOT_DESIGNED
+    )
 
 
 SIGNIFICANCE_TESTS: dict[Test, SignificanceTest] = {
-    "randomisation": SignificanceTest("paired randomisation test", _randomisation, resamples=True, signs=True),
-    "t": SignificanceTest("paired t-test", lambda x, pairs, settings: each_pair(t_test, x, pairs)),
-    "wilcoxon": SignificanceTest(
-        "Wilcoxon signed-rank test", lambda x, pairs, settings: each_pair(wilcoxon, x, pairs), signs=True
+    "randomisation": SignificanceTest(
+        "paired randomisation test",
+        _randomisation,
+        _randomisation_interval,
+        resamples=True,
+        signs=True,
+        undefined={"random repeats": NO_SEEDS},
     ),
-    "bootstrap": SignificanceTest("paired bootstrap test", _bootstrap, resamples=True),
-    "tukey": SignificanceTest("Tukey's HSD", lambda x, pairs, settings: tukey(x, pairs), joint=True),
-    "randomised-tukey": SignificanceTest("randomised Tukey HSD", _randomised_tukey, joint=True, resamples=True),
+    "t": SignificanceTest("paired t-test", _t, _t_interval),
+    "wilcoxon": _by_difference("Wilcoxon signed-rank test", wilcoxon),
+    "sign": _by_difference("sign test", sign_test),
+    "bootstrap": SignificanceTest("paired bootstrap test", _bootstrap, _bootstrap_interval, resamples=True),
+    "tukey": SignificanceTest(
+        "Tukey's HSD",
+        lambda sample, pairs, _: tukey(sample.x, pairs),
+        lambda sample, pairs, _, level: _around(sample, pairs, tukey_distance(sample.x, level)),
+        joint=True,
+        undefined=NOT_DESIGNED,
+    ),
+    "randomised-tukey": SignificanceTest(
+        "randomised Tukey HSD",
+        _randomised_tukey,
+        _randomised_tukey_interval,
+        joint=True,
+        resamples=True,
+        undefined=NOT_DESIGNED,
+    ),
 }
 
 
@@ -149,55 +277,90 @@ class MeasureComparison(NamedTuple):
     high: Floats
     t_low: Floats
     t_high: Floats
+    test_low: Floats
+    test_high: Floats
     effect: Floats
+    variance: Floats
     wins: Integers
     losses: Integers
     p: dict[Test, Floats]
     anova: Anova
+    units: int
 
 
 def choose_samples(settings: ComparisonSettings, queries: int, tests: int) -> ComparisonSettings:
-    """The settings with a number of resamples that can decide, unless the user chose one.
+    """The settings for so many tests, with a number of resamples that can decide unless the user chose one.
 
     After correction for many pairs, the default number of resamples may be too low for any difference to be
     significant. ``tests``: the number of p-values that are corrected together.
     """
     if settings.samples is not None:
-        return settings
+        return replace(settings, together=tests)
     samples = DEFAULT_SAMPLES
-    if SIGNIFICANCE_TESTS[settings.test].resamples and settings.multiplied and tests / (samples + 1) >= settings.alpha:
+    if (
+        SIGNIFICANCE_TESTS[settings.chosen].resamples
+        and settings.multiplied
+        and tests / (samples + 1) >= settings.alpha
+    ):
         enough = math.ceil(MARGIN * tests / settings.alpha / samples) * samples
         samples = enough if enough * queries <= MOST_DRAWN else samples
-    return replace(settings, samples=samples)
+    return replace(settings, samples=samples, together=tests)
 
 
-def lowest_p(settings: ComparisonSettings, queries: int, tests: int) -> float:
+def lowest_p(settings: ComparisonSettings, units: int) -> float:
     """The lowest corrected p-value that the test could give; if it is not below alpha, nothing can be significant.
 
-    ``queries``: how many are compared; ``tests``: the number of p-values that are corrected together.
+    ``units``: how many queries, or clusters of them, are compared.
     """
-    test = SIGNIFICANCE_TESTS[settings.test]
-    patterns = 2.0 ** min(queries - 1, MOST_SIGNS) if test.signs else math.inf
+    test = SIGNIFICANCE_TESTS[settings.chosen]
+    patterns = 2.0 ** min(units - 1, MOST_SIGNS) if test.signs else math.inf
     if test.resamples:
         patterns = min(patterns, settings.resamples + 1)
-    return min(1 / patterns * (tests if settings.multiplied else 1), 1.0)
+    return min(1 / patterns * (settings.together if settings.multiplied else 1), 1.0)
 
 
-def test_pairs(x: Floats, pairs: Integers, settings: ComparisonSettings) -> MeasureComparison:
-    """One measure compared, from its values (run, query), all of them defined."""
-    x = np.ascontiguousarray(x)  # so that results do not depend on memory layout
-    limits = bca(x, pairs, level=settings.level, seed=settings.seed)
-    by_t = each_pair(lambda differences: student(differences, level=settings.level), x, pairs)
+def test_pairs(
+    sample: Sample, pairs: Integers, settings: ComparisonSettings, *, lower_is_better: bool = False
+) -> MeasureComparison:
+    """One measure compared, from its values, all of them defined."""
+    settings.check_design(sample)
+    x = np.ascontiguousarray(sample.x)  # so that results do not depend on memory layout
+    sample = sample._replace(x=x)
+    limits = bca(sample, pairs, level=settings.level, seed=settings.seed)
+    by_t = _t_interval(sample, pairs, settings, settings.level)
+    p = {test: SIGNIFICANCE_TESTS[test].p_values(sample, pairs, settings) for test in settings.tests}
+    level = settings.interval_level
+    interval = SIGNIFICANCE_TESTS[settings.chosen].interval(sample, pairs, settings, level)
+    # Interval and test are the same statement; resamples of one and the other may differ at the limit.
+    undecided = p[settings.chosen] >= 1 - level
+    with_zero = np.stack([interval[:, 0].clip(max=0), interval[:, 1].clip(min=0)], axis=1)
+    interval = np.where(undecided[:, None], with_zero, interval)
+    higher = each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs)
+    less = each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs)
+    means = sample.means
+    if sample.is_plain:
+        difference = each_pair(lambda differences: differences.mean(axis=1), x, pairs)
+        effect = each_pair(lambda differences: effect_size(differences, level=settings.level), x, pairs)
+        of_queries = each_pair(lambda differences: differences.var(axis=1, ddof=1) / x.shape[1], x, pairs)
+        error = Error(difference, of_queries, np.zeros(len(pairs)), np.full(len(pairs), x.shape[1] - 1.0))
+    else:
+        error = sample.error(pairs)
+        spread = each_pair(lambda differences: differences.std(axis=1, ddof=1), x, pairs)
+        effect = effect_of_error(error, spread, level=settings.level)
     return MeasureComparison(
-        x.mean(axis=1),
-        each_pair(lambda differences: differences.mean(axis=1), x, pairs),
+        means,
+        error.estimate,
         limits[:, 0],
         limits[:, 1],
         by_t[:, 0],
         by_t[:, 1],
-        each_pair(lambda differences: effect_size(differences, level=settings.level), x, pairs),
-        each_pair(lambda differences: (differences > SAME).sum(axis=1), x, pairs),
-        each_pair(lambda differences: (differences < -SAME).sum(axis=1), x, pairs),
-        {test: SIGNIFICANCE_TESTS[test].p_values(x, pairs, settings) for test in settings.tests},
+        interval[:, 0],
+        interval[:, 1],
+        effect,
+        np.stack([error.from_queries, error.from_repeats], axis=1),
+        less if lower_is_better else higher,
+        higher if lower_is_better else less,
+        p,
         anova(x),
+        sample.units,
     )

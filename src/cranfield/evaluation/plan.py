@@ -11,6 +11,7 @@ import numpy as np
 
 from cranfield.errors import MeasureError, UsageError, check_choice, check_count
 from cranfield.measures import Measure, parse
+from cranfield.measures.catalogue import OUTSIDE, Better
 from cranfield.measures.catalogue import Aggregate as Aggregate
 from cranfield.ranking.batch import Key
 from cranfield.ranking.tie_rules import TIES, Ties
@@ -112,6 +113,21 @@ class Column:
         if self.part == "standard error":
             return "error"
         return "mean" if self.part in ("residual", "standardised") else self.measure.definition.aggregate
+
+    @property
+    def better(self) -> Better:
+        """Whether higher or lower values are better."""
+        return "lower" if self.lower_is_better else "higher"
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower value is better, as of a latency."""
+        return self.measure.definition.lower_is_better
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether another program computed the measure."""
+        return self.measure.definition.family == OUTSIDE
 
     @property
     def rank_cutoff(self) -> int | None:

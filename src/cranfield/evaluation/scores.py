@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -16,6 +16,7 @@ from cranfield.errors import CranfieldError, MeasureError, MissingDependency, Un
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
 from cranfield.measures import parse
+from cranfield.measures.catalogue import Better, outside_measure
 from cranfield.results import Displayed, PathLike, Saved, TableText, plain, table_text, typed
 from cranfield.wording import decodable, few, listed, plural, printable
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
+    from cranfield.evaluation.designs import Groups
     from cranfield.evaluation.predicted import PredictedMean
     from cranfield.statistics.standardisation import Standardisation
 
@@ -82,8 +84,9 @@ class ScoreTable(Displayed):
             return rows
         if by == "name":
             return sorted(rows, key=self.runs.__getitem__)
-        values = self.means[:, 0 if by is None else self.column_of(by)]
-        return sorted(rows, key=lambda r: (np.isnan(values[r]), -values[r]))
+        column = 0 if by is None else self.column_of(by)
+        values = self.means[:, column] * (1 if self.columns[column].lower_is_better else -1)
+        return sorted(rows, key=lambda r: (np.isnan(values[r]), values[r]))
 
     def best(self, number: int | None, by: str | None = None) -> list[int]:
         """The rows with the highest means of a measure (by default the first measure), in their given order.
@@ -209,6 +212,8 @@ class Scores(ScoreTable, Saved):
 
     ``columns``: the measure, and the part of it, of each column; ``measures``: their labels. ``counted`` (run, query):
     the queries over which a run is averaged. ``notes``: facts that a reader of the means should know.
+    ``attributes``: what is known of queries, by query and name. ``repeats``: the values of each repeat of a run that
+    has several, (column, query, repeat), by run; the values are then means over the repeats.
     """
 
     KIND: ClassVar[str] = "scores"
@@ -223,6 +228,8 @@ class Scores(ScoreTable, Saved):
     undefined: Undefined = "skip"
     notes: tuple[Note, ...] = ()
     predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
+    attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    repeats: Mapping[str, Floats] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -292,7 +299,12 @@ class Scores(ScoreTable, Saved):
 
     def only(self, columns: Sequence[int]) -> Self:
         kept = list(columns)
-        return replace(self, columns=tuple(self.columns[m] for m in kept), values=self.values[:, kept])
+        return replace(
+            self,
+            columns=tuple(self.columns[m] for m in kept),
+            values=self.values[:, kept],
+            repeats={run: values[kept] for run, values in self.repeats.items()},
+        )
 
     def of_runs(self, rows: Sequence[int]) -> Self:
         runs = tuple(self.runs[r] for r in rows)
@@ -304,6 +316,7 @@ class Scores(ScoreTable, Saved):
             counted=self.counted[kept],
             notes=self._notes_on(runs),
             predicted=tuple(mean for mean in self.predicted if mean.run in runs),
+            repeats={run: values for run, values in self.repeats.items() if run in runs},
         )
 
     def only_run(self, name: str) -> Scores:
@@ -336,10 +349,32 @@ class Scores(ScoreTable, Saved):
         for m, column in enumerate(self.columns):
             values[0, m, at] = other.values[run, labels[column.measure]]
         counted[0, at] = other.counted[run]
-        name = name or other.runs[run]
+        added, name = other.runs[run], name or other.runs[run]
         if name in self.runs:
             name = f"{name} (baseline)"
-        return replace(self, runs=(name, *self.runs), queries=queries, values=values, counted=counted)
+        repeats = {}
+        for run_name, given, places, chosen in (
+            *(
+                (own, of_own, range(len(self.queries)), range(len(self.columns)))
+                for own, of_own in self.repeats.items()
+            ),
+            *(
+                [(name, other.repeats[added], at, [labels[c.measure] for c in self.columns])]
+                if added in other.repeats
+                else []
+            ),
+        ):
+            repeats[run_name] = np.full((len(self.columns), len(queries), given.shape[2]), np.nan)
+            repeats[run_name][:, places] = given[list(chosen)]
+        return replace(
+            self,
+            runs=(name, *self.runs),
+            queries=queries,
+            values=values,
+            counted=counted,
+            attributes={**other.attributes, **self.attributes},
+            repeats=repeats,
+        )
 
     def standardised(self, method: Standardisation = "normal", reference: Sequence[str] | None = None) -> Scores:
         """The scores standardised for each query over the runs: see `statistics.standardisation.standardise`.
@@ -366,7 +401,43 @@ class Scores(ScoreTable, Saved):
         )
         runs = len(self.runs) if chosen is None else int(chosen.sum())
         note = Note("standardised", values={"method": method, "runs": runs})
-        return replace(self, columns=columns, values=values, notes=(note, *self.notes))
+        return replace(self, columns=columns, values=values, notes=(note, *self.notes), repeats={})
+
+    def with_attributes(self, attributes: Mapping[str, Mapping[str, str]]) -> Scores:
+        """The scores with these attributes of queries."""
+        return replace(self, attributes=attributes)
+
+    def by(self, attribute: str, baseline: str | None = None, **options: Any) -> Groups:
+        """The scores by the value of an attribute of queries: means of each group, and differences to the baseline.
+
+        ``options``: the ``cluster`` of queries, whether ``repeats`` are random or fixed, ``level`` and ``seed``, as in
+        `compare`. With a baseline, the result says whether differences depend on the group.
+
+        >>> import cranfield as cf
+        >>> values = {"new": {"m": {"1": 0.5, "2": 1.0, "3": 0.25}}, "old": {"m": {"1": 0.5, "2": 0.5, "3": 0.0}}}
+        >>> kinds = {"1": {"type": "how"}, "2": {"type": "what"}, "3": {"type": "what"}}
+        >>> cf.read_scores(values, queries=kinds).by("type").means.tolist()
+        [[[0.5, 0.625], [0.5, 0.25]]]
+        """
+        from cranfield.evaluation.designs import grouped
+
+        return grouped(self, attribute, baseline, **options)
+
+    def averaged(self, *levels: str) -> Scores:
+        """Nested means: over the queries of the last level, then of the one before; the first has the queries left.
+
+        ``averaged("topic", "question")`` is the mean over the queries of each question, then over the questions of each
+        topic: scores whose queries are the topics.
+
+        >>> import cranfield as cf
+        >>> kinds = {"1": {"topic": "t"}, "2": {"topic": "t"}, "3": {"topic": "u"}}
+        >>> scores = cf.read_scores({"run": {"m": {"1": 1.0, "2": 0.0, "3": 1.0}}}, queries=kinds).averaged("topic")
+        >>> scores["m"].per_query["run"], float(scores["m"])
+        ({'t': 0.5, 'u': 1.0}, 0.75)
+        """
+        from cranfield.evaluation.designs import nested_means
+
+        return nested_means(self, levels)
 
     def interval(
         self, run: int, measure: int, *, level: float = 0.95, method: Interval = "bca", seed: int = 0
@@ -390,9 +461,10 @@ class Scores(ScoreTable, Saved):
             least, most = self.columns[measure].measure.definition.bounds if limited else (-math.inf, math.inf)
             return max(float(sample.mean() - half), least), min(float(sample.mean() + half), most)
         if kind != "geometric":
+            from cranfield.statistics.design import Sample
             from cranfield.statistics.intervals import bca
 
-            ends = bca(np.stack([sample, np.zeros_like(sample)]), np.array([[0, 1]]), level=level, seed=seed)[0]
+            ends = bca(Sample(np.stack([sample, np.zeros_like(sample)])), np.array([[0, 1]]), level=level, seed=seed)[0]
             low, high = (ends * (len(sample) if kind == "sum" else 1)).tolist()
             return low, high
         from scipy import stats
@@ -486,9 +558,14 @@ class Scores(ScoreTable, Saved):
             **self.header(),
             "undefined": self.undefined,
             "queries": list(self.queries),
-            "measures": {c.label: {"measure": str(c.measure), "part": c.part} for c in self.columns},
+            "measures": {
+                c.label: {"measure": str(c.measure), "part": c.part, **({"better": c.better} if c.is_outside else {})}
+                for c in self.columns
+            },
             **super().to_dict(),
             **({"predicted": plain(self.predicted)} if self.predicted else {}),
+            **({"attributes": self.attributes} if self.attributes else {}),
+            **({"repeats": plain(self.repeats)} if self.repeats else {}),
         }
 
     @classmethod
@@ -501,13 +578,18 @@ class Scores(ScoreTable, Saved):
         values, counted = _saved_values(runs, list(parts), queries)
         return cls(
             tuple(runs),
-            tuple(Column(parse(column.measure), column.part, label) for label, column in parts.items()),
+            tuple(column.column(label) for label, column in parts.items()),
             queries,
             values,
             counted,
             typed(Undefined, data["undefined"], "undefined"),
             tuple(map(Note.saved, typed(tuple[str, ...], data["notes"], "notes"))),
             typed(tuple[PredictedMean, ...], data.get("predicted", []), "predicted"),
+            typed(dict[str, dict[str, str]], data.get("attributes", {}), "attributes"),
+            {
+                run: _saved_repeats(table, (len(parts), len(queries)))
+                for run, table in typed(dict[str, Floats], data.get("repeats", {}), "repeats").items()
+            },
         )
 
     def save(self, path: PathLike) -> None:
@@ -529,6 +611,18 @@ class _SavedColumn(NamedTuple):
 
     measure: str
     part: Part
+    better: Better | None = None  # of a measure that another program computed
+
+    def column(self, label: str) -> Column:
+        """The column of the scores."""
+        known = parse(self.measure) if self.better is None else outside_measure(self.measure, self.better)
+        return Column(known, self.part, label)
+
+
+def _saved_repeats(table: Floats, shape: tuple[int, int]) -> Floats:
+    if table.shape[:2] != shape:
+        raise ValueError("repeats do not fit the measures and queries")
+    return table
 
 
 def _saved_values(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -48,6 +48,9 @@ Cutoff = Literal["none", "optional", "required", "recall"]
 # the sum of the defined values has of all queries (c@1).
 Aggregate = Literal["mean", "geometric", "sum", "credit", "error"]
 
+Better = Literal["higher", "lower"]
+OUTSIDE = "elsewhere"  # the family of measures that another program computed
+
 # Why a measure has no terminal form.
 UNDEFINED = "it has not been defined"
 FIXED = "its divisor is fixed, so that an empty ranking always scores 0"
@@ -85,6 +88,7 @@ class Definition:
     sampled: bool = False  # estimates a score from judgments of a sample of documents
     linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
     probabilities: bool = False  # gains are probabilities, so that a grade above ``max`` is an error
+    lower_is_better: bool = False
     of_ranking: Callable[..., float] | None = None  # the user's function of one ranking, which `function` calls
 
     # Lazy, because reading signatures is slow, and most measures are not used.
@@ -420,6 +424,17 @@ class Measure:
         if self.definition.subtopics or self.definition.content:
             raise MeasureError(f"{self} cannot be computed from grades alone: it needs documents or subtopics")
         return float(self.values(from_ranking(ranking, missed)).value[0])
+
+
+def _from_elsewhere(_: Any) -> Any:
+    raise MeasureError("a measure of another program cannot be computed here; give its scores")
+
+
+@cache
+def outside_measure(name: str, better: Better = "higher") -> Measure:
+    """A measure that another program computed: any text is its name, and its values have no bounds."""
+    facts: dict[str, Any] = {"gains": "none", "bounds": (-np.inf, np.inf), "lower_is_better": better == "lower"}
+    return Measure(name, own=Definition(name, OUTSIDE, _from_elsewhere, "", "", **facts))
 
 
 def with_residual() -> Iterator[str]:

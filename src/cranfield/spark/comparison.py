@@ -34,6 +34,7 @@ from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.plan import Column, Undefined
 from cranfield.spark.totals import PACKED_SCHEMA, id_list, pack, unpack
+from cranfield.statistics.design import Sample
 
 
 def compare_runs(
@@ -105,7 +106,7 @@ def _outcome(tests: PairTests, values: Floats, used: npt.NDArray[np.bool_], quer
     outcome: MeasureComparison | CranfieldError | None = None
     try:
         if values.shape[1] > 1:
-            outcome = test_pairs(values, tests.pairs, tests.settings)
+            outcome = test_pairs(Sample(values), tests.pairs, tests.settings)
     except CranfieldError as error:
         outcome = error
     return MeasureOutcome(outcome, np.packbits(used), len(used), queries)

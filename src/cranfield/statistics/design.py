@@ -1,179 +1,311 @@
-"""The number of queries that a comparison needs: by the power of a t-test, and by swap rates."""
+"""Designs of comparisons: which differences between runs are independent, and what a test resamples.
+
+Queries belong to collections, whose means are averaged, and to clusters (the turns of a conversation, the questions of
+a topic), which are drawn and flipped as a whole. A run may have repeats: the same system with other seeds. With one
+collection, single queries and no repeats, the formulas are those of the paired t-test and the paired bootstrap.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from cranfield.data import Floats, Integers
-from cranfield.errors import UsageError, check_count, check_fraction
-from cranfield.statistics.resampling import CELLS, check_scores, pairs, random_generator
+from cranfield import native
+from cranfield.data import Booleans, Floats, Integers
+from cranfield.errors import UsageError
+from cranfield.statistics.resampling import draw_counts, random_generator
 from cranfield.statistics.rounding import SAME
 
-MAX_QUERIES = 10**7  # larger numbers are not computed
+Repeated = Literal["random", "fixed"]
+REPEATED: tuple[Repeated, ...] = get_args(Repeated)
+DRAWN = 1 << 20  # clusters drawn at a time
 
 
-def difference_variance(scores: npt.ArrayLike) -> float:
-    """The variance over queries of the difference between two systems, averaged over all pairs.
+class Error(NamedTuple):
+    """The mean difference of each pair and its variance, from queries and from repeats, with degrees of freedom."""
 
-    It is twice the residual variance of a two-way analysis of variance, systems by queries.
+    estimate: Floats
+    from_queries: Floats
+    from_repeats: Floats
+    degrees: Floats
 
-    >>> round(difference_variance([[0.1, 0.5, 0.3], [0.2, 0.2, 0.2]]), 4)
-    0.04
-    """
-    x = check_scores(scores)
-    residual = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
-    return float(2 * (residual**2).sum() / ((x.shape[0] - 1) * (x.shape[1] - 1)))
+    @property
+    def variance(self) -> Floats:
+        """The variance from both sources."""
+        return self.from_queries + self.from_repeats
 
+    def t_test(self) -> Floats:
+        """The two-sided p-values; without any variance, p is 1 for a difference of 0, and 0 for others."""
+        from scipy.special import stdtr
 
-def power_of_t(queries: int, effect: float, alpha: float = 0.05) -> float:
-    """The power of a two-sided paired t-test to detect a difference of ``effect`` standard deviations.
+        flat = self.variance == 0
+        t = np.abs(self.estimate) / np.sqrt(np.where(flat, 1, self.variance))
+        return np.where(flat, np.where(np.abs(self.estimate) <= SAME, 1.0, 0.0), 2 * stdtr(self.degrees, -t))
 
-    >>> round(power_of_t(34, 0.5), 4)
-    0.8078
-    """
-    from scipy import stats
+    def half_width(self, share: float) -> Floats:
+        """How far the bound that is not exceeded with probability ``share`` is from the estimate."""
+        from scipy.special import stdtrit
 
-    freedom, shift = queries - 1, effect * math.sqrt(queries)
-    critical = stats.t.ppf(1 - alpha / 2, freedom)
-    # The lower tail is the upper tail of the opposite shift, which avoids cancellation.
-    return float(stats.nct.sf(critical, freedom, shift) + stats.nct.sf(critical, freedom, -shift))
+        flat = self.variance == 0
+        return np.where(flat, 0, stdtrit(np.where(flat, 1, self.degrees), share) * np.sqrt(self.variance))
 
-
-def queries_needed(variance: float, difference: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """The smallest number of queries for a paired t-test with this power; None if it is more than `MAX_QUERIES`.
-
-    >>> queries_needed(0.04, 0.1)
-    34
-    """
-    if not (0 <= variance < math.inf and 0 < difference < math.inf):
-        raise UsageError(f"variance must be at least 0 and difference positive; got {variance:g} and {difference:g}")
-    alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
-    if variance == 0:
-        return 2
-    effect = difference / math.sqrt(variance)
-    normal = NormalDist()
-    distance = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
-    if distance > effect * math.sqrt(MAX_QUERIES):
-        return None
-    guess = (distance / effect) ** 2
-    # The t-test needs at least as many queries as the normal approximation.
-    low, high = 1, max(2, math.ceil(guess))
-    while power_of_t(high, effect, alpha) < power:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power_of_t(middle, effect, alpha) >= power else (middle, high)
-    return high
-
-
-def detectable_difference(variance: float, queries: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest difference that a paired t-test on so many queries detects with this power.
-
-    >>> round(detectable_difference(0.04, 34), 3)
-    0.099
-    """
-    if queries < 2:
-        raise UsageError(f"a test needs at least two queries, got {queries}")
-    alpha, power = check_fraction("alpha", alpha), check_fraction("power", power)
-    low, high = 0.0, 1.0
-    while power_of_t(queries, high, alpha) < power:
-        high *= 2
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if power_of_t(queries, middle, alpha) >= power else (middle, high)
-    return high * math.sqrt(variance)
-
-
-BINS = 21  # differences of 0 to 0.01, of 0.01 to 0.02, ..., and of 0.2 and more
-SIZES = 10  # number of sizes of query sets
-SMALLEST = 5  # the smallest query set; smaller ones do not extrapolate
+    def interval(self, level: float) -> Floats:
+        """The two-sided interval by Student's t, (pair, 2)."""
+        half = self.half_width(0.5 + level / 2)
+        return np.stack([self.estimate - half, self.estimate + half], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class SwapRates:
-    """How often two sets of queries disagree on the better of two systems, by the difference on the first set.
+class Design:
+    """The collection and the cluster of each query, numbered from 0; a cluster is part of one collection."""
 
-    ``sizes``: queries in a set; ``edges``: the lower ends of the bins of differences, the last of which is open;
-    ``compared``, ``swapped`` (size, bin): the number of pairs of systems, over all pairs of sets, and of those that
-    are swapped; ``queries``: the number of all queries.
-    """
+    collection: Integers
+    cluster: Integers
 
-    queries: int
-    sizes: Integers
-    edges: Floats
-    compared: Integers
-    swapped: Integers
+    @classmethod
+    def of(
+        cls, queries: int, collection: Sequence[Hashable] | None = None, cluster: Sequence[Hashable] | None = None
+    ) -> Design:
+        """The design with these labels of queries; without clusters, each query is one."""
+        collections = [0] * queries if collection is None else list(collection)
+        clusters = list(range(queries)) if cluster is None else list(cluster)
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(collections))}
+        of_query = np.array([numbers[label] for label in collections], np.int64)
+        pairs = list(zip(of_query.tolist(), clusters, strict=True))
+        # Clusters are numbered by collection, so that those of a collection stand together.
+        labels = {label: number for number, label in enumerate(sorted(dict.fromkeys(pairs), key=lambda pair: pair[0]))}
+        return cls(of_query, np.array([labels[pair] for pair in pairs], np.int64))
 
     @property
-    def rates(self) -> Floats:
-        """The share of swapped pairs, (size, bin); undefined for bins without pairs."""
-        return np.where(self.compared > 0, self.swapped / np.maximum(self.compared, 1), np.nan)
+    def collections(self) -> int:
+        """The number of collections."""
+        return int(self.collection.max()) + 1
 
     @property
-    def extrapolated(self) -> Floats:
-        """The swap rate for two sets as large as the set of all queries, by bin.
+    def clusters(self) -> int:
+        """The number of clusters, which is how many signs a randomisation test can flip."""
+        return int(self.cluster.max()) + 1
 
-        Voorhees and Buckley's curve, rate = A exp(-B size), fitted on a logarithmic scale and weighted by swaps. With
-        swaps at fewer than two sizes it is the rate at the largest size.
-        """
-        extrapolated = np.full(len(self.edges), np.nan)
-        for i, (rate, swapped, compared) in enumerate(zip(self.rates.T, self.swapped.T, self.compared.T, strict=True)):
-            fitted, nonempty = swapped > 0, np.flatnonzero(compared)
-            if fitted.sum() > 1:
-                weights = np.sqrt(swapped[fitted])
-                slope, intercept = np.polyfit(self.sizes[fitted], np.log(rate[fitted]), 1, w=weights)
-                extrapolated[i] = min(1.0, np.exp(intercept + slope * self.queries))
-            elif len(nonempty):
-                extrapolated[i] = rate[nonempty[-1]]
-        return extrapolated
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of each query in the mean of the collections' means."""
+        return 1 / (self.collections * np.bincount(self.collection)[self.collection])
 
-    def required(self, error: float = 0.05, *, extrapolated: bool = False) -> float:
-        """The smallest difference from which the swap rate stays at most ``error``; NaN if none is large enough.
+    @cached_property
+    def _order(self) -> tuple[Integers, Integers]:
+        order = self.cluster.argsort(kind="stable")
+        return order, self.cluster[order].searchsorted(np.arange(self.clusters))
 
-        For sets of the largest size or, extrapolated, for sets as large as the set of all queries.
-        """
-        rates = self.extrapolated if extrapolated else self.rates[-1]
-        above = np.flatnonzero(rates > error)
-        enough = self.edges[0 if not len(above) else above[-1] + 1 :]
-        defined = np.flatnonzero(~np.isnan(rates))
-        exists = len(enough) and len(defined) and defined[-1] >= len(rates) - len(enough)
-        return float(enough[0]) if exists else np.nan
+    @cached_property
+    def parts(self) -> list[slice]:
+        """The clusters of each collection."""
+        order, begin = self._order
+        ends = self.collection[order[begin]].searchsorted(np.arange(self.collections + 1))
+        return [slice(low, high) for low, high in pairwise(ends.tolist())]
 
-    def share(self, difference: float) -> float:
-        """The share of comparisons, at the largest size, with at least this difference."""
-        if np.isnan(difference):
-            return 0.0
-        return float(self.compared[-1, self.edges >= difference - SAME].sum() / self.compared[-1].sum())
+    @cached_property
+    def size(self) -> Floats:
+        """The number of queries of each cluster."""
+        return np.bincount(self.cluster).astype(np.float64)
+
+    def totals(self, x: Floats) -> Floats:
+        """The sums over the queries of each cluster, along the last axis."""
+        order, begin = self._order
+        return np.asarray(np.add.reduceat(x[..., order], begin, axis=-1))
+
+    def estimate(self, x: Floats) -> Floats:
+        """The mean of the collections' means, along the last axis."""
+        return np.asarray(
+            np.mean([x[..., self.collection == c].mean(axis=-1) for c in range(self.collections)], axis=0)
+        )
+
+    def deviations(self, x: Floats) -> Floats:
+        """How much each cluster moves the estimate of each row, (row, cluster): sums of deviations, weighted."""
+        means = np.stack([x[:, self.collection == c].mean(axis=1) for c in range(self.collections)])
+        return self.totals((x - means[self.collection].T) * self.weight)
+
+    def check(self, names: Sequence[str] = ()) -> None:
+        """Raise if the error cannot be estimated, because a collection has a single cluster."""
+        for c, part in enumerate(self.parts):
+            if part.stop - part.start < 2:
+                of = f"collection `{names[c]}`" if len(names) > 1 else "the design"
+                raise UsageError(
+                    f"{of} has a single cluster of queries; an error can be estimated from two or more",
+                    hint="choose an attribute with more values as the cluster",
+                )
 
 
-def swap_rates(scores: npt.ArrayLike, *, trials: int = 100, width: float | None = None, seed: int = 0) -> SwapRates:
-    """Draw two disjoint sets of queries, ``trials`` times for each size, and count the pairs that are swapped.
+class Sample(NamedTuple):
+    """What a test sees of one measure: values (run, query), the design, and values of repeated runs.
 
-    ``width`` is the width of a bin of differences; by default 0.01, multiplied by the highest score if that exceeds 1.
+    ``design``: None for single queries of one collection. ``repeats``: (query, repeat) of each repeated run, by its
+    index, where repeats are random.
     """
-    x = check_scores(scores)
-    trials = check_count("trials", trials)
-    systems, n = x.shape
-    step = 0.01 * max(1.0, float(np.abs(x).max())) if width is None else width
-    sizes = np.unique(np.linspace(min(SMALLEST, n // 2), n // 2, SIZES).round().astype(np.int64))
+
+    x: Floats
+    design: Design | None = None
+    repeats: Mapping[int, Floats] = {}
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether queries are independent and runs have no random repeats."""
+        return self.design is None and not self.repeats
+
+    @property
+    def units(self) -> int:
+        """The number of independent queries or clusters."""
+        return self.x.shape[1] if self.design is None else self.design.clusters
+
+    @property
+    def _design(self) -> Design:
+        return self.design or Design.of(self.x.shape[1])
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each run over queries, or over collections."""
+        return self.x.mean(axis=1) if self.design is None else self.design.estimate(self.x)
+
+    @property
+    def units_table(self) -> Floats:
+        """Values (run, unit) whose mean is that of the run: what a test of signs flips."""
+        if self.design is None:
+            return self.x
+        return self.design.totals(self.x * self.design.weight) * self.design.clusters
+
+    def _repeated(self, values: Floats) -> tuple[float, float]:
+        """What random repeats (query, repeat) add to the variance of a mean, and its degrees of freedom.
+
+        With b the variance of the means of the repeats and e the residual mean square, it is max(0, b - e/n) / r.
+        """
+        queries, repeats = values.shape
+        residual = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+        noise = float((residual**2).sum()) / ((queries - 1) * (repeats - 1))
+        means = self._design.estimate(values.T)
+        return max(0.0, float(means.var(ddof=1)) - noise / queries) / repeats, repeats - 1.0
+
+    def error(self, pairs: Integers) -> Error:
+        """The error of the mean difference of each pair."""
+        design, first, second = self._design, pairs[:, 0], pairs[:, 1]
+        contribution = design.deviations(self.x)
+        parts, degrees = [], []
+        for part in design.parts:
+            clusters = part.stop - part.start
+            moved = contribution[:, part]
+            squares = np.concatenate([((moved[a] - moved[b]) ** 2).sum(axis=1) for a, b in _blocks(pairs, clusters)])
+            parts.append(np.where(squares <= clusters * SAME**2, 0, clusters / (clusters - 1) * squares))
+            degrees.append(clusters - 1.0)
+        from_queries = np.sum(parts, axis=0)
+        spread = np.sum([part**2 / freedom for part, freedom in zip(parts, degrees, strict=True)], axis=0)
+        table = np.array([self._repeated(self.repeats[r]) if r in self.repeats else (0, 1) for r in range(len(self.x))])
+        from_repeats = table[first, 0] + table[second, 0]
+        spread += table[first, 0] ** 2 / table[first, 1] + table[second, 0] ** 2 / table[second, 1]
+        total = (from_queries + from_repeats) ** 2
+        freedom = np.divide(total, spread, out=np.full(len(pairs), sum(degrees)), where=spread > 0)
+        means = self.means
+        return Error(means[first] - means[second], from_queries, from_repeats, freedom)
+
+    def resampled_means(self, resamples: int, seed: int) -> Iterator[Floats]:
+        """Means of the runs over drawn clusters and repeats, (run, resample), some resamples at a time.
+
+        In each collection as many clusters are drawn as there are, with replacement; likewise repeats of each run.
+        """
+        design, rng = self._design, random_generator(seed)
+        rows = [self.repeats[r].T if r in self.repeats else x[None] for r, x in enumerate(self.x)]
+        totals, begin = design.totals(np.concatenate(rows)), np.cumsum([0, *map(len, rows)])
+        for start in range(0, resamples, step := max(1, DRAWN // design.clusters)):
+            number = min(step, resamples - start)
+            means = np.zeros((len(totals), number))
+            for part in design.parts:
+                clusters = part.stop - part.start
+                counts = draw_counts(rng.integers(0, clusters, (number, clusters)))
+                means += totals[:, part] @ counts / (design.size[part] @ counts) / design.collections
+            drawn = np.empty((len(self.x), number))
+            for r in range(len(self.x)):
+                own = means[begin[r] : begin[r + 1]]
+                if len(own) > 1:
+                    own = own * draw_counts(rng.integers(0, len(own), (number, len(own)))) / len(own)
+                drawn[r] = own.sum(axis=0)
+            yield drawn
+
+    def bootstrap(self, pairs: Integers, resamples: int, seed: int) -> Floats:
+        """The p-values of pairs: the share of resamples whose estimate is off by at least the observed difference.
+
+        The data themselves count as a resample.
+        """
+        first, second = (np.ascontiguousarray(side, np.int64) for side in pairs.T)
+        means = self.means
+        limit = np.abs(means[first] - means[second]) - SAME
+        count = np.ones(len(pairs), np.int64)
+        for drawn in self.resampled_means(resamples, seed):
+            count += native.differences_at_least(np.ascontiguousarray(drawn - means[:, None]), first, second, limit)
+        p: Floats = count / (resamples + 1)
+        return p
+
+
+def _blocks(pairs: Integers, width: int) -> Iterator[tuple[Integers, Integers]]:
+    """The pairs, so many at a time that a table of this width stays small."""
+    for i in range(0, len(pairs), step := max(1, DRAWN // width)):
+        yield pairs[i : i + step, 0], pairs[i : i + step, 1]
+
+
+class GroupEffect(NamedTuple):
+    """Whether a difference depends on the group: the one-way analysis of variance of differences by group."""
+
+    F: float
+    between: int  # degrees of freedom
+    within: int
+    p: float
+
+
+def group_effect(
+    difference: Floats, group: Integers, cluster: Integers | None = None, *, samples: int = 9_999, seed: int = 0
+) -> GroupEffect:
+    """The analysis of variance of differences by group; with clusters, p is by permutation.
+
+    Labels of groups are permuted over clusters, or inside of them if a cluster has queries of several groups.
+    """
+    from scipy.special import fdtrc
+
+    groups = int(group.max()) + 1
+    between, within = groups - 1, len(difference) - groups
+    if between < 1 or within < 1:
+        return GroupEffect(np.nan, between, within, np.nan)
+
+    def statistic(labels: Integers) -> float:
+        sizes = np.bincount(labels, minlength=groups)
+        means = np.bincount(labels, difference, groups) / sizes
+        among = float((sizes * (means - difference.mean()) ** 2).sum()) / between
+        rest = float(((difference - means[labels]) ** 2).sum()) / within
+        if rest <= SAME**2:
+            return np.inf if among > SAME**2 else 0.0
+        return among / rest
+
+    observed = statistic(group)
+    if cluster is None or len(np.unique(cluster)) == len(cluster):
+        return GroupEffect(observed, between, within, float(fdtrc(between, within, observed)) if observed else 1.0)
     rng = random_generator(seed)
-    first, second = pairs(systems)
-    compared, swapped = np.zeros((2, len(sizes), BINS), np.int64)
-    block = max(1, CELLS // len(first))
-    for i, size in enumerate(sizes):
-        order = rng.permuted(np.tile(np.arange(n), (trials, 1)), axis=1)
-        for begin in range(0, trials, block):
-            queries = order[begin : begin + block]
-            halves = (x[:, half].mean(axis=2) for half in (queries[:, :size], queries[:, size : 2 * size]))
-            a, b = (means[first] - means[second] for means in halves)
-            # A difference on an edge belongs to the bin above it, however it was rounded.
-            bins = np.minimum((np.abs(a) + SAME) // step, BINS - 1).astype(np.int64)
-            changed = (np.minimum(np.abs(a), np.abs(b)) > SAME) & (a * b < 0)
-            compared[i] += np.bincount(bins.ravel(), minlength=BINS)
-            swapped[i] += np.bincount(bins[changed], minlength=BINS)
-    return SwapRates(n, sizes, step * np.arange(BINS, dtype=np.float64), compared, swapped)
+    permuted = _permutations(group, np.unique(cluster, return_inverse=True)[1], rng)
+    count = sum(statistic(next(permuted)) >= observed * (1 - SAME) for _ in range(samples))
+    return GroupEffect(observed, between, within, (count + 1) / (samples + 1))
+
+
+def _permutations(group: Integers, cluster: Integers, rng: np.random.Generator) -> Iterator[Integers]:
+    number = int(cluster.max()) + 1
+    of_cluster = np.zeros(number, np.int64)
+    of_cluster[cluster] = group
+    constant: Booleans = of_cluster[cluster] == group
+    order = cluster.argsort(kind="stable")
+    while True:
+        labels = np.empty_like(group)
+        if constant.all():
+            labels = rng.permutation(of_cluster)[cluster]
+        else:
+            # Sorted by cluster, then at random: the labels of a cluster stay inside it.
+            shuffled = np.lexsort((rng.random(len(group)), cluster))
+            labels[order] = group[shuffled]
+        yield labels

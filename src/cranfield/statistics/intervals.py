@@ -5,6 +5,7 @@ Rows are systems, columns are queries, all scores are defined. All pairs of syst
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import atan, cos, exp, lgamma, pi, sin, sqrt
 from statistics import NormalDist
@@ -15,48 +16,96 @@ import numpy as np
 from cranfield import native
 from cranfield.data import Floats, Integers
 from cranfield.parallel import parallel
-from cranfield.statistics.resampling import draw_counts, random_generator
+from cranfield.statistics.design import Error, Sample
+from cranfield.statistics.resampling import draw_signs
 from cranfield.statistics.rounding import SAME, equalize
 
 PARTS = 32  # in which pairs are distributed over cores
-DRAWN = 1 << 20  # queries drawn at a time
+DRAWN = 1 << 20  # differences that are held at a time
+SUBSETS = 9_999
+TAIL = 10  # resamples beyond a quantile that is estimated from them
+BISECTIONS = 40
 SMALL_T = 12
 LARGE_T = 1000  # for larger t the interval depends on the error of the standard deviation only
 MIN_DEGREES = 5  # with fewer degrees of freedom, series converge slowly
 
 
-def bca(x: Floats, pairs: Integers, *, level: float = 0.95, resamples: int = 9_999, seed: int = 0) -> Floats:
+def bca(sample: Sample, pairs: Integers, *, level: float = 0.95, resamples: int = 9_999, seed: int = 0) -> Floats:
     """The bias-corrected and accelerated (BCa) bootstrap interval of each pair's mean difference, (pair, 2).
 
     Efron, *Better Bootstrap Confidence Intervals*, 1987, for the mean: its acceleration is the skewness of the
-    differences over 6 √n. If all differences are equal, so are both limits.
+    differences, or of what clusters contribute to the mean, over 6 √n. If all differences are equal, so are both
+    limits.
     """
     from scipy.special import ndtr, ndtri
 
-    queries = x.shape[1]
+    x = sample.x
     # Means over resampled queries for every system; the difference of a pair is the difference of two rows.
-    rng, means = random_generator(seed), np.empty((len(x), resamples))
-    for i in range(0, resamples, step := max(1, DRAWN // queries)):
-        drawn = rng.integers(0, queries, (min(step, resamples - i), queries))
-        means[:, i : i + step] = x @ draw_counts(drawn) / queries
+    means = np.concatenate([*sample.resampled_means(resamples, seed)], axis=1)
+    estimate = None if sample.is_plain else sample.means
+    moved = x if sample.design is None else sample.design.deviations(x)
 
     def limits_of(part: Integers) -> Floats:
         a, b = np.ascontiguousarray(part.T, np.int64)
-        difference = equalize(x[a] - x[b])
-        observed = difference.mean(axis=1, keepdims=True)
-        deviation = difference - observed
-        flat = np.ptp(difference, axis=1) == 0
+        difference = equalize(moved[a] - moved[b])
+        average = difference.mean(axis=1, keepdims=True)
+        observed = average if estimate is None else (estimate[a] - estimate[b])[:, None]
+        deviation = difference - average
+        flat = (np.ptp(difference, axis=1) == 0) & (not sample.repeats)
         spread = np.where(flat, 1, (deviation**2).sum(axis=1))
-        acceleration = (deviation**3).sum(axis=1) / (6 * spread**1.5)
+        acceleration = np.divide((deviation**3).sum(axis=1), 6 * spread**1.5, out=np.zeros(len(a)), where=spread > 0)
         # Values equal to the observed one, up to rounding, count half.
         counts = native.differences_below(means, a, b, observed + np.array([-SAME, SAME]))
         bias = ndtri(counts.sum(axis=1) / (2 * resamples))
         shifted = bias + ndtri([[0.5 - level / 2], [0.5 + level / 2]])
         limits = _quantiles(means, a, b, ndtr(bias + shifted / (1 - acceleration * shifted)))
-        return np.where(flat[:, None], difference[:, :1], limits)
+        return np.where(flat[:, None], difference[:, :1] if estimate is None else observed, limits)
 
     step = max(1, len(pairs) // PARTS)
     return np.concatenate([*parallel(limits_of, (pairs[i : i + step] for i in range(0, len(pairs), step)))])
+
+
+def subset_means(x: Floats, pairs: Integers, *, level: float = 0.95, seed: int = 0) -> Floats:
+    """The mean differences that a randomisation test does not reject, (pair, 2); ``x`` is (system, unit).
+
+    Flipped signs add up to at least the observed sum if and only if the mean of the flipped differences is at most the
+    tested one, so that the limits are quantiles of means over random subsets (Hartigan, *Using subsample values as
+    typical values*, 1969). Beyond the resamples, the distribution of signed sums is taken as normal.
+    """
+    units = x.shape[1]
+    if (1 - level) / 2 < TAIL / SUBSETS:
+        from scipy.special import ndtri
+
+        z = min(float(ndtri(0.5 + level / 2)), 0.999 * sqrt(units))
+
+        def distance(a: Integers, b: Integers) -> Floats:
+            difference = x[a] - x[b]
+            squares = ((difference - difference.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+            half = z * np.sqrt(squares / (1 - z * z / units)) / units
+            return difference.mean(axis=1)[:, None] + half[:, None] * np.array([-1, 1])
+
+        step = max(1, DRAWN // units)
+        return np.concatenate([distance(*pairs[i : i + step].T) for i in range(0, len(pairs), step)])
+    signs = draw_signs(units, SUBSETS, seed).values
+    flipped = np.ascontiguousarray(signs[(signs < 0).any(axis=1)].T < 0, np.float64)
+    means = x @ flipped / flipped.sum(axis=0)
+    a, b = np.ascontiguousarray(pairs.T, np.int64)
+    at = np.full((2, len(pairs)), [[0.5 - level / 2], [0.5 + level / 2]])
+    return _quantiles(np.ascontiguousarray(means), a, b, at)
+
+
+def inverted(test: Callable[[Floats], Floats], difference: Floats, alpha: float) -> Floats:
+    """The shifts between which a test of differences (pair, query) has a p-value of at least ``alpha``, (pair, 2)."""
+    inside = np.median(difference, axis=1)
+    limits = []
+    for outside in (difference.min(axis=1), difference.max(axis=1)):
+        kept, out = inside.copy(), outside.copy()
+        for _ in range(BISECTIONS):
+            middle = (kept + out) / 2
+            accepted = test(difference - middle[:, None]) >= alpha
+            kept, out = np.where(accepted, middle, kept), np.where(accepted, out, middle)
+        limits.append(np.where(test(difference - outside[:, None]) >= alpha, outside, kept))
+    return np.stack(limits, axis=1)
 
 
 def _quantiles(means: Floats, a: Integers, b: Integers, at: Floats) -> Floats:
@@ -88,6 +137,24 @@ def effect_size(difference: Floats, *, level: float = 0.95) -> Floats:
     ]
     low, high = np.where(t < 0, [-limits[1], -limits[0]], limits)
     return np.stack([effect, low, high], axis=1)
+
+
+def effect_of_error(error: Error, deviation: Floats, *, level: float = 0.95) -> Floats:
+    """Each pair's estimate in standard ``deviation``s of its differences, with its interval, (pair, 3).
+
+    The interval is that of the noncentral t distribution with the degrees of freedom of the error, rounded down.
+    """
+    flat = (deviation <= SAME) | (error.variance == 0)
+    constant = np.where(np.abs(error.estimate) <= SAME, 0, np.copysign(np.inf, error.estimate))
+    spread, root = np.where(flat, 1, deviation), np.sqrt(np.where(flat, 1, error.variance))
+    t, degrees = np.where(flat, 0, error.estimate / root), np.maximum(error.degrees.astype(np.int64), 1)
+    limits = np.full((2, len(t)), np.nan)
+    for some in np.unique(degrees[~flat]).tolist():
+        rows = ~flat & (degrees == some)
+        for end, p in enumerate((0.5 + level / 2, 0.5 - level / 2)):
+            limits[end, rows] = _noncentrality(np.abs(t[rows]), p, some) * (root / spread)[rows]
+    low, high = np.where(t < 0, [-limits[1], -limits[0]], limits)
+    return np.stack([np.where(flat, constant, error.estimate / spread), low, high], axis=1)
 
 
 def _noncentrality(t: Floats, p: float, degrees: int) -> Floats:

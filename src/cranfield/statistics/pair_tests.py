@@ -61,6 +61,17 @@ def wilcoxon(difference: Floats) -> Floats:
     return p
 
 
+def sign_test(difference: Floats) -> Floats:
+    """The sign test, exact: how often one of two equal systems is better on at least so many queries.
+
+    Queries without a difference are omitted; if no others are left, p is 1.
+    """
+    from scipy.special import bdtr
+
+    higher, less = (difference > SAME).sum(axis=1), (difference < -SAME).sum(axis=1)
+    return np.minimum(2 * bdtr(np.minimum(higher, less).astype(np.float64), higher + less, 0.5), 1.0)
+
+
 FAR = 1e-10  # p-values below this are approximated by a bound
 
 
@@ -160,6 +171,14 @@ def tukey(x: Floats, pairs: Integers) -> Floats:
         warnings.simplefilter("ignore")
         p[near] = studentized_range.sf(statistic[near], len(x), variance.freedom[2])
     return np.clip(p, 0, 1)[index]
+
+
+def tukey_distance(x: Floats, level: float) -> float:
+    """The difference from which `tukey` rejects at this level, the same for all pairs."""
+    from scipy.stats import studentized_range
+
+    variance = anova(x)
+    return float(studentized_range.ppf(level, len(x), variance.freedom[2]) * np.sqrt(variance.noise / x.shape[1]))
 
 
 Correction = Literal["holm", "bonferroni", "bh", "none"]

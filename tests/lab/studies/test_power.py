@@ -14,8 +14,8 @@ from study_samples import call
 import cranfield as cf
 from cranfield import example
 from cranfield.lab.studies.power import Power, power
-from cranfield.statistics.design import queries_needed
 from cranfield.statistics.resampling import TESTS, bootstrap, draw_queries
+from cranfield.statistics.sample_size import queries_needed
 
 QRELS = example.path(example.QRELS)
 RUNS = [example.path(name) for name in example.RUNS]

@@ -76,11 +76,11 @@ class _NulByte(Exception):
     """A line is not text."""
 
 
-def parse_delimited(stream: Stream) -> Iterator[Piece]:
+def parse_delimited(stream: Stream, delimiter: str = "") -> Iterator[Piece]:
     """The records of a file, some thousand at a time; the first one names the columns.
 
     A record may have line breaks in quotes; its line is the first of them. Reading stops at a NUL byte and at quotes
-    that make no sense.
+    that make no sense. ``delimiter``: by default that of the file name.
     """
     import csv
 
@@ -93,7 +93,9 @@ def parse_delimited(stream: Stream) -> Iterator[Piece]:
         return TextFrame(names, records, np.array(lines, np.int64)), faults
 
     with stream.text_lines(newline="") as text:
-        reader = csv.reader(map(_without_nul, text), delimiter=delimiter_of(stream.source_name), strict=True)
+        reader = csv.reader(
+            map(_without_nul, text), delimiter=delimiter or delimiter_of(stream.source_name), strict=True
+        )
         line = 1
         try:
             for record in reader:

@@ -42,7 +42,7 @@ def is_json(stream: Stream, _kind: ContentKind = "run", _columns: Columns = None
 
 def read_run(stream: Stream, name: str, columns: Columns) -> Run:
     """A run from nested objects or from rows."""
-    if _is_json_lines(stream):
+    if is_json_lines(stream):
         location = Location(stream.source_name, "run", literals=True)
         return read_run_rows(lambda: parse_json_lines(stream), name, columns, location)
     return run_from_object(_not_empty(parse_json(stream), stream.source_name), name, columns, stream.source_name)
@@ -50,7 +50,7 @@ def read_run(stream: Stream, name: str, columns: Columns) -> Run:
 
 def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
     """Judgments from nested objects or from rows."""
-    if _is_json_lines(stream):
+    if is_json_lines(stream):
         location = Location(stream.source_name, "qrels", literals=True)
         return read_qrels_rows(lambda: parse_json_lines(stream), name, columns, location)
     return qrels_from_object(_not_empty(parse_json(stream), stream.source_name), name, columns, stream.source_name)
@@ -94,7 +94,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def parse_json(stream: Stream) -> Mapping[Any, Any] | ListFrame:
     """The content of a JSON file: nested objects as they are, rows as columns."""
-    if _is_json_lines(stream):
+    if is_json_lines(stream):
         frames = list(parse_json_lines(stream))
         faults = FaultList()
         for _, line_faults in frames:
@@ -120,7 +120,7 @@ def _not_empty(content: Mapping[Any, Any] | ListFrame, source_name: str) -> Mapp
     return content
 
 
-def _is_json_lines(stream: Stream) -> bool:
+def is_json_lines(stream: Stream) -> bool:
     """Whether the first line is a complete object and more lines follow."""
     with stream.text_lines(newline="\n") as lines:
         rest = filter(str.strip, lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cranfield.data import Judgments, Run, Strings
@@ -63,12 +63,17 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
 
 
 def _frame(stream: Stream, kind: TableKind, columns: Columns) -> ArrowFrame:
-    pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     roles = RUN_COLUMNS if kind == "run" else QRELS_COLUMNS
+    return read_columns(stream, lambda names: list(choose_columns(names, roles, columns, stream.source_name).values()))
+
+
+def read_columns(stream: Stream, choose: Callable[[list[str]], list[str]] = list) -> ArrowFrame:
+    """The columns of a file that are chosen from their names; by default all."""
+    pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     with _open(_seekable(stream), stream.source_name) as file:
-        chosen = choose_columns(file.schema_arrow.names, roles, columns, stream.source_name)
+        names = choose(file.schema_arrow.names)
         try:
-            table = file.read(columns=list(chosen.values()))
+            table = file.read(columns=names)
         except (pyarrow.ArrowException, OSError, MemoryError) as error:
             raise _damaged(stream.source_name, error) from error
     if not len(table):

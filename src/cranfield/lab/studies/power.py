@@ -38,7 +38,8 @@ from cranfield.report.figures.canvas import (
 )
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
-from cranfield.statistics.design import (
+from cranfield.statistics.resampling import TESTS, PairwiseTests, Test, discriminate
+from cranfield.statistics.sample_size import (
     MAX_QUERIES,
     SwapRates,
     detectable_difference,
@@ -46,7 +47,6 @@ from cranfield.statistics.design import (
     queries_needed,
     swap_rates,
 )
-from cranfield.statistics.resampling import TESTS, PairwiseTests, Test, discriminate
 from cranfield.statistics.standardisation import Standardisation
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from cranfield.report.audit import CAUSE_TEXTS
 from cranfield.report.compare import method, notes
 from cranfield.results import plain
 from cranfield.statistics.correlation import tau
+from cranfield.statistics.design import Sample
 from cranfield.statistics.intervals import bca
 from cranfield.wording import plural
 
@@ -199,7 +200,7 @@ def _limits(scores: Scores, seed: int) -> tuple[Floats, Floats]:
         if column.aggregate == "mean" and len(set(sizes)) == 1 and sizes[0] > 1:
             x = np.array([*(scores.sample(r, m) for r in range(len(scores.runs))), np.zeros(sizes[0])])
             pairs = np.array([(r, len(scores.runs)) for r in range(len(scores.runs))])
-            low[:, m], high[:, m] = bca(x, pairs, seed=seed).T
+            low[:, m], high[:, m] = bca(Sample(x), pairs, seed=seed).T
         else:
             for r in range(len(scores.runs)):
                 low[r, m], high[r, m] = scores.interval(r, m, seed=seed)

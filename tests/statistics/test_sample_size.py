@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.statistics.design import detectable_difference, difference_variance, power_of_t, queries_needed
+from cranfield.statistics.sample_size import detectable_difference, difference_variance, power_of_t, queries_needed
 
 
 @pytest.mark.parametrize("difference", [5e-324, 1e-200, 1e-9])

@@ -1,0 +1,233 @@
+"""Attributes of queries in scores: which queries belong together, means by group, and nested means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from cranfield.data import Floats, Integers
+from cranfield.errors import CranfieldError, UsageError, check_fraction
+from cranfield.evaluation.scores import Scores, aggregate
+from cranfield.results import Saved
+from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
+from cranfield.wording import few, listed, nearest, plural
+
+
+def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[str]:
+    """The value of an attribute for each of these queries; a query without one is an error."""
+    known = sorted({key for query in scores.queries for key in scores.attributes.get(query, {})})
+    if name not in known:
+        close = nearest(name, known)
+        hint = f"did you mean `{close}`?" if close else f"the attributes are {', '.join(known)}"
+        raise UsageError(
+            f"queries have no attribute `{name}`",
+            hint=hint if known else "give a table of queries: queries= in Python, --queries-file on the command line",
+        )
+    names = [scores.queries[q] for q in queries]
+    missing = [query for query in names if not scores.attributes.get(query, {}).get(name)]
+    if missing:
+        raise CranfieldError(
+            f"{plural(len(missing), 'query')} of {len(names)} have no {name}: {few(missing)}"
+            if len(missing) > 1
+            else f"query `{missing[0]}` has no {name}",
+            hint=f"add the {name} of these queries to the table of queries, or leave the queries out",
+        )
+    return [scores.attributes[query][name] for query in names]
+
+
+def matched_sample(
+    scores: Scores,
+    measure: int,
+    *,
+    cluster: str | None = None,
+    collection: str | None = None,
+    repeats: Repeated = "random",
+) -> tuple[Sample, tuple[str, ...]]:
+    """One measure over the queries for which every run has a value, sorted by id, with its design; and these queries.
+
+    A query of a repeated run has a value if all its repeats have one.
+    """
+    values, both = scores.matched(measure)
+    random = {scores.runs.index(run): table[measure] for run, table in scores.repeats.items()}
+    whole = [q for q, at in enumerate(both) if all(np.isfinite(table[at]).all() for table in random.values())]
+    order = sorted(whole, key=lambda q: scores.queries[both[q]])
+    at = [int(both[q]) for q in order]
+    names = tuple(scores.queries[q] for q in at)
+    design = None
+    if (cluster or collection) and len(at) > 1:
+        of = {name: attribute_values(scores, name, at) for name in (cluster, collection) if name}
+        design = Design.of(len(at), of.get(collection or ""), of.get(cluster or ""))
+        design.check(list(dict.fromkeys(of.get(collection or "", ()))))
+    kept = {r: table[at] for r, table in random.items()} if repeats == "random" and len(at) > 1 else {}
+    return Sample(values[:, order], design, kept), names
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Groups(Saved):
+    """Scores by the value of an attribute of queries.
+
+    ``queries`` (measure, group): how many queries a group has. ``means`` (measure, run, group). With a baseline,
+    ``difference``, ``low`` and ``high`` (measure, run, group) are the run minus the baseline with the limits of its
+    interval by Student's t, and ``effects`` (measure, run) says whether the difference depends on the group.
+    """
+
+    KIND: ClassVar[str] = "groups"
+    WHAT: ClassVar[str] = "saved groups"
+    HINT: ClassVar[str] = "save groups with `scores.by(attribute).save(FILE)`"
+
+    attribute: str
+    groups: tuple[str, ...]
+    runs: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: Integers
+    means: Floats
+    baseline: str | None
+    level: float
+    difference: Floats
+    low: Floats
+    high: Floats
+    effects: tuple[tuple[GroupEffect, ...], ...]
+
+    def __repr__(self) -> str:
+        return f"Groups: {listed(self.runs, 'run')} by {self.attribute}: {listed(self.groups, 'group')}"
+
+
+def grouped(
+    scores: Scores,
+    attribute: str,
+    baseline: str | None = None,
+    *,
+    cluster: str | None = None,
+    repeats: Repeated = "random",
+    level: float = 0.95,
+    seed: int = 0,
+) -> Groups:
+    """`Scores.by`, which explains the arguments."""
+    if baseline is not None and baseline not in scores.runs:
+        raise UsageError(
+            f"the baseline `{baseline}` is not one of the runs", hint=f"the runs are {few(scores.runs, 10)}"
+        )
+    level = check_fraction("level", level)
+    counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
+    of_query = dict(zip(counted, attribute_values(scores, attribute, counted), strict=True))
+    groups = sorted(set(of_query.values()))
+    parts = [_of_queries(scores, [q for q in counted if of_query[q] == group]) for group in groups]
+    shape = len(scores.measures), len(scores.runs), len(groups)
+    means = np.stack([part.means.T for part in parts], axis=2)
+    queries = np.stack([part.sizes.max(axis=0) for part in parts], axis=1)
+    difference, low, high = np.full((3, *shape), np.nan)
+    effects: list[tuple[GroupEffect, ...]] = []
+    if baseline is not None:
+        base = scores.runs.index(baseline)
+        pairs = np.array([(r, base) for r in range(len(scores.runs))])
+        for m in range(len(scores.measures)):
+            for g, part in enumerate(parts):
+                sample, names = matched_sample(part, m, cluster=cluster, repeats=repeats)
+                if len(names) > 1:
+                    error = sample.error(pairs)
+                    difference[m, :, g] = error.estimate
+                    low[m, :, g], high[m, :, g] = error.interval(level).T
+                elif names:
+                    difference[m, :, g] = (sample.x - sample.x[base])[:, 0]
+            effects.append(
+                _effects(
+                    scores,
+                    m,
+                    base,
+                    dict(zip(map(scores.queries.__getitem__, counted), of_query.values(), strict=True)),
+                    cluster,
+                    seed,
+                )
+            )
+    return Groups(
+        attribute,
+        tuple(groups),
+        scores.runs,
+        scores.measures,
+        queries,
+        means,
+        baseline,
+        level,
+        difference,
+        low,
+        high,
+        tuple(effects),
+    )
+
+
+def _effects(
+    scores: Scores, measure: int, base: int, group_of: dict[str, str], cluster: str | None, seed: int
+) -> tuple[GroupEffect, ...]:
+    sample, names = matched_sample(scores, measure, cluster=cluster, repeats="fixed")
+    labels = np.unique([group_of[name] for name in names], return_inverse=True)[1] if names else np.zeros(0, np.int64)
+    clusters = None if sample.design is None else sample.design.cluster
+    nothing = GroupEffect(np.nan, 0, 0, np.nan)
+    return tuple(
+        nothing if r == base or not len(names) else group_effect(row - sample.x[base], labels, clusters, seed=seed)
+        for r, row in enumerate(sample.x)
+    )
+
+
+def _of_queries(scores: Scores, queries: Sequence[int]) -> Scores:
+    """The scores of these queries."""
+    kept = list(queries)
+    return replace(
+        scores,
+        queries=tuple(scores.queries[q] for q in kept),
+        values=scores.values[:, :, kept],
+        counted=scores.counted[:, kept],
+        repeats={run: table[:, kept] for run, table in scores.repeats.items()},
+        predicted=(),
+    )
+
+
+def nested_means(scores: Scores, levels: Sequence[str]) -> Scores:
+    """`Scores.averaged`, which explains the levels."""
+    if not levels:
+        raise UsageError("averaged needs the name of at least one attribute", hint='for example averaged("topic")')
+    for column in scores.columns:
+        if column.aggregate != "mean":
+            raise UsageError(f"{column.label} is not a mean over queries, so that it has no nested means")
+    counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
+    chosen = _of_queries(scores, counted)
+    labels = list(zip(*(attribute_values(scores, level, counted) for level in levels), strict=True))
+    values = np.where(chosen.counted[:, None], chosen.values, np.nan)
+    if chosen.undefined in ("zero", "one"):
+        values = np.where(chosen.counted[:, None] & np.isnan(values), float(chosen.undefined == "one"), values)
+    answered, repeats = chosen.counted, dict(chosen.repeats)
+    for depth in range(len(levels), 0, -1):
+        groups = list(dict.fromkeys(label[:depth] for label in labels))
+        members = [[i for i, label in enumerate(labels) if label[:depth] == group] for group in groups]
+        values = np.stack([_mean(values[:, :, some], 2) for some in members], axis=2)
+        repeats = {
+            run: np.stack([aggregate(table[:, some], "mean", 1) for some in members], axis=1)
+            for run, table in repeats.items()
+        }
+        answered = np.stack([answered[:, some].any(axis=1) for some in members], axis=1)
+        labels = groups
+    outer = [label[0] for label in labels]
+    of_outer = {
+        name: [scores.queries[q] for q in counted if scores.attributes[scores.queries[q]][levels[0]] == name]
+        for name in outer
+    }
+    attributes = {name: _shared([scores.attributes[query] for query in queries]) for name, queries in of_outer.items()}
+    return replace(
+        chosen, queries=tuple(outer), values=values, counted=answered, attributes=attributes, repeats=repeats
+    )
+
+
+def _mean(values: Floats, axis: int) -> Floats:
+    """The mean of the defined values; undefined without any."""
+    defined = ~np.isnan(values)
+    number = defined.sum(axis=axis)
+    total = np.where(defined, values, 0).sum(axis=axis)
+    return np.divide(total, number, out=np.full(number.shape, np.nan), where=number > 0)
+
+
+def _shared(attributes: Sequence[dict[str, str]] | Sequence[object]) -> dict[str, str]:
+    """The attributes that all of these queries have with the same value."""
+    first, *rest = (dict(one) for one in attributes)  # type: ignore[call-overload]
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in rest)}

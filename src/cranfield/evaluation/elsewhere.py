@@ -1,0 +1,144 @@
+"""`read_scores`: per-query scores that another program computed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import InputError, MeasureError, UsageError
+from cranfield.evaluation.collection import checked_keywords
+from cranfield.evaluation.notes import Note
+from cranfield.evaluation.plan import Column
+from cranfield.evaluation.scores import Scores
+from cranfield.io.faults import quotable
+from cranfield.io.named_tables import read_queries, read_table
+from cranfield.io.score_tables import Cell, Cells, sources_of
+from cranfield.io.streams import is_stream
+from cranfield.measures import parse
+from cranfield.measures.catalogue import outside_measure
+from cranfield.wording import few, nearest
+
+
+@checked_keywords
+def read_scores(
+    source: Any,
+    *,
+    queries: Any = None,
+    lower: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> Scores:
+    """Scores of queries that another program computed: any measure, whatever its name and its bounds.
+
+    ``source``: ``{run: {measure: {query: value}}}``, where a list of values has the repeats of a run; a file or a frame
+    with the columns ``run, query, measure, value``, or ``run, query`` and one for each measure (CSV, TSV, Parquet, JSON
+    Lines); lines ``measure query value`` as trec_eval prints, or ``query measure value`` as ir_measures does; our own
+    JSON; a list of these, or ``{run: file}``. Without a column for the run, its name is that of the file. Repeats of a
+    run may have a column ``repeat`` or ``seed``. A value that is missing, empty, NaN or null stays missing.
+    ``queries``: attributes of queries, as in `Collection`. ``lower``: the measures of which lower values are better.
+    ``columns``: which column is the ``run``, ``query``, ``measure``, ``value`` or ``repeat``, if names do not say it.
+
+    >>> import cranfield as cf
+    >>> scores = cf.read_scores({"gpt": {"latency": {"q1": 120, "q2": 80}}}, lower=["latency"])
+    >>> scores["latency"]["gpt"]
+    100.0
+    """
+    cells, saved = Cells(columns, _is_measure), []
+    for one in sources_of(source):
+        content = read_table(one, "scores")
+        if isinstance(content, Mapping) and content.get(Scores.TAG) == Scores.KIND:
+            name = os.fspath(one) if isinstance(one, (str, os.PathLike)) else "scores"
+            saved.append(Scores.checked(content, name))
+        else:
+            cells.read(content, is_file=is_stream(one))
+    cells.raise_faults()
+    lower = (lower,) if isinstance(lower, str) else tuple(lower)
+    if saved and (cells.found or lower or len(saved) > 1):
+        raise UsageError("scores saved by cranfield cannot be combined with others", hint="read them alone")
+    scores = saved[0] if saved else _scores(cells, lower)
+    if queries is not None:
+        table = read_queries(queries)
+        known = {query: table[query] for query in scores.queries if query in table}
+        if not known:
+            first = quotable(next(iter(table), ""))
+            raise InputError(
+                [f"queries: none of them has a score (first query: `{first}`)"],
+                hint=f"the scores are of queries such as `{quotable(scores.queries[0])}`",
+            )
+        scores = scores.with_attributes(known)
+    return scores
+
+
+def _is_measure(name: str) -> bool:
+    try:
+        parse(name)
+    except MeasureError:
+        return False
+    return True
+
+
+def _scores(cells: Cells, lower: Sequence[str]) -> Scores:
+    found = cells.found
+    names = ((cell.run, cell.measure, cell.query) for cell in found)
+    runs, measures, queries = (
+        (tuple(dict.fromkeys(column)) for column in zip(*names, strict=True)) if found else ((),) * 3
+    )
+    for name in lower:
+        if name not in measures:
+            close = nearest(name, measures)
+            hint = f"did you mean `{close}`?" if close else f"the measures are {few(measures, 10)}"
+            raise UsageError(f"`{name}` is not one of the measures", hint=hint)
+    if not found:
+        raise InputError(["scores: there are none"], hint="give {run: {measure: {query: value}}}, or a table")
+    columns = tuple(
+        Column(outside_measure(name, "lower" if name in lower else "higher"), label=name) for name in measures
+    )
+    at = [{name: i for i, name in enumerate(names)} for names in (runs, measures, queries)]
+    values = np.full((len(runs), len(measures), len(queries)), np.nan)
+    counted = np.zeros((len(runs), len(queries)), bool)
+    tables = _repeats(found, at)
+    for cell in found:
+        r, m, q = (index[name] for index, name in zip(at, cell[:3], strict=True))
+        counted[r, q] = True
+        if cell.run not in tables:
+            values[r, m, q] = cell.value
+    for run, table in tables.items():
+        values[at[0][run]] = table.mean(axis=2)
+    for run, of_run in zip(runs, values, strict=True):
+        if np.isnan(of_run).all():
+            place = next(cell.place for cell in found if cell.run == run)
+            raise InputError(
+                [f"{place}: run `{quotable(run)}` has no value"], hint="take the run out, or add its scores"
+            )
+    notes = tuple(map(Note.saved, cells.remarks))
+    return Scores(runs, columns, queries, values, counted, notes=notes, repeats=tables)
+
+
+def _repeats(found: Sequence[Cell], at: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+    """The values (measure, query, repeat) of the runs with repeats; every query has the same repeats."""
+    labels: dict[str, dict[str, None]] = {}
+    for cell in found:
+        if cell.repeat:
+            labels.setdefault(cell.run, {})[cell.repeat] = None
+    single = {run for run, of_run in labels.items() if len(of_run) < 2}
+    tables = {
+        run: np.full((len(at[1]), len(at[2]), len(of_run)), np.nan)
+        for run, of_run in labels.items()
+        if run not in single
+    }
+    number = {run: {label: i for i, label in enumerate(of_run)} for run, of_run in labels.items()}
+    seen: dict[tuple[str, str, str], set[str]] = {}
+    for cell in found:
+        if cell.run in tables:
+            seen.setdefault(cell[:3], set()).add(cell.repeat)
+            tables[cell.run][at[1][cell.measure], at[2][cell.query], number[cell.run].get(cell.repeat, 0)] = cell.value
+    faults = [
+        f"{next(c.place for c in found if c[:3] == key)}: {len(repeats)} of {len(labels[key[0]])} repeats"
+        for key, repeats in seen.items()
+        if len(repeats) != len(labels[key[0]])
+    ]
+    if faults:
+        raise InputError(faults, hint="all queries of a run have the same repeats; a missing one is null or NaN")
+    return tables
