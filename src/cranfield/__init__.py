@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.analysis.compare import Comparison, compare
     from cranfield.analysis.explain import explain
     from cranfield.analysis.per_query import queries
-    from cranfield.data import Judgments, Run
+    from cranfield.data import Judgments, Repeats, Run
     from cranfield.errors import CranfieldError, InputError, MeasureError
     from cranfield.evaluation.collection import Collection
     from cranfield.evaluation.elsewhere import read_scores
@@ -43,6 +43,7 @@ __all__ = [
     "Measure",
     "MeasureError",
     "Policy",
+    "Repeats",
     "Run",
     "Scores",
     "audit",
@@ -72,7 +73,7 @@ MODULES = {
     "analysis.compare": ("Comparison", "compare"),
     "analysis.explain": ("explain",),
     "analysis.per_query": ("queries",),
-    "data": ("Judgments", "Run"),
+    "data": ("Judgments", "Repeats", "Run"),
     "errors": ("CranfieldError", "InputError", "MeasureError"),
     "evaluation.collection": ("Collection",),
     "evaluation.elsewhere": ("read_scores",),

@@ -235,11 +235,28 @@ class Run:
     source_name: str = ""  # what error messages call it, usually the path of the file
     by_position: bool = False  # given as a list; its queries are 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading it had to assume
+    system: str | None = None  # of a repeat: the system that gave it
 
     def __repr__(self) -> str:
         source = f", from {self.source_name}" if self.source_name else ""
         queries = f", {plural(len(self.source), 'query')}" if isinstance(self.source, Mapping) else ""
         return decodable(f"Run: {printable(self.name + source)}{queries}")
+
+
+class Repeats:
+    """Several runs of one system, with other seeds or another sample of answers: one run with repeats.
+
+    >>> import cranfield as cf
+    >>> dense = cf.Repeats([{"q": ["a", "b"]}, {"q": ["b", "a"]}])
+    >>> cf.evaluate({"q": {"a": 1}}, {"dense": dense}, "RR")["RR"]["dense"]
+    0.75
+    """
+
+    def __init__(self, runs: Sequence[Any]) -> None:
+        self.runs = tuple(runs)
+
+    def __repr__(self) -> str:
+        return f"Repeats: {plural(len(self.runs), 'run')}"
 
 
 class TextView(NamedTuple):

@@ -25,9 +25,10 @@ from cranfield.analysis.significance import (
 )
 from cranfield.data import Floats, Integers, Run
 from cranfield.errors import InputError, UsageError
+from cranfield.evaluation.collection import is_several
 from cranfield.evaluation.designs import matched_sample
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.evaluation.evaluator import Evaluator, Measures, read_runs
+from cranfield.evaluation.evaluator import Evaluator, Measures, evaluate, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Column
 from cranfield.evaluation.predicted import PredictedMean, check_queries, judged_per_query, predicted_differences
@@ -398,12 +399,17 @@ def compare(
         return comparison if audit is None else comparison.with_swaps(audit.swaps)
     if isinstance(qrels, Evaluation):
         evaluation = qrels
+    elif is_several(qrels) and run is not None and measures is not None:
+        return compare_scores(evaluate(qrels, run, measures, **options, seed=seed), settings, baseline, progress)
     elif run is None or measures is None:
         raise UsageError(
             "compare needs judgments, runs and measures", hint="call compare(qrels, runs, measures), or compare(scores)"
         )
     else:
         runs = read_runs(run, options.pop("names", None))
+        if any(item.system for item in runs):
+            # A difference between means over repeats is not one of single rankings, which an audit could turn.
+            return compare_scores(Evaluator(qrels, measures, **options, seed=seed)(runs), settings, baseline, progress)
         evaluation = Evaluator(qrels, measures, **options, seed=seed).evaluation(runs)
         if evaluation.collection.predicted is not None:
             comparison = compare_evaluation(evaluation, settings, baseline, progress=progress)

@@ -61,7 +61,7 @@ class Eval(
     ] = None
 
     def run(self) -> None:
-        from cranfield import evaluate, report
+        from cranfield import Evaluator, report
         from cranfield.cli import spark
 
         method: Interval | None = None if self.interval == "none" else self.interval
@@ -78,8 +78,8 @@ class Eval(
                 table: ScoreTable = frame
         else:
             with progress("Scoring runs") as step:
-                chosen["duplicates"] = self.duplicates
-                table = evaluate(collection, list(self.runs), columns, progress=step, **chosen)
+                evaluator = Evaluator(collection, columns, **chosen)
+                table = evaluator(list(self.runs), duplicates=self.duplicates, progress=step)
             if self.standardise is not None:
                 table = table.standardised(self.standardise)
         checks = gate.check_limits(table, gate.limits_of(self.limits, label_of))

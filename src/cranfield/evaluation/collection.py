@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property, wraps
@@ -17,6 +18,7 @@ from cranfield.io.faults import quotable
 from cranfield.wording import nearest, one_of
 
 if TYPE_CHECKING:
+    from cranfield.evaluation.scores import Scores
     from cranfield.statistics.prediction import Inference
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -64,6 +66,9 @@ class Collection:
     ``{query: [[group, subgroup, document, level], ...]}``, or a file with lines of these five columns. ``groups``:
     judgments of several assessors, ``{query: {group: {document: grade}}}``, or a file with lines ``query group document
     grade``; a measure with ``[groups]`` is the mean over the groups of a query.
+    ``queries``: what is known of queries: ``{query: text}``, ``{query: {attribute: value}}``, or a table with a column
+    for the query (CSV, TSV, JSON Lines, Parquet, a frame), or TREC topics. Texts are shown beside the ids of queries;
+    by attributes, scores are grouped, averaged and compared.
     ``documents``: the documents, for measures of document text: a `Corpus`, a corpus file, a collection of documents
     or ``{document: text}``.
     ``intents``: weights of subtopics, ``{query: {subtopic: weight}}`` or a file with lines ``query subtopic weight``;
@@ -94,6 +99,7 @@ class Collection:
         *,
         prefs: Any = None,
         groups: Any = None,
+        queries: Any = None,
         documents: Any = None,
         intents: Any = None,
         types: Mapping[str, Mapping[str, str]] | None = None,
@@ -115,7 +121,7 @@ class Collection:
         self.intents, self.types, self.inference, self.name = intents, types, inference, name
         self.nil, self.full_length, self.negative = nil, full_length, negative
         self._sample = {key: given.get(key) for key in SAMPLE} if given.keys() & set(SAMPLE) else None
-        self._costs, self._predicted = costs, predicted
+        self._costs, self._predicted, self._queries = costs, predicted, queries
         Policy(nil=nil, full_length=full_length, negative=negative)  # raises if they are not of their kinds
 
     @classmethod
@@ -132,8 +138,9 @@ class Collection:
 
     def policy(self, **options: Any) -> Policy:
         """The policy of an evaluation on this collection, with the options of `evaluate`."""
-        check_options(options, [name for name in POLICY if not hasattr(self, name)])
-        return Policy(**options, negative=self.negative, nil=self.nil, full_length=self.full_length)
+        own = {name: getattr(self, name) for name in ("negative", "nil", "full_length")}
+        check_options(options, [name for name in POLICY if name not in own])
+        return Policy(**options, **own)
 
     @cached_property
     def layers(self) -> list[Judgments]:
@@ -195,9 +202,28 @@ class Collection:
         return costs
 
     @cached_property
+    def queries(self) -> Mapping[str, Mapping[str, str]]:
+        """The attributes of each query; empty if no table of queries is given."""
+        if self._queries is None:
+            return {}
+        from cranfield.io.named_tables import read_queries
+
+        return read_queries(self._queries)
+
+    def describe(self, scores: Scores) -> Scores:
+        """The scores, with the attributes of queries."""
+        return scores.with_attributes(self.queries) if self.queries else scores
+
+    @cached_property
     def predicted(self) -> Judgments | None:
         """The predicted judgments; None if there are none."""
         return None if self._predicted is None else io.read_qrels(self._predicted)
+
+
+def is_several(qrels: Any) -> bool:
+    """Whether these are several collections by name, and not the judgments of one."""
+    kinds = Collection, Judgments, os.PathLike, str
+    return isinstance(qrels, Mapping) and bool(qrels) and all(isinstance(one, kinds) for one in qrels.values())
 
 
 def _check_combinations(given: Mapping[str, Any]) -> None:
@@ -219,5 +245,5 @@ PARTS = tuple(signature(Collection).parameters)
 
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options that describe the collection, and those of the evaluation."""
-    parts = {name: value for name, value in options.items() if name in PARTS}
+    parts = {name: value for name, value in options.items() if name in PARTS and name != "queries"}
     return parts, {name: value for name, value in options.items() if name not in parts}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, UsageError, check_fraction
-from cranfield.evaluation.scores import Scores, aggregate
+from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import few, listed, nearest, plural
@@ -57,6 +57,7 @@ def matched_sample(
     at = [int(both[q]) for q in order]
     names = tuple(scores.queries[q] for q in at)
     design = None
+    collection = collection or (COLLECTION if scores.by_collection else None)
     if (cluster or collection) and len(at) > 1:
         of = {name: attribute_values(scores, name, at) for name in (cluster, collection) if name}
         design = Design.of(len(at), of.get(collection or ""), of.get(cluster or ""))
@@ -114,7 +115,7 @@ def grouped(
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
     of_query = dict(zip(counted, attribute_values(scores, attribute, counted), strict=True))
     groups = sorted(set(of_query.values()))
-    parts = [_of_queries(scores, [q for q in counted if of_query[q] == group]) for group in groups]
+    parts = [scores.part([q for q in counted if of_query[q] == group]) for group in groups]
     shape = len(scores.measures), len(scores.runs), len(groups)
     means = np.stack([part.means.T for part in parts], axis=2)
     queries = np.stack([part.sizes.max(axis=0) for part in parts], axis=1)
@@ -171,19 +172,6 @@ def _effects(
     )
 
 
-def _of_queries(scores: Scores, queries: Sequence[int]) -> Scores:
-    """The scores of these queries."""
-    kept = list(queries)
-    return replace(
-        scores,
-        queries=tuple(scores.queries[q] for q in kept),
-        values=scores.values[:, :, kept],
-        counted=scores.counted[:, kept],
-        repeats={run: table[:, kept] for run, table in scores.repeats.items()},
-        predicted=(),
-    )
-
-
 def nested_means(scores: Scores, levels: Sequence[str]) -> Scores:
     """`Scores.averaged`, which explains the levels."""
     if not levels:
@@ -192,30 +180,29 @@ def nested_means(scores: Scores, levels: Sequence[str]) -> Scores:
         if column.aggregate != "mean":
             raise UsageError(f"{column.label} is not a mean over queries, so that it has no nested means")
     counted = np.flatnonzero(scores.counted.any(axis=0)).tolist()
-    chosen = _of_queries(scores, counted)
+    chosen = scores.part(counted)
     labels = list(zip(*(attribute_values(scores, level, counted) for level in levels), strict=True))
     values = np.where(chosen.counted[:, None], chosen.values, np.nan)
     if chosen.undefined in ("zero", "one"):
         values = np.where(chosen.counted[:, None] & np.isnan(values), float(chosen.undefined == "one"), values)
     answered, repeats = chosen.counted, dict(chosen.repeats)
     for depth in range(len(levels), 0, -1):
-        groups = list(dict.fromkeys(label[:depth] for label in labels))
-        members = [[i for i, label in enumerate(labels) if label[:depth] == group] for group in groups]
-        values = np.stack([_mean(values[:, :, some], 2) for some in members], axis=2)
+        members: dict[tuple[str, ...], list[int]] = {}
+        for i, label in enumerate(labels):
+            members.setdefault(label[:depth], []).append(i)
+        values = np.stack([_mean(values[:, :, some], 2) for some in members.values()], axis=2)
+        answered = np.stack([answered[:, some].any(axis=1) for some in members.values()], axis=1)
         repeats = {
-            run: np.stack([aggregate(table[:, some], "mean", 1) for some in members], axis=1)
+            run: np.stack([_mean(table[:, some], 1) for some in members.values()], axis=1)
             for run, table in repeats.items()
         }
-        answered = np.stack([answered[:, some].any(axis=1) for some in members], axis=1)
-        labels = groups
-    outer = [label[0] for label in labels]
-    of_outer = {
-        name: [scores.queries[q] for q in counted if scores.attributes[scores.queries[q]][levels[0]] == name]
-        for name in outer
-    }
-    attributes = {name: _shared([scores.attributes[query] for query in queries]) for name, queries in of_outer.items()}
+        labels = list(members)
+    of_topic: dict[str, list[Mapping[str, str]]] = {}
+    for query in chosen.queries:
+        of_topic.setdefault(scores.attributes[query][levels[0]], []).append(scores.attributes[query])
+    attributes = {topic: _shared(queries) for topic, queries in of_topic.items()}
     return replace(
-        chosen, queries=tuple(outer), values=values, counted=answered, attributes=attributes, repeats=repeats
+        chosen, queries=tuple(of_topic), values=values, counted=answered, attributes=attributes, repeats=repeats
     )
 
 
@@ -227,7 +214,7 @@ def _mean(values: Floats, axis: int) -> Floats:
     return np.divide(total, number, out=np.full(number.shape, np.nan), where=number > 0)
 
 
-def _shared(attributes: Sequence[dict[str, str]] | Sequence[object]) -> dict[str, str]:
+def _shared(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """The attributes that all of these queries have with the same value."""
-    first, *rest = (dict(one) for one in attributes)  # type: ignore[call-overload]
+    first, *rest = attributes
     return {name: value for name, value in first.items() if all(one.get(name) == value for one in rest)}

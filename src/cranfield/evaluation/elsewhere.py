@@ -59,15 +59,7 @@ def read_scores(
         raise UsageError("scores saved by cranfield cannot be combined with others", hint="read them alone")
     scores = saved[0] if saved else _scores(cells, lower)
     if queries is not None:
-        table = read_queries(queries)
-        known = {query: table[query] for query in scores.queries if query in table}
-        if not known:
-            first = quotable(next(iter(table), ""))
-            raise InputError(
-                [f"queries: none of them has a score (first query: `{first}`)"],
-                hint=f"the scores are of queries such as `{quotable(scores.queries[0])}`",
-            )
-        scores = scores.with_attributes(known)
+        scores = scores.with_attributes(read_queries(queries))
     return scores
 
 

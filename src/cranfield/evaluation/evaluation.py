@@ -131,7 +131,7 @@ class Evaluation(Displayed):
     def scores(self) -> Scores:
         """The scores of all runs, with notes."""
         parts = self.for_each_run(lambda run: ScoredRun.of(run, self.plan))
-        return build_scores(parts, self.queries, self.plan, self._notes)
+        return self.collection.describe(build_scores(parts, self.queries, self.plan, self._notes))
 
     def scores_of(self, measures: Any, **views: Any) -> Scores:
         """The scores of other measures, without notes; ``views`` replace fields of the policy."""

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, compress, count, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from cranfield import io, native
-from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
-from cranfield.errors import InputError, UsageError
-from cranfield.evaluation.collection import Collection, checked_keywords
+from cranfield.data import Floats, Integers, Judgments, Repeats, Run, Table, TableStream
+from cranfield.errors import InputError, UsageError, check_choice
+from cranfield.evaluation.collection import Collection, checked_keywords, is_several
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
 from cranfield.evaluation.group_scores import (
     GroupScores,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.ids import Duplicates
 
+Missing = Literal["error", "skip"]
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
 Measures = OneMeasure | Sequence[OneMeasure]
 
@@ -57,7 +58,7 @@ def evaluate(
     show: Shown | Sequence[Shown] = (),
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
-    progress: Progress | None = None,
+    missing: Missing = "error",
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
@@ -76,26 +77,37 @@ def evaluate(
     for measures that have a residual. ``"bounds"``: the lowest and highest score over the possible grades of unjudged
     documents. ``"standard errors"``: the sampling error of measures that are estimates from a sample of judgments.
     ``names``: the names of the runs. ``duplicates``: what happens if a run has a document twice for a query: an
-    ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score. ``progress(done, total)``: called as work
-    proceeds.
+    ``"error"``, or keep the ``"first"`` or the one with the ``"best"`` score.
+
+    Several collections are ``{name: collection}``, and a run is then ``{name of the collection: run}``. A mean is that
+    over the means of the collections. ``missing``: what happens if a run lacks a collection: an ``"error"``, or
+    ``"skip"``. Runs of one system with other seeds are `Repeats`.
 
     >>> import cranfield as cf
     >>> scores = cf.evaluate({"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RR", "P@1"])
     >>> scores.to_dict()["runs"]["run"]["RR"]
     {'mean': 0.5, 'n': 1, 'queries': {'q': 0.5}}
     """
-    collection = Collection.of(qrels)
-    policy = collection.policy(
-        ties=ties,
-        depth=depth,
-        condensed=condensed,
-        terminal=terminal,
-        queries=queries,
-        undefined=undefined,
-        seed=seed,
-    )
-    evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
-    return evaluator(run, names=names, duplicates=duplicates, progress=progress)
+    check_choice("missing", missing, ("error", "skip"))
+
+    def of_collection(collection: Collection, run: Any, names: Sequence[str] | None) -> Scores:
+        policy = collection.policy(
+            ties=ties,
+            depth=depth,
+            condensed=condensed,
+            terminal=terminal,
+            queries=queries,
+            undefined=undefined,
+            seed=seed,
+        )
+        evaluator = Evaluator.of(collection, make_plan(measures, policy, show))
+        return evaluator(run, names=names, duplicates=duplicates)
+
+    if is_several(qrels):
+        from cranfield.evaluation.several import evaluate_each
+
+        return evaluate_each(qrels, run, of_collection, missing)
+    return of_collection(Collection.of(qrels), run, names)
 
 
 class Evaluator:
@@ -179,8 +191,9 @@ class Evaluator:
         for scores in self._scores(runs, progress):
             self._check(scores)
             scored.append(ScoredRun.of(scores, self.plan))
-        table = build_scores(scored, self._queries, self.plan, self._notes)
-        return table if self.collection.predicted is None else self._with_predicted(table, runs)
+        table = self.collection.describe(build_scores(scored, self._queries, self.plan, self._notes))
+        table = table if self.collection.predicted is None else self._with_predicted(table, runs)
+        return table.with_repeats([run.system for run in runs])
 
     def _with_predicted(self, scores: Scores, runs: list[Run]) -> Scores:
         """The scores, with means from human and predicted judgments together."""
@@ -424,10 +437,21 @@ def read_runs(run: Any, names: Sequence[str] | None = None, duplicates: Duplicat
     runs = [
         read
         for i, item in enumerate(given)
-        for read in io.read_runs(item, name=None if names is None else names[i], duplicates=duplicates)
+        for read in _read_item(item, None if names is None else names[i], duplicates)
     ]
     unique = unique_names([item.name for item in runs], [item.source_name for item in runs])
     return [item if item.name == name else replace(item, name=name) for item, name in zip(runs, unique, strict=True)]
+
+
+def _read_item(item: Any, name: str | None, duplicates: Duplicates) -> list[Run]:
+    """The runs of one item of a list, which may be repeats."""
+    if not isinstance(item, Repeats):
+        return io.read_runs(item, name=name, duplicates=duplicates)
+    system = name or "run"
+    if not item.runs:
+        raise UsageError(f"`{system}` has no repeats: the list is empty")
+    repeats = [io.read_run(run, name=f"{system} {i}", duplicates=duplicates) for i, run in enumerate(item.runs, 1)]
+    return [replace(run, system=system) for run in repeats]
 
 
 def unique_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.data import Floats, Integers
-from cranfield.errors import CranfieldError, MeasureError, MissingDependency, UnknownName, UsageError
+from cranfield.errors import CranfieldError, InputError, MeasureError, MissingDependency, UnknownName, UsageError
 from cranfield.evaluation.notes import Note, sentences
 from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
 from cranfield.measures import parse
@@ -35,6 +35,7 @@ Layout = Literal["long", "wide"]
 
 # The lower limit of values in a geometric mean; otherwise a single zero would make the mean 0.
 SMALLEST = 1e-5
+COLLECTION = "collection"  # the attribute of queries of several collections
 SHOWN_RUNS = 6  # in one line of text
 
 
@@ -230,6 +231,7 @@ class Scores(ScoreTable, Saved):
     predicted: tuple[PredictedMean, ...] = ()  # means from these scores and predicted judgments together
     attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     repeats: Mapping[str, Floats] = field(default_factory=dict)
+    by_collection: bool = False  # whether a mean is that over the means of collections, an attribute of queries
 
     def __iter__(self) -> Iterator[Score]:
         for r, run in enumerate(self.runs):
@@ -280,7 +282,52 @@ class Scores(ScoreTable, Saved):
 
     def summary(self, run: int, measure: int, *, instead: Floats | None = None) -> float:
         """The mean over queries; the geometric mean or the sum for measures that declare it."""
-        return summary_of(self.sample(run, measure, instead=instead), self.columns[measure].aggregate)
+        kind = self.columns[measure].aggregate
+        if not self.by_collection:
+            return summary_of(self.sample(run, measure, instead=instead), kind)
+        parts = [self.part(queries) for queries in self.collections.values()]
+        means = [part.summary(run, measure) for part in parts if part.counted[run].any()]
+        return summary_of(np.array([mean for mean in means if not math.isnan(mean)]), "mean")
+
+    @cached_property
+    def collections(self) -> dict[str, list[int]]:
+        """The queries of each collection, if there are several."""
+        found: dict[str, list[int]] = {}
+        for q, query in enumerate(self.queries) if self.by_collection else ():
+            found.setdefault(self.attributes[query][COLLECTION], []).append(q)
+        return found
+
+    def part(self, queries: Sequence[int]) -> Self:
+        """The scores of these queries."""
+        kept = list(queries)
+        return replace(
+            self,
+            queries=tuple(self.queries[q] for q in kept),
+            values=self.values[:, :, kept],
+            counted=self.counted[:, kept],
+            repeats={run: table[:, kept] for run, table in self.repeats.items()},
+            predicted=(),
+            by_collection=False,
+        )
+
+    def with_repeats(self, systems: Sequence[str | None]) -> Scores:
+        """The scores, with the runs of one system as one run whose values are means; ``systems`` are by run."""
+        members: dict[str, list[int]] = {}
+        for r, (run, system) in enumerate(zip(self.runs, systems, strict=True)):
+            members.setdefault(system or run, []).append(r)
+        if len(members) == len(self.runs):
+            return self if not any(systems) else replace(self, runs=tuple(members))
+        rows = list(members.values())
+        for system, some in zip(members, rows, strict=True):
+            if (self.counted[some] != self.counted[some[0]]).any():
+                raise UsageError(f"the repeats of `{system}` do not answer the same queries", hint="use queries=judged")
+        return replace(
+            self,
+            runs=tuple(members),
+            values=np.stack([self.values[some].mean(axis=0) for some in rows]),
+            counted=np.stack([self.counted[some[0]] for some in rows]),
+            repeats={run: np.moveaxis(self.values[some], 0, 2) for run, some in members.items() if len(some) > 1},
+        )
 
     @cached_property
     def means(self) -> Floats:  # type: ignore[override]
@@ -403,9 +450,15 @@ class Scores(ScoreTable, Saved):
         note = Note("standardised", values={"method": method, "runs": runs})
         return replace(self, columns=columns, values=values, notes=(note, *self.notes), repeats={})
 
-    def with_attributes(self, attributes: Mapping[str, Mapping[str, str]]) -> Scores:
-        """The scores with these attributes of queries."""
-        return replace(self, attributes=attributes)
+    def with_attributes(self, table: Mapping[str, Mapping[str, str]]) -> Scores:
+        """The scores, with the attributes of their queries in this table."""
+        known = {query: dict(table[query]) for query in self.queries if query in table}
+        if not known:
+            raise InputError(
+                [f"queries: none of them has a score (first query: `{printable(next(iter(table), ''))}`)"],
+                hint=f"the scores are of queries such as `{printable(self.queries[0] if self.queries else '')}`",
+            )
+        return replace(self, attributes=known)
 
     def by(self, attribute: str, baseline: str | None = None, **options: Any) -> Groups:
         """The scores by the value of an attribute of queries: means of each group, and differences to the baseline.
@@ -449,6 +502,8 @@ class Scores(ScoreTable, Saved):
         sample, kind = self.sample(run, measure), self.columns[measure].aggregate
         if kind == "error":
             return np.nan, np.nan
+        if self.by_collection:
+            return self._interval_over_collections(run, measure, level=level, method=method, seed=seed)
         if len(sample) < 2 or np.ptp(sample) == 0:
             value = float(aggregate(sample, kind))
             return (np.nan, np.nan) if len(sample) < 2 else (value, value)
@@ -479,6 +534,26 @@ class Scores(ScoreTable, Saved):
             vectorized=True,
         ).confidence_interval
         return float(limits.low), float(limits.high)
+
+    def _interval_over_collections(
+        self, run: int, measure: int, *, level: float, method: Interval, seed: int
+    ) -> tuple[float, float]:
+        """The interval of the mean over the means of collections."""
+        from cranfield.statistics.design import Design, Sample
+        from cranfield.statistics.intervals import bca
+
+        values = np.where(self.counted[run], self.values[run, measure], np.nan)
+        if self.undefined in ("zero", "one"):
+            values = np.where(self.counted[run] & np.isnan(values), float(self.undefined == "one"), values)
+        defined = np.flatnonzero(~np.isnan(values))
+        names = [self.attributes[self.queries[q]][COLLECTION] for q in defined.tolist()]
+        if min((names.count(name) for name in names), default=0) < 2:
+            return np.nan, np.nan
+        x = np.stack([values[defined], np.zeros(len(defined))])
+        sample, pair = Sample(x, Design.of(len(defined), names)), np.array([[0, 1]])
+        ends = sample.error(pair).interval(level) if method == "t" else bca(sample, pair, level=level, seed=seed)
+        low, high = ends[0].tolist()
+        return low, high
 
     def plot(
         self,
@@ -566,6 +641,7 @@ class Scores(ScoreTable, Saved):
             **({"predicted": plain(self.predicted)} if self.predicted else {}),
             **({"attributes": self.attributes} if self.attributes else {}),
             **({"repeats": plain(self.repeats)} if self.repeats else {}),
+            **({"by_collection": True} if self.by_collection else {}),
         }
 
     @classmethod
@@ -590,6 +666,7 @@ class Scores(ScoreTable, Saved):
                 run: _saved_repeats(table, (len(parts), len(queries)))
                 for run, table in typed(dict[str, Floats], data.get("repeats", {}), "repeats").items()
             },
+            typed(bool, data.get("by_collection", False), "by_collection"),
         )
 
     def save(self, path: PathLike) -> None:

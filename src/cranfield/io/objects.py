@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield import native
-from cranfield.data import Floats, Judgments, Run, Strings
+from cranfield.data import Floats, Judgments, Repeats, Run, Strings
 from cranfield.errors import InputError, max_faults
 from cranfield.io.detect import Columns, reject_columns
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
@@ -240,7 +240,7 @@ def is_mapping_of_runs(run: Any) -> bool:
         name = next(name for name, value in run.items() if value is first)
         found = f"expected [document, ...], found the text {quotable(repr(first))}, which is not a file either"
         raise InputError([f"query `{quotable(str(name))}`: {found}"], hint=f"write [{quotable(repr(first))}]")
-    if isinstance(first, str | os.PathLike | Run) or hasattr(first, "read"):
+    if isinstance(first, str | os.PathLike | Run | Repeats) or hasattr(first, "read"):
         return True
     from cranfield.io.tables import is_frame
 
