@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, get_type_hints
@@ -55,7 +56,7 @@ SAVED_UNCHANGED = (
 SAVED_BY_MEASURE = ("queries", "units", "better", "lowest_p", "anova")
 
 
-NUMBERS = ("difference", "low", "high", "t_low", "t_high", "test_low", "test_high", "corrected")
+NUMBERS = ("difference", "low", "high", "t_low", "t_high", "test_low", "test_high", "degrees", "corrected")
 
 
 class PairComparison(NamedTuple):
@@ -74,6 +75,7 @@ class PairComparison(NamedTuple):
     test_low: float
     test_high: float
     variance: tuple[float, float]
+    degrees: float
     effect: float
     effect_low: float
     effect_high: float
@@ -95,7 +97,8 @@ class Comparison(Saved):
     ``means`` (measure, run): over these queries, or over the means of collections. ``test_low``, ``test_high``: the
     confidence interval of the difference that belongs to the test; if p-values are corrected, all intervals hold
     together. ``low``, ``high``: the interval of the difference alone, by the BCa bootstrap; ``t_low``, ``t_high``: by
-    Student's t. ``variance`` (measure, pair, 2): of the difference, by queries and by random repeats.
+    Student's t. ``variance`` (measure, pair, 2): of the difference, by queries and by random repeats;
+    ``degrees``: the degrees of freedom of both together.
     ``effect`` (measure, pair, 3): the difference in units of its standard deviation, and both ends of its interval.
     ``wins``, ``losses``: queries on which the first is better, or worse. ``p``: by test. ``corrected``: of ``test``.
     ``doubts``: what could reverse the difference, if an audit was given. ``better``: whether higher or lower values
@@ -126,6 +129,7 @@ class Comparison(Saved):
     test_low: Floats
     test_high: Floats
     variance: Floats
+    degrees: Floats
     effect: Floats
     wins: Integers
     losses: Integers
@@ -202,6 +206,11 @@ class Comparison(Saved):
         )
 
     @property
+    def signs(self) -> Integers:
+        """For each measure 1, or -1 if lower values are better."""
+        return np.array([-1 if better == "lower" else 1 for better in self.better])
+
+    @cached_property
     def ranks(self) -> dict[str, dict[str, tuple[int, int]]]:
         """The ranks that each run may have, from best to worst, by measure and run.
 
@@ -218,8 +227,7 @@ class Comparison(Saved):
             raise UsageError("ranks need a comparison of all pairs of runs", hint="compare without a baseline")
         ranks = {}
         for m, measure in enumerate(self.measures):
-            sign = -1 if self.better[m] == "lower" else 1
-            significant = np.where(self.corrected[m] < self.alpha, np.sign(self.difference[m]) * sign, 0)
+            significant = np.where(self.corrected[m] < self.alpha, np.sign(self.difference[m]) * self.signs[m], 0)
             first, second = self.pairs.T
             runs = len(self.runs)
             ahead = np.bincount(first, significant < 0, runs) + np.bincount(second, significant > 0, runs)
@@ -227,6 +235,16 @@ class Comparison(Saved):
             limits = zip((1 + ahead).astype(int).tolist(), (runs - behind).astype(int).tolist(), strict=True)
             ranks[measure] = dict(zip(self.runs, limits, strict=True))
         return ranks
+
+    def one_sided(self, measure: int, runs: tuple[str, str]) -> tuple[float, float]:
+        """The bounds that the difference of two runs exceeds, and stays below, each with confidence 1 - alpha."""
+        from scipy.special import stdtrit
+
+        pair = next(p for p, (a, b) in enumerate(self.pairs.tolist()) if (self.runs[a], self.runs[b]) == runs)
+        deviation = math.sqrt(float(self.variance[measure, pair].sum()))
+        half = float(stdtrit(self.degrees[measure, pair], 1 - self.alpha)) * deviation
+        difference = float(self.difference[measure, pair])
+        return difference - half, difference + half
 
     def queries_needed(self, measure: int, pair: int, *, power: float = 0.8) -> int | None:
         """How many queries a test would need to find a difference of this size with this power; None if too many.

@@ -281,6 +281,7 @@ class MeasureComparison(NamedTuple):
     test_high: Floats
     effect: Floats
     variance: Floats
+    degrees: Floats
     wins: Integers
     losses: Integers
     p: dict[Test, Floats]
@@ -358,6 +359,7 @@ def test_pairs(
         interval[:, 1],
         effect,
         np.stack([error.from_queries, error.from_repeats], axis=1),
+        error.degrees,
         less if lower_is_better else higher,
         higher if lower_is_better else less,
         p,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from cranfield.evaluation.scores import COLLECTION, Scores
 from cranfield.results import Saved
 from cranfield.statistics.design import Design, GroupEffect, Repeated, Sample, group_effect
 from cranfield.wording import few, listed, nearest, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def attribute_values(scores: Scores, name: str, queries: Sequence[int]) -> list[str]:
@@ -91,6 +94,13 @@ class Groups(Saved):
     low: Floats
     high: Floats
     effects: tuple[tuple[GroupEffect, ...], ...]
+
+    def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the differences from the baseline in each group, or the means; returns the Matplotlib axes.
+
+        ``measure``: by default the first. ``ax``: axes to draw on instead of a new figure.
+        """
+        return self._draw(measure=measure, ax=ax)
 
     def __repr__(self) -> str:
         return f"Groups: {listed(self.runs, 'run')} by {self.attribute}: {listed(self.groups, 'group')}"

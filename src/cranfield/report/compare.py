@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_PAIRS = 45  # pairs per measure that are listed by default: those of ten runs
 MAX_LETTERS = 26  # with more runs, numbers stand for letters
+HALF = 0.5
 WORSE, BETTER = "▼", "▲"  # than the baseline
 MARKS = "letters mark the runs that are significantly worse"
 CORRECTIONS = {
@@ -48,7 +49,8 @@ def pages(comparison: Comparison, digits: int = 4, *, all_pairs: bool = False) -
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         return [leaders]
     pairs = "all pairs" if comparison.baseline is None else f"difference from {comparison.baseline}"
-    intervals = f"{comparison.level:.0%} intervals of differences by [BCa bootstrap] and (Student's t)"
+    together = "" if comparison.correction == "none" or len(comparison.pairs) == 1 else "simultaneous "
+    intervals = f"{together}{comparison.level:.0%} intervals of differences by the {test_title(comparison)}"
     return [
         leaders,
         *(
@@ -65,15 +67,23 @@ def method(comparison: Comparison, measure: int | None = None) -> str:
     """The test, its correction, and the significance level; for all measures, or for one."""
     test = SIGNIFICANCE_TESTS[comparison.test]
     correction = "joint test of" if test.joint else CORRECTIONS[comparison.correction]
-    queries = comparison.queries if measure is None else [comparison.queries[measure]]
-    sampling = f", {_sampling(comparison, {len(names) for names in queries})}" if test.resamples else ""
-    return f"{test.title}{sampling}; {correction} {comparison.family}; p < {comparison.alpha:g}"
+    units = comparison.units if measure is None else [comparison.units[measure]]
+    sampling = f", {_sampling(comparison, units)}" if test.resamples else ""
+    of = f" of clusters by {comparison.cluster}" if comparison.cluster else ""
+    of += f" over the means of {comparison.collection}" if comparison.collection else ""
+    of += f", {comparison.repeats} repeats" if comparison.repeats else ""
+    return f"{test.title}{of}{sampling}; {correction} {comparison.family}; p < {comparison.alpha:g}"
+
+
+def test_title(comparison: Comparison) -> str:
+    """The name of the test."""
+    return SIGNIFICANCE_TESTS[comparison.test].title
 
 
 def _sampling(comparison: Comparison, sizes: Iterable[int]) -> str:
-    """How many resamples were drawn, or that no chance is involved; ``sizes`` are numbers of queries."""
+    """How many resamples were drawn, or that no chance is involved; ``sizes``: how many signs can flip."""
     signs = SIGNIFICANCE_TESTS[comparison.test].signs
-    patterns = {size: sign_patterns(size, comparison.samples) if signs else None for size in sorted(sizes)}
+    patterns = {size: sign_patterns(size, comparison.samples) if signs else None for size in sorted(set(sizes))}
     exact = [f"{number:,}" for number in patterns.values() if number]
     parts = [f"all {' or '.join(exact)} sign patterns"] if exact else []
     if len(exact) < len(patterns):
@@ -120,7 +130,7 @@ def counted(comparison: Comparison) -> bool:
 
 def by_first_measure(comparison: Comparison) -> Integers:
     """The runs by their first measure, best first."""
-    return np.argsort(-comparison.means[0], kind="stable")
+    return np.argsort(-comparison.means[0] * comparison.signs[0], kind="stable")
 
 
 def leaderboard(comparison: Comparison, digits: int) -> Sheet:
@@ -137,9 +147,12 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
             comparison.pairs.tolist(), comparison.difference[m], comparison.corrected[m], strict=True
         ):
             if p < comparison.alpha and gap:
-                winner, loser = (a, b) if gap > 0 else (b, a)
+                winner, loser = (a, b) if gap * comparison.signs[m] > 0 else (b, a)
                 beaten.setdefault((m, winner), []).append(int(position[loser]))
-    best = [shown(float(column.max()), digits) for column in comparison.means]
+    best = [
+        shown(float(sign * (sign * column).max()), digits)
+        for sign, column in zip(comparison.signs, comparison.means, strict=True)
+    ]
     if counted(comparison) or comparison.baseline is not None:
         return _with_marks(comparison, order.tolist(), beaten, best, digits)
     rows = []
@@ -149,8 +162,19 @@ def leaderboard(comparison: Comparison, digits: int) -> Sheet:
             Cell(text, text == best[m], letter_ranges(beaten.get((m, r), ())), raised=True)
             for m, text in enumerate(texts)
         ]
-        rows.append(((letters(int(position[r])), comparison.runs[r]), cells))
-    return sheet(("", "run"), comparison.measures, rows)
+        rows.append(((letters(int(position[r])), comparison.runs[r]), [*cells, rank_cell(comparison, 0, r)]))
+    return sheet(("", "run"), (*comparison.measures, rank_head(comparison)), rows)
+
+
+def rank_head(comparison: Comparison) -> str:
+    """The head of the column of ranks, which are those by the first measure."""
+    return "rank" if len(comparison.measures) == 1 else f"rank\n{comparison.measures[0]}"
+
+
+def rank_cell(comparison: Comparison, m: int, r: int) -> Cell:
+    """The ranks that a run may have."""
+    low, high = comparison.ranks[comparison.measures[m]][comparison.runs[r]]
+    return Cell(f"{low}" if low == high else f"{low}–{high}")
 
 
 def _with_marks(
@@ -177,8 +201,10 @@ def _with_marks(
         for m in range(len(comparison.measures)):
             text = shown(float(comparison.means[m, r]), digits)
             cells += [Cell(text, text == best[m]), mark(m, r)]
-        rows.append(((str(place), comparison.runs[r]), cells))
+        ranked = [] if comparison.baseline is not None else [rank_cell(comparison, 0, r)]
+        rows.append(((str(place), comparison.runs[r]), [*cells, *ranked]))
     heads = [head for measure in comparison.measures for head in (measure, "")]
+    heads += [] if comparison.baseline is not None else [rank_head(comparison)]
     return sheet(("", "run"), heads, rows)
 
 
@@ -199,7 +225,11 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
     for pair in np.lexsort(position[comparison.pairs].T[::-1]).tolist():
         result = comparison.contest(m, pair)
         cells = [
-            Cell(signed(result.difference, digits), result.significant, _intervals(result, digits)),
+            Cell(
+                signed(result.difference, digits),
+                result.significant,
+                _within(result.test_low, result.test_high, digits),
+            ),
             Cell(signed(result.effect, 2), aside=_within(result.effect_low, result.effect_high, 2)),
             Cell(f"{result.wins}/{result.ties}/{result.losses}"),
             *(Cell(chance(p)) for p in result.p.values()),
@@ -209,12 +239,6 @@ def _pairs(comparison: Comparison, m: int, digits: int) -> Sheet:
         rows.append(((result.run,) if comparison.baseline is not None else (result.run, result.other), cells))
     names = ("run",) if comparison.baseline is not None else ("run", "versus")
     return sheet(names, (*heads, *(["could be\nreversed by"] if doubtful else [])), rows)
-
-
-def _intervals(result: PairComparison, digits: int) -> str:
-    """The interval by the BCa bootstrap in brackets, and below it that by Student's t in parentheses."""
-    by_t = _within(result.t_low, result.t_high, digits)
-    return f"{_within(result.low, result.high, digits)}\n({by_t[1:-1]})" if by_t else ""
 
 
 def _within(low: float, high: float, digits: int) -> str:
@@ -240,7 +264,7 @@ def notes(comparison: Comparison, *, all_pairs: bool = False) -> list[str]:
     texts = sentences(comparison.query_notes)
     if len(comparison.pairs) > MAX_PAIRS and not all_pairs:
         texts.append(f"{len(comparison.pairs):,} pairs per measure hidden; use --all-pairs, or --format csv or json")
-    return [*texts, *findings(comparison)]
+    return [*texts, *findings(comparison), *design_notes(comparison)]
 
 
 def findings(comparison: Comparison) -> list[str]:
@@ -252,11 +276,35 @@ def findings(comparison: Comparison) -> list[str]:
     return [f"ties or unjudged documents could reverse {reversible:,} of {significant.sum():,} significant differences"]
 
 
+def design_notes(comparison: Comparison) -> list[str]:
+    """Where the variance of differences comes from, and how many queries would be needed."""
+    texts = []
+    if comparison.repeats == "random":
+        share = comparison.variance[..., 1].sum() / max(comparison.variance.sum(), 1e-300)
+        advice = "more repeats would help most" if share > HALF else "more queries would help most"
+        texts.append(f"{share:.0%} of the variance of the differences comes from repeats: {advice}")
+    texts += [needed] if (needed := _queries_needed(comparison)) else []
+    return texts
+
+
+def _queries_needed(comparison: Comparison) -> str:
+    """For one pair without a significant difference: how many queries would probably show one of this size."""
+    if comparison.difference.shape[1] != 1 or comparison.corrected[0, 0] < comparison.alpha:
+        return ""
+    needed, used = comparison.queries_needed(0, 0), len(comparison.queries[0])
+    if needed is None or needed <= used:
+        return ""
+    gap = shown(abs(float(comparison.difference[0, 0])), 4)
+    return (
+        f"to find a {comparison.measures[0]} difference of {gap} with 80% power, a test needs about {needed:,} queries"
+    )
+
+
 def csv(comparison: Comparison) -> str:
     """A line for each measure of each pair, at full precision."""
     out = StringIO()
     lines = comma.writer(out, lineterminator="\n")
-    fields = [name for name in PairComparison._fields if name not in ("p", "doubts")]
+    fields = [name for name in PairComparison._fields if name not in ("p", "doubts", "variance")]
     settings = [comparison.test, comparison.correction, comparison.family]
     lines.writerow([*fields, *(f"p {test}" for test in comparison.p), "doubts", "test", "correction", "family"])
     for result in comparison.contests:
@@ -307,7 +355,7 @@ def draw_forest(axis: Axes, found: Comparison, m: int, order: Integers) -> Axes:
         one = found.contest(m, pair)
         colour = BLUE if one.significant else GREY
         flip = -1 if found.baseline is None and one.difference < 0 else 1
-        axis.plot([flip * one.low, flip * one.high], [place, place], color=colour)
+        axis.plot([flip * one.test_low, flip * one.test_high], [place, place], color=colour)
         filled = "full" if one.significant else "none"
         axis.plot(flip * one.difference, place, "o", color=colour, markersize=3.5, fillstyle=filled)
         pair_name = f"{one.run} – {one.other}" if flip > 0 else f"{one.other} – {one.run}"
@@ -321,7 +369,7 @@ def draw_forest(axis: Axes, found: Comparison, m: int, order: Integers) -> Axes:
 
 def matrix(found: Comparison, m: int) -> Figure:
     """Row minus column, best runs first; coloured if significant, with a dot if ties or judgments could reverse it."""
-    order = np.argsort(-found.means[m], kind="stable")
+    order = np.argsort(-found.means[m] * found.signs[m], kind="stable")
     size = matrix_size(len(order))
     figure = new_figure(size, size * 0.92)
     draw_matrix(figure.subplots(), found, m, order)
@@ -366,7 +414,7 @@ def plot(found: Comparison, m: int, *, top: int | None, ax: Axes | None) -> Axes
     """Differences with their intervals, or of many pairs the matrix, on these axes or on new ones."""
     runs = len(found.runs)
     if found.baseline is None and len(found.pairs) > MOST_PAIRS:
-        best = np.argsort(-found.means[m], kind="stable")[:top]
+        best = np.argsort(-found.means[m] * found.signs[m], kind="stable")[:top]
         title = "significant differences" + (f", the best {len(best)} of {runs} runs" if len(best) < runs else "")
 
         def draw_all(axis: Axes) -> Axes:

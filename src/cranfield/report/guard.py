@@ -56,7 +56,7 @@ def _regression(comparison: Comparison, measure: int, pair: PairComparison, by: 
         f"{f', tolerance {by:g}' if by else ''}"
     )
     queries = plural(pair.wins + pair.ties + pair.losses, "query")
-    lower = pair.difference < -by - SAME
+    lower = pair.difference * comparison.signs[measure] < -by - SAME
     if math.isnan(pair.difference) or (significance and lowest_p >= comparison.alpha):
         reason = f"; {queries}; the lowest possible corrected p-value is {lowest_p:.2g}; {method(comparison, measure)})"
         sentence = f"cannot decide whether {pair.run} is worse than {pair.other}: {numbers}{reason}"
@@ -67,9 +67,38 @@ def _regression(comparison: Comparison, measure: int, pair: PairComparison, by: 
     else:
         reason = f"; {queries}, significance ignored)"
     worse = lower and (pair.significant or not significance)
-    outcome = "worse" if worse else "not significantly worse" if lower else "not worse"
-    sentence = f"{pair.run} is {outcome} than {pair.other}: {numbers}{reason}"
+    sentence = f"{pair.run} is worse than {pair.other}: {numbers}{reason}"
+    if not worse:
+        sentence = (
+            f"{pair.run}: no {'significant ' if significance else ''}loss against {pair.other}: {numbers}{reason}"
+        )
     return Check(pair.run, title, "failed" if worse else "passed", sentence)
+
+
+def check_margins(comparison: Comparison, margins: Mapping[str, float]) -> list[Check]:
+    """Check that each run is not worse than the baseline by more than a margin, given by the label of a measure.
+
+    It passes if the one-sided lower bound of the difference, by Student's t, is above the negative margin, and fails if
+    the upper bound is below it; in between it is undecided.
+    """
+    checks = []
+    for pair in comparison.contests:
+        if pair.measure in margins:
+            m = comparison.measures.index(pair.measure)
+            margin, sign = margins[pair.measure], float(comparison.signs[m])
+            low, high = comparison.one_sided(m, (pair.run, pair.other))
+            worst, best = (low, high) if sign > 0 else (-high, -low)
+            outcome: Outcome = "passed" if worst > -margin else "failed" if best < -margin else "undecided"
+            said = {
+                "passed": f"{pair.run} is not worse than {pair.other} by {margin:g} or more",
+                "failed": f"{pair.run} is worse than {pair.other} by more than {margin:g}",
+                "undecided": f"cannot decide whether {pair.run} is worse than {pair.other} by more than {margin:g}",
+            }[outcome]
+            bound = f"at least {signed(worst, 4)}" if outcome != "failed" else f"at most {signed(best, 4)}"
+            numbers = f"difference {signed(pair.difference, 4)}, with {1 - comparison.alpha:.0%} confidence {bound}"
+            sentence = f"{said}: {pair.measure} {shown(pair.mean, 4)} vs {shown(pair.other_mean, 4)} ({numbers})"
+            checks.append(Check(pair.run, f"{pair.measure} vs {pair.other}, margin {margin:g}", outcome, sentence))
+    return checks
 
 
 def check_limit(measure: Measure, limit: float) -> None:
