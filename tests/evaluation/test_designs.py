@@ -1,0 +1,345 @@
+"""Designs of comparisons: golden cases, enumeration, and the formulas written out again in plain Python."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from itertools import combinations, product
+from statistics import fmean, variance
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, UsageError
+from cranfield.statistics.design import Design, Sample, group_effect
+from golden_cases import FOLDER
+
+GOLDEN = json.loads((FOLDER / "golden-3.json").read_text())
+
+
+@pytest.mark.parametrize("case", GOLDEN["designs"], ids=lambda case: case["id"])
+def test_golden_designs(case: dict[str, Any]) -> None:
+    scores = cf.read_scores(case["values"], queries=case["queries"])
+    contest = cf.compare(scores, test="t", **case["design"]).contests[0]
+    found = {**contest._asdict(), "p": contest.p["t"]}
+    for name, expected in case["expected"].items():
+        assert found[name] == pytest.approx(expected, abs=case["tol"]), name
+
+
+@pytest.mark.parametrize("case", GOLDEN["nested"], ids=lambda case: case["id"])
+def test_golden_nested_means(case: dict[str, Any]) -> None:
+    averaged = cf.read_scores(case["values"], queries=case["queries"]).averaged(*case["levels"])
+    for run, expected in case["expected"].items():
+        assert averaged["m"].per_query[run] == pytest.approx(expected, abs=case["tol"])
+        assert averaged["m"][run] == pytest.approx(fmean(expected.values()), abs=case["tol"])
+
+
+def scores_of(x: np.ndarray, **attributes: list[Any]) -> cf.Scores:
+    """Scores of runs r0, r1, ... with values (run, query) or (run, query, repeat), and attributes of queries."""
+    values = {f"r{r}": {"m": {f"q{q:02}": value.tolist() for q, value in enumerate(row)}} for r, row in enumerate(x)}
+    queries = {f"q{q:02}": {name: str(of[q]) for name, of in attributes.items()} for q in range(x.shape[1])}
+    return cf.read_scores(values, queries=queries if attributes else None)
+
+
+def flipped_p(difference: np.ndarray, cluster: list[int], weight: np.ndarray) -> float:
+    """The p-value of all sign patterns of clusters, one by one."""
+    labels = sorted(set(cluster))
+    observed = abs(float((difference * weight).sum()))
+    count = 0
+    for signs in product((1, -1), repeat=len(labels)):
+        of = dict(zip(labels, signs, strict=True))
+        total = sum(of[c] * d * w for c, d, w in zip(cluster, difference, weight, strict=True))
+        count += abs(total) >= observed - 1e-12
+    return count / 2 ** len(labels)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_randomisation_test_flips_clusters(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.random((2, 14))
+    cluster = rng.integers(0, 6, 14).tolist()
+    collection = [c % 2 for c in cluster]
+    weight = np.array([1 / (len(set(collection)) * collection.count(c)) for c in collection])
+    scores = scores_of(x, topic=cluster, collection=collection)
+    found = cf.compare(scores, cluster="topic", collection="collection").contests[0]
+    assert found.difference == pytest.approx(float(((x[0] - x[1]) * weight).sum()))
+    assert found.p["randomisation"] == pytest.approx(flipped_p(x[0] - x[1], cluster, weight))
+    alone = cf.compare(scores, cluster="topic").contests[0]
+    assert alone.p["randomisation"] == pytest.approx(flipped_p(x[0] - x[1], cluster, np.full(14, 1 / 14)))
+
+
+def t_by_hand(
+    a: list[list[float]], b: list[list[float]], cluster: list[int], collection: list[int]
+) -> tuple[float, float, float]:
+    """The estimate, its variance and the degrees of freedom, from the equations; (query, repeat) of two runs."""
+    d = [fmean(x) - fmean(y) for x, y in zip(a, b, strict=True)]
+    names = sorted(set(collection))
+    parts, estimate = [], 0.0
+    for c in names:
+        inside = [i for i, of in enumerate(collection) if of == c]
+        mean = fmean(d[i] for i in inside)
+        estimate += mean / len(names)
+        sums: dict[int, float] = defaultdict(float)
+        for i in inside:
+            sums[cluster[i]] += d[i] - mean
+        groups = len(sums)
+        of_c = groups / (groups - 1) * sum(s * s for s in sums.values()) / len(inside) ** 2
+        parts.append((of_c / len(names) ** 2, groups - 1))
+    for run in (a, b):
+        n, r = len(run), len(run[0])
+        if r < 2:
+            continue
+        columns = [fmean(row[k] for row in run) for k in range(r)]
+        grand = fmean(columns)
+        square = sum((run[i][k] - fmean(run[i]) - columns[k] + grand) ** 2 for i in range(n) for k in range(r))
+        noise = square / ((n - 1) * (r - 1))
+        parts.append((max(0.0, variance(columns) - noise / n) / r, r - 1))
+    total = sum(part for part, _ in parts)
+    return estimate, total, total**2 / sum(part**2 / freedom for part, freedom in parts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_t_test_follows_its_equations(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, r = 18, 3
+    x = rng.random((2, n, r)) + rng.normal(0, 0.2, (2, 1, r))
+    cluster = np.sort(rng.integers(0, 8, n)).tolist()
+    found = cf.compare(scores_of(x, topic=cluster), cluster="topic").contests[0]
+    estimate, total, freedom = t_by_hand(x[0].tolist(), x[1].tolist(), cluster, [0] * n)
+    assert (found.difference, sum(found.variance), found.degrees) == pytest.approx((estimate, total, freedom))
+    assert found.p["t"] == pytest.approx(2 * stats.t.sf(abs(estimate) / math.sqrt(total), freedom))
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(total)
+    assert (found.t_low, found.t_high) == pytest.approx((estimate - half, estimate + half))
+    assert (found.test_low, found.test_high) == (found.t_low, found.t_high)
+
+
+def test_single_queries_of_one_collection_are_the_paired_t_test() -> None:
+    x = np.random.default_rng(0).random((2, 20))
+    with_design = cf.compare(scores_of(x, topic=list(range(20)), all=[1] * 20), test="t", cluster="topic")
+    plain = cf.compare(scores_of(x), test="t")
+    assert with_design.contests[0].p["t"] == pytest.approx(plain.contests[0].p["t"], rel=1e-12)
+    assert plain.contests[0].p["t"] == pytest.approx(stats.ttest_rel(x[0], x[1]).pvalue, rel=1e-12)
+
+
+def test_a_bootstrap_of_clusters_and_repeats_has_the_variance_of_its_sample() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.random((2, 24, 4)) + rng.normal(0, 0.3, (2, 1, 4))
+    design = Design.of(24, [q % 2 for q in range(24)], [q // 3 for q in range(24)])
+    sample = Sample(x.mean(axis=2), design, {0: x[0], 1: x[1]})
+    drawn = np.concatenate([*sample.resampled_means(20_000, 0)], axis=1)
+    gap = drawn[0] - drawn[1]
+    # Without the correction of small samples, variances of a bootstrap are those of the population.
+    expected = 0.0
+    for part in design.parts:
+        moved = (design.deviations(sample.x)[0] - design.deviations(sample.x)[1])[part]
+        expected += float((moved**2).sum())
+    of_repeats = sum(float(design.estimate(x[r].T).var()) / 4 for r in range(2))
+    assert gap.mean() == pytest.approx(float(sample.means[0] - sample.means[1]), abs=0.02)
+    assert gap.var() == pytest.approx(expected + of_repeats, rel=0.15)
+
+
+@given(st.integers(0, 10_000), st.integers(4, 9))
+@settings(max_examples=25, deadline=None)
+def test_the_interval_of_a_randomisation_test_has_what_it_does_not_reject(seed: int, n: int) -> None:
+    x = np.random.default_rng(seed).normal(0.2, 1, (2, n))
+    found = cf.compare(scores_of(x), level=0.75, alpha=0.25).contests[0]
+    d = x[0] - x[1]
+    for shift in np.linspace(d.min() - 0.5, d.max() + 0.5, 41):
+        p = flipped_p(d - shift, list(range(n)), np.ones(n))
+        if p > 0.25 + 4 / 2**n:
+            assert found.test_low <= shift <= found.test_high
+        if p < 0.25 - 4 / 2**n:
+            assert not found.test_low < shift < found.test_high
+
+
+@pytest.mark.parametrize("test", ["t", "randomisation", "bootstrap", "wilcoxon", "sign", "tukey", "randomised-tukey"])
+@pytest.mark.parametrize("correction", ["holm", "none", "bh"])
+def test_no_interval_excludes_0_beside_a_difference_that_is_not_significant(test: Any, correction: Any) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.random((5, 16)) + np.array([0, 0, 0.2, 0.3, 0.6])[:, None]
+    comparison = cf.compare(scores_of(x), test=test, correction=correction, samples=2000)
+    for contest in comparison.contests:
+        assert contest.significant or contest.test_low <= 0 <= contest.test_high
+        assert contest.test_low <= contest.difference <= contest.test_high
+    assert any(contest.significant for contest in comparison.contests)
+
+
+def test_the_sign_test_is_binomial() -> None:
+    x = np.random.default_rng(1).random((2, 15))
+    x[1, :3] = x[0, :3]
+    d = x[0] - x[1]
+    expected = stats.binomtest(int((d > 0).sum()), int((d != 0).sum())).pvalue
+    assert cf.compare(scores_of(x), test="sign").contests[0].p["sign"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("test", "design", "reason"),
+    [
+        ("wilcoxon", {"cluster": "topic"}, "independent"),
+        ("sign", {"cluster": "topic"}, "independent"),
+        ("tukey", {"collection": "topic"}, "pools"),
+        ("randomisation", {}, "repeats"),
+    ],
+)
+def test_a_test_that_is_not_defined_for_a_design_is_refused(test: Any, design: dict[str, str], reason: str) -> None:
+    x = np.random.default_rng(0).random((2, 12, 2) if not design else (2, 12))
+    with pytest.raises(UsageError, match=reason):
+        cf.compare(scores_of(x, topic=[q // 3 for q in range(12)]), test=test, **design)
+
+
+def test_fixed_repeats_are_means() -> None:
+    x = np.random.default_rng(0).random((2, 12, 3))
+    repeated = cf.compare(scores_of(x), repeats="fixed", test="t").contests[0]
+    means = cf.compare(scores_of(x.mean(axis=2)), test="t").contests[0]
+    assert repeated.p["t"] == pytest.approx(means.p["t"], rel=1e-12)
+    assert repeated.variance[1] == 0
+
+
+def test_ranks_count_significant_differences() -> None:
+    rng = np.random.default_rng(7)
+    x = rng.random((5, 30)) * 0.3 + np.array([0.0, 0.05, 0.3, 0.32, 0.6])[:, None]
+    comparison = cf.compare(scores_of(x), test="t")
+    better = {
+        (c.run if c.difference > 0 else c.other, c.other if c.difference > 0 else c.run)
+        for c in comparison.contests
+        if c.significant
+    }
+    for run, (low, high) in comparison.ranks["m"].items():
+        assert low == 1 + sum(loser == run for _, loser in better)
+        assert high == 5 - sum(winner == run for winner, _ in better)
+    assert comparison.ranks["m"]["r4"] == (1, 1)
+
+
+def test_of_a_measure_where_less_is_better_the_lowest_is_first() -> None:
+    x = np.random.default_rng(7).random((3, 20)) + np.array([0, 2, 4])[:, None]
+    values = {f"r{r}": {"latency": {str(q): float(v) for q, v in enumerate(row)}} for r, row in enumerate(x)}
+    scores = cf.read_scores(values, lower="latency")
+    assert scores.order() == [0, 1, 2]
+    comparison = cf.compare(scores, test="t")
+    assert comparison.ranks["latency"] == {"r0": (1, 1), "r1": (2, 2), "r2": (3, 3)}
+    first = comparison.contests[0]
+    assert (first.run, first.wins, first.losses) == ("r0", 20, 0)
+    assert cf.compare(scores, baseline="best").baseline == "r0"
+
+
+def test_the_effect_of_groups_is_an_analysis_of_variance() -> None:
+    rng = np.random.default_rng(0)
+    d, group = rng.random(30), np.arange(30) % 3
+    expected = stats.f_oneway(*(d[group == g] for g in range(3)))
+    found = group_effect(d, group)
+    assert (found.F, found.p, found.between, found.within) == pytest.approx((expected[0], expected[1], 2, 27))
+
+
+def test_with_clusters_labels_are_permuted_over_clusters() -> None:
+    d, group, cluster = np.array([0.0, 0.1, 1.0, 1.1, 0.2, 0.9]), np.array([0, 0, 1, 1, 0, 1]), np.arange(6) // 2
+    cluster = np.array([0, 0, 1, 1, 2, 3])
+    found = group_effect(d, group, cluster, samples=4_000)
+    labels, sizes = [0, 1, 0, 1], 0
+    at_least = 0
+    for chosen in combinations(range(4), 2):
+        permuted = np.array([0 if c in chosen else 1 for c in cluster])
+        at_least += group_effect(d, permuted).F >= found.F - 1e-9
+        sizes += 1
+    assert found.p == pytest.approx(at_least / sizes, abs=0.03), labels
+
+
+def test_means_and_differences_by_group() -> None:
+    x = np.random.default_rng(0).random((3, 12))
+    kind = [q % 2 for q in range(12)]
+    found = scores_of(x, type=kind).by("type", baseline="r0")
+    assert found.groups == ("0", "1")
+    assert found.queries.tolist() == [[6, 6]]
+    for g in range(2):
+        inside = np.array(kind) == g
+        assert found.means[0, :, g] == pytest.approx(x[:, inside].mean(axis=1))
+        d = (x[1] - x[0])[inside]
+        low, high = stats.t.interval(0.95, 5, d.mean(), d.std(ddof=1) / math.sqrt(6))
+        assert (found.low[0, 1, g], found.high[0, 1, g]) == pytest.approx((low, high))
+    assert found.effects[0][1].p == pytest.approx(stats.f_oneway((x[1] - x[0])[::2], (x[1] - x[0])[1::2])[1])
+
+
+def test_nested_means_keep_repeats_and_missing_values() -> None:
+    values = {
+        "a": {"m": {"1": [0.0, 1.0], "2": [1.0, 1.0], "3": [0.5, None]}},
+        "b": {"m": {"1": 1.0, "2": None, "3": 0}},
+    }
+    about = {"1": {"topic": "t"}, "2": {"topic": "t"}, "3": {"topic": "u"}}
+    averaged = cf.read_scores(values, queries=about).averaged("topic")
+    assert averaged.repeats["a"][0, 0].tolist() == [0.5, 1.0]
+    assert averaged["m"].per_query == {"a": {"t": 0.75, "u": None}, "b": {"t": 1.0, "u": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda s: s.averaged("topic"), "query `q01` has no topic"),
+        (lambda s: s.averaged(), "at least one attribute"),
+        (lambda s: s.by("typ"), "did you mean `type`"),
+        (lambda s: cf.compare(s, cluster="topic"), "query `q01` has no topic"),
+        (lambda s: cf.compare(s, cluster="type"), "single cluster"),
+        (lambda s: s.by("type", baseline="bm25"), "not one of the runs"),
+        (lambda s: cf.compare(s, repeats="some"), "random, fixed"),
+    ],
+)
+def test_wrong_designs_are_sentences(call: Any, said: str) -> None:
+    values = {run: {"m": {"q00": 0.1, "q01": 0.5}} for run in ("a", "b")}
+    scores = cf.read_scores(values, queries={"q00": {"topic": "t", "type": "x"}, "q01": {"type": "x"}})
+    with pytest.raises(CranfieldError) as raised:
+        call(scores)
+    assert said in f"{raised.value} {raised.value.hint}"
+
+
+def test_several_collections_are_averaged_by_collection() -> None:
+    qrels = {f"q{i}": {"a": 1} for i in range(6)}
+    rng = np.random.default_rng(0)
+
+    def run(queries: list[str]) -> dict[str, dict[str, float]]:
+        return {q: {d: float(rng.random()) for d in "abc"} for q in queries}
+
+    some = {q: qrels[q] for q in ("q0", "q1", "q2")}
+    collections = {"x": cf.Collection(qrels), "y": cf.Collection(some)}
+    runs = {name: {"x": run(list(qrels)), "y": run(list(some))} for name in ("bm25", "dense")}
+    scores = cf.evaluate(collections, runs, ["RR"])
+    for name in runs:
+        apart = [cf.evaluate(qrels if c == "x" else some, runs[name][c], "RR").summary(0, 0) for c in "xy"]
+        assert scores["RR"][name] == pytest.approx(fmean(apart))
+        assert scores.by("collection").means[0, scores.runs.index(name)] == pytest.approx(apart)
+    d = np.concatenate([scores.values[0, 0] - scores.values[1, 0]])
+    found = cf.compare(scores, test="t").contests[0]
+    estimate, total, freedom = t_by_hand([[v] for v in d], [[0.0]] * 9, list(range(9)), [0] * 6 + [1] * 3)
+    assert (found.difference, found.variance[0], found.degrees) == pytest.approx((estimate, total, freedom))
+
+
+def test_a_run_without_one_of_the_collections_is_an_error_unless_skipped() -> None:
+    qrels = {"q": {"a": 1}}
+    collections = {"x": cf.Collection(qrels), "y": cf.Collection(qrels)}
+    runs = {"bm25": {"x": {"q": ["a"]}, "y": {"q": ["b", "a"]}}, "dense": {"x": {"q": ["b", "a"]}}}
+    with pytest.raises(UsageError, match="`dense` has no ranking for the collection `y`"):
+        cf.evaluate(collections, runs, "RR")
+    assert dict(cf.evaluate(collections, runs, "RR", missing="skip")["RR"]) == {"bm25": 0.75, "dense": 0.5}
+
+
+def test_repeats_are_one_run_with_a_mean() -> None:
+    qrels = {f"q{i}": {"a": 1} for i in range(4)}
+    first, second = (dict.fromkeys(qrels, order) for order in (["a", "b"], ["b", "a"]))
+    scores = cf.evaluate(qrels, {"dense": cf.Repeats([first, second]), "bm25": second}, "RR")
+    assert dict(scores["RR"]) == {"dense": 0.75, "bm25": 0.5}
+    assert scores.repeats["dense"].shape == (1, 4, 2)
+    assert cf.compare(qrels, {"dense": cf.Repeats([first, second]), "bm25": second}, "RR").test == "t"
+
+
+def test_designs_survive_saving(tmp_path: Any) -> None:
+    x = np.random.default_rng(0).random((2, 12, 3))
+    scores = scores_of(x, topic=[q // 3 for q in range(12)])
+    comparison = cf.compare(scores, cluster="topic")
+    for number, result in enumerate((scores, comparison)):
+        result.save(tmp_path / f"{number}.json")
+        assert cf.load(tmp_path / f"{number}.json").to_dict() == result.to_dict()
+    again = cf.compare(cf.load(tmp_path / "0.json"), cluster="topic")
+    assert again.to_dict() == comparison.to_dict()
