@@ -291,7 +291,7 @@ class Compare(
             columns = make_columns(names, policy.views)
         columns += options.absent(asked, columns)
         label_of = gate.labels_of(columns, checked, asked)
-        with spark.evaluate(collection, self.runs, columns, self.master, self.scores, chosen) as (frame, name_of):
+        with spark.evaluate(collection, self.runs, columns, self.master, self.write_scores, chosen) as (frame, name_of):
             name = self._baseline_name(frame.runs, name_of, lambda: frame)
             comparison = frame.compare(name, **asdict(settings))
             self._announce(sentences(comparison.resolution_notes))

@@ -74,7 +74,7 @@ class Eval(
         shown = {"residuals": self.residual, "bounds": self.bounds, "standard errors": self.standard_errors}
         chosen["show"] = [name for name, wanted in shown.items() if wanted]
         if self.engine == "spark":
-            with spark.evaluate(collection, self.runs, columns, self.master, self.scores, chosen) as (frame, _):
+            with spark.evaluate(collection, self.runs, columns, self.master, self.write_scores, chosen) as (frame, _):
                 table: ScoreTable = frame
         else:
             with progress("Scoring runs") as step:

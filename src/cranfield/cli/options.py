@@ -320,14 +320,19 @@ class Engine(Settings):
 class SparkScores(Engine):
     """Where Spark writes scores."""
 
-    scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
+    write_scores: Annotated[str | None, "With Spark: write per-query scores to this folder, as Parquet.", RARE] = None
 
     def check_engine(self, **unavailable: bool) -> None:
         """Raise if an option does not work with the chosen engine."""
         from cranfield.cli import spark
 
         settings = {name: getattr(self, name) for name in ("costs", "predicted")}
-        given: dict[str, Any] = {"master": self.master, "scores": self.scores, "settings": settings, **unavailable}
+        given: dict[str, Any] = {
+            "master": self.master,
+            "write_scores": self.write_scores,
+            "settings": settings,
+            **unavailable,
+        }
         spark.check_options(self.engine, duplicates=getattr(self, "duplicates", "error"), **given)
         if self.engine == "spark" and getattr(self, "judgments", "grades") != "grades":
             raise UsageError("--judgments does not work with --engine spark")

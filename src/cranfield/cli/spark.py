@@ -19,7 +19,7 @@ def check_options(
     engine: str,
     *,
     master: str | None,
-    scores: str | None = None,
+    write_scores: str | None = None,
     settings: Mapping[str, Any] | None = None,
     per_query: bool = False,
     interval: bool = False,
@@ -27,19 +27,19 @@ def check_options(
 ) -> None:
     """Raise if an option does not work with the chosen engine."""
     if engine == "spark" and per_query:
-        raise UsageError("--per-query does not work with --engine spark", hint="use --scores DIR to write them")
+        raise UsageError("--per-query does not work with --engine spark", hint="use --write-scores DIR to write them")
     if engine == "spark" and interval:
         raise UsageError(
             "--interval does not work with --engine spark",
-            hint="use --scores DIR to write per-query scores, and compute intervals from these",
+            hint="use --write-scores DIR to write per-query scores, and compute intervals from these",
         )
     if engine == "spark" and duplicates != "error":
         raise UsageError("--duplicates does not work with --engine spark")
     for name in ("costs", "predicted"):
         if engine == "spark" and settings is not None and settings[name] is not None:
             raise UsageError(f"--{name} does not work with --engine spark")
-    if engine == "local" and (master or scores):
-        raise UsageError(f"{'--master' if master else '--scores'} needs --engine spark")
+    if engine == "local" and (master or write_scores):
+        raise UsageError(f"{'--master' if master else '--write-scores'} needs --engine spark")
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def _write_scores(scores: ScoreFrame, folder: str) -> None:
     except FAILURES as error:
         if "PATH_ALREADY_EXISTS" not in str(error):
             raise
-        raise InputError([f"{folder}: the folder already exists"], hint="--scores needs a new folder") from None
+        raise InputError([f"{folder}: the folder already exists"], hint="--write-scores needs a new folder") from None
 
 
 def build_corpus(
