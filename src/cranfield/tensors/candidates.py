@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.data import Floats, Integers, Judgments, Labels, Strings
+from cranfield.data import Integers, Judgments, Labels, Strings
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluation import Evaluation
@@ -30,6 +30,7 @@ from cranfield.tensors.arrays import (
 )
 from cranfield.tensors.counting import Tables, groups
 from cranfield.tensors.ranks import (
+    POSITIONS,
     CountedDocuments,
     QueryRows,
     check_nan,
@@ -89,8 +90,10 @@ def evaluate(
         candidates.check_argument_order(judged.judgments)
         collection = collection.changed(qrels=judged.judgments)
         evaluator = make_evaluator(collection, measures, ids=ids is not None, ties=ties, **options)
-        chosen = Chosen.of(candidates, judged, evaluator)
-        return evaluator.aligned_evaluation([chosen.run(name, values) for name, values in candidates.runs.items()])
+        chosen = _chosen(candidates, judged, evaluator)
+        return evaluator.aligned_evaluation(
+            [_aligned(candidates, judged.rows, evaluator, *chosen, name) for name in candidates.runs]
+        )
 
 
 def _candidates(
@@ -254,16 +257,17 @@ class JudgedCandidates:
             grade = np.where(labels, values, -np.inf).max(axis=1, initial=-np.inf)
         ids = candidates.document_names(at)
         every_name, order = names, np.arange(len(query))
-        extra = _missed(missed, names, unjudged)
-        if extra.query.size:
+        queries, outside = _missed(missed, names, unjudged)
+        if outside:
             if labels is not None:
                 raise UsageError("missed cannot be combined with grades by subtopic")
-            every_name = Strings.of([*names, *extra.queries])
-            query, grade = np.append(query, extra.query), np.append(grade, extra.grade)
+            more_queries, documents, grades = zip(*outside, strict=True)
+            every_name = Strings.of([*names, *queries])
+            query, grade = np.append(query, more_queries), np.append(grade, grades)
             order = np.argsort(query, kind="stable")
-            ids = Strings.of([*ids, *extra.documents]).take(order)
+            ids = Strings.of([*ids, *documents]).take(order)
         judgments, judged_rows = judgments_of(every_name, query[order], ids, grade[order])
-        if extra.query.size and candidates.ids is not None:
+        if outside and candidates.ids is not None:
             _check_missed(judgments)
         if labels is not None:
             document, subtopic = np.nonzero(labels)
@@ -284,110 +288,85 @@ def _check_missed(judgments: Any) -> None:
             raise InputError([f"missed: query `{quotable(query)}` has document `{quotable(twice)}` twice"])
 
 
-@dataclass(frozen=True)
-class _Missed:
-    """Judged documents outside the candidates; ``queries`` are queries without a row, numbered after the rows."""
+def _missed(missed: Any, names: Strings, unjudged: float | None) -> tuple[list[str], list[tuple[int, str, float]]]:
+    """Judged documents outside the candidates: their queries without a row, numbered after the rows, and the judgments.
 
-    query: Integers
-    documents: list[str]
-    grade: Floats
-    queries: list[str]
-
-
-def _missed(missed: Any, names: Strings, unjudged: float | None) -> _Missed:
+    A judgment has the number of the query, the document and the grade.
+    """
     if missed is None:
-        return _Missed(np.zeros(0, np.int64), [], np.zeros(0), [])
-    row_of: dict[str, int] = {}
-    queries: list[str] = []
-    given: list[tuple[int, Any]]
+        return [], []
+    row_of = {name: q for q, name in enumerate(names)}
     if isinstance(missed, Mapping):
-        row_of = {name: q for q, name in enumerate(names)}
-        given = []
-        for key, of_query in missed.items():
-            name = str(key)
-            if name not in row_of:
-                row_of[name] = len(row_of)
-                queries.append(name)
-            given.append((row_of[name], of_query))
+        given = [(row_of.setdefault(str(query), len(row_of)), of_query) for query, of_query in missed.items()]
     else:
         given = list(enumerate(missed))
         if len(given) != len(names):
             raise UsageError(f"missed has {len(given)} rows for {len(names)} queries")
-    query, documents, grade = [], [], []
+    judged = []
     for q, of_query in given:
-        pairs = of_query.items() if isinstance(of_query, Mapping) else enumerate(of_query)
-        for document, value in pairs:
-            number = float(value)
-            if np.isnan(number) or number == unjudged:
-                continue
-            query.append(q)
-            documents.append(str(document) if isinstance(of_query, Mapping) else f"missed {document}")
-            grade.append(number)
-    return _Missed(np.array(query, np.int64), documents, np.array(grade, np.float64), queries)
+        named = isinstance(of_query, Mapping)
+        for document, value in of_query.items() if named else enumerate(of_query):
+            grade = float(value)
+            if not np.isnan(grade) and grade != unjudged:
+                judged.append((q, str(document) if named else f"missed {document}", grade))
+    return list(row_of)[len(names) :], judged
 
 
-@dataclass(eq=False)
-class Chosen:
-    """The elements whose positions are counted: judged candidates, and others that a measure needs by their id."""
+def _chosen(candidates: Candidates, documents: JudgedCandidates, evaluator: Evaluator) -> tuple[Integers, Integers]:
+    """The elements whose positions are counted, and their rows in the judgments.
 
-    candidates: Candidates
-    documents: JudgedCandidates
-    evaluator: Evaluator
-    at: Integers
-    document: Integers
-
-    @classmethod
-    def of(cls, candidates: Candidates, documents: JudgedCandidates, evaluator: Evaluator) -> Chosen:
-        at, document = documents.at, documents.document
-        reader, nil = evaluator.reader, evaluator.policy.nil
+    These are judged candidates, and others (row -1) that a measure needs by their id.
+    """
+    at, document = documents.at, documents.document
+    reader, nil = evaluator.reader, evaluator.policy.nil
+    if nil is not None:
+        # NIL is now the last document of every query.
+        document = document + documents.rows.number[candidates.query_of(at)]
+    wanted = {nil} if nil is not None else set()
+    if reader.collection_measures:
+        wanted |= reader.judged_anywhere
+    if reader.cost_aligner is not None:
+        wanted |= set(reader.cost_aligner.judgments.documents)
+    if wanted and candidates.ids is not None:
+        names, codes = candidates.ids.names, candidates.codes
+        more = np.array([name in wanted for name in names], bool)[codes]
+        more[at] = False
+        new = np.flatnonzero(more)
+        row = np.full(len(new), -1)
         if nil is not None:
-            # NIL is now the last document of every query.
-            document = document + documents.rows.number[candidates.query_of(at)]
-        wanted = {nil} if nil is not None else set()
-        if reader.collection_measures:
-            wanted |= reader.judged_anywhere
-        if reader.cost_aligner is not None:
-            wanted |= set(reader.cost_aligner.judgments.documents)
-        if wanted and candidates.ids is not None:
-            names, codes = candidates.ids.names, candidates.codes
-            more = np.array([name in wanted for name in names], bool)[codes]
-            more[at] = False
-            new = np.flatnonzero(more)
-            row = np.full(len(new), -1)
-            if nil is not None:
-                of = documents.rows.number[candidates.query_of(new)]
-                is_nil = np.array([name == nil for name in names], bool)[codes[new]]
-                is_nil &= of < len(evaluator.judgments.queries)
-                row[is_nil] = evaluator.judgments.begin[1:][of[is_nil]] - 1
-            order = np.argsort(np.append(at, new), kind="stable")
-            at, document = np.append(at, new)[order], np.append(document, row)[order]
-        return cls(candidates, documents, evaluator, at, document)
+            of = documents.rows.number[candidates.query_of(new)]
+            is_nil = np.array([name == nil for name in names], bool)[codes[new]]
+            is_nil &= of < len(evaluator.judgments.queries)
+            row[is_nil] = evaluator.judgments.begin[1:][of[is_nil]] - 1
+        order = np.argsort(np.append(at, new), kind="stable")
+        at, document = np.append(at, new)[order], np.append(document, row)[order]
+    return at, document
 
-    def run(self, name: str, scores: Any) -> AlignedRun:
-        """The positions of the chosen elements in one run."""
-        candidates, ops, reader = self.candidates, self.candidates.ops, self.evaluator.reader
-        at, document = self.at, self.document
-        if candidates.retrieved is not None:
-            present = ops.host(candidates.retrieved.reshape(-1)[ops.to_device(at, scores)])
-            at, document = at[present], document[present]
-        query = candidates.query_of(at)
-        rules = ["by_id"] if candidates.ids is not None and reader.by_id else []
-        if any(c.measure.views.rule.position == "by_input" for c in self.evaluator.columns):
-            rules.append("by_input")
-        counted: dict[Key, CountedDocuments] = {}
-        for key in reader.keys:
-            ranked = slice(0 if key == "rank" else None)  # the order of the input needs no counts
-            of_key = ops.singles(scores) if key == "score32" else scores
-            (length, bad), counts = candidates.count(of_key, at[ranked], query[ranked], rules)
-            check_nan(bad, candidates.names, f"{name}: ", "; exclude the candidate with mask=, or give it a score")
-            start, size, *positions = counts
-            if key == "rank":
-                start, none = candidates.input_rank(at, query), np.zeros_like(at)
-                size, positions = none + 1, [none for _ in rules]
-            counted[key] = CountedDocuments(
-                query, document, start, size, at, **dict(zip(rules, positions, strict=True))
-            )
-        ids = None
-        if candidates.ids is not None and (reader.collection_measures or reader.cost_aligner is not None):
-            ids = candidates.document_names(at)
-        return counted_run(self.evaluator, name, self.documents.rows, length, counted, ids)
+
+def _aligned(
+    candidates: Candidates, rows: QueryRows, evaluator: Evaluator, at: Integers, document: Integers, name: str
+) -> AlignedRun:
+    """The positions of these elements in one run."""
+    ops, reader, scores = candidates.ops, evaluator.reader, candidates.runs[name]
+    if candidates.retrieved is not None:
+        present = ops.host(candidates.retrieved.reshape(-1)[ops.to_device(at, scores)])
+        at, document = at[present], document[present]
+    query = candidates.query_of(at)
+    rules = ["by_id"] if candidates.ids is not None and reader.by_id else []
+    if any(c.measure.views.rule.position == "by_input" for c in evaluator.columns):
+        rules.append("by_input")
+    counted: dict[Key, CountedDocuments] = {}
+    for key in reader.keys:
+        ranked = slice(0 if key == "rank" else None)  # the order of the input needs no counts
+        of_key = ops.singles(scores) if key == "score32" else scores
+        (length, bad), counts = candidates.count(of_key, at[ranked], query[ranked], rules)
+        check_nan(bad, candidates.names, f"{name}: ", "; exclude the candidate with mask=, or give it a score")
+        positions = dict(zip(rules, counts[2:], strict=True))
+        if key == "rank":
+            none = np.zeros_like(at)
+            counts, positions = np.stack([candidates.input_rank(at, query), none + 1]), dict.fromkeys(POSITIONS, none)
+        counted[key] = CountedDocuments(query, document, counts[0], counts[1], at, **positions)
+    ids = None
+    if candidates.ids is not None and (reader.collection_measures or reader.cost_aligner is not None):
+        ids = candidates.document_names(at)
+    return counted_run(evaluator, name, rows, length, counted, ids)

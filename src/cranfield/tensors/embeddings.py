@@ -73,14 +73,12 @@ def evaluate_embeddings(
     names = row_names(query_ids, scorer.queries, "queries")
     located = Located.of(evaluator.judgments, names, document_ids, first_document)
     order = "by_id" if evaluator.reader.by_id else "by_input"
-    positions = None
     rules = {column.measure.views.rule.position for column in evaluator.columns} - {None}
     if len(rules) > 1:
         raise UsageError(
             "ties=trec and ties=input cannot be combined here", hint="evaluate the measures one tie rule at a time"
         )
-    if rules:
-        positions = _positions(document_ids, order)
+    positions = _positions(document_ids, order) if rules else None
     counts = located.count(scorer, positions, group, first_document)
     of_judged = located.query, located.document, located.number
     return evaluator.aligned_evaluation([count_run(evaluator, located.rows, counts, *of_judged, order)])

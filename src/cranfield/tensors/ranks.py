@@ -22,6 +22,7 @@ from cranfield.ranking.tie_rules import Ties
 from cranfield.tensors.arrays import DocumentIds, arrays_of, check_shapes, memory_errors, row_names, shown
 from cranfield.tensors.counting import ScoreCounts, all_reduce
 
+POSITIONS = ("by_id", "by_input")  # of documents in a tie
 NO_RANKS = "needs the ranks of documents, and a collection in blocks has none"
 
 
@@ -91,7 +92,7 @@ def counted_run(
     alignments, tops = {}, {}
     for key, documents in counted.items():
         positions, _ = documents.positions(documents.document >= 0, rows)
-        known = tuple(name for name in ("by_id", "by_input") if getattr(documents, name) is not None)
+        known = tuple(name for name in POSITIONS if getattr(documents, name) is not None)
         alignments[key] = Alignment(evaluator.reader.aligner, positions, queries, tie_positions=known)
         if ids is not None:
             positions, kept = documents.positions(documents.start < evaluator.reader.top, rows)
