@@ -217,7 +217,7 @@ def test_bad_input_is_refused_as_without_spark(
 
 
 def test_files_out_of_reach_are_told_with_their_text() -> None:
-    from cranfield.spark.files import _faults
+    from cranfield.spark.frames import _faults
 
     assert str(_faults("s3://lake/a.run", "run", ["q1 Q0 d1 1 x t", "q1 d1"])) == (
         's3://lake/a.run: the score is not a number: "x"\n'

@@ -56,16 +56,16 @@ def evaluate(
     ``folder`` is where Spark writes per-query scores.
     """
     from cranfield import spark
-    from cranfield.spark import files
+    from cranfield.spark import frames
 
     with _session(master) as session:
-        frame, names = files.read_runs(session, runs)
-        on_spark = collection.changed(qrels=files.read_qrels(session, collection.qrels))
-        settings = {"columns": {"row": files.ROW}, "names": list(names.values()), **settings}
+        frame, names = frames.read_runs(session, runs)
+        on_spark = collection.changed(qrels=frames.read_qrels(session, collection.qrels))
+        settings = {"columns": {"row": frames.ROW}, "names": list(names.values()), **settings}
         try:
             scores = spark.evaluate(on_spark, frame, list(measures), **settings)
         except InputError as error:
-            raise files.explained(session, collection.qrels, runs) or error from None
+            raise frames.explained(session, collection.qrels, runs) or error from None
         if folder is not None:
             _write_scores(scores, folder)
         yield scores, names
@@ -88,17 +88,17 @@ def build_corpus(
     """The corpus of a collection that Spark reads and counts."""
     from cranfield import spark
     from cranfield.corpus.corpus_file import Origin
-    from cranfield.spark import files
+    from cranfield.spark import frames
 
     origins = [Origin.of(source) for source in sources]
     with _session(master) as session:
-        texts = files.read_texts(session, sources)
-        judgments = None if qrels is None else files.read_qrels(session, qrels)
-        frame = files.read_runs(session, runs)[0] if runs else None
+        texts = frames.read_texts(session, sources)
+        judgments = None if qrels is None else frames.read_qrels(session, qrels)
+        frame = frames.read_runs(session, runs)[0] if runs else None
         try:
             return spark.corpus(texts, qrels=judgments, runs=frame, origins=origins, **settings)
         except InputError as error:
-            raise files.explained(session, qrels, runs) or error from None
+            raise frames.explained(session, qrels, runs) or error from None
 
 
 @contextmanager
