@@ -17,6 +17,7 @@ import cranfield as cf
 from cranfield.cli import options
 from cranfield.cli.commands import RARE, Argument, Option, Settings, groups_of, verb
 from cranfield.cli.main import Verbs, cli
+from cranfield.cli.study import Studies
 
 PREFERENCES = "q1 0 j1 a 2\nq1 0 j1 b 1\nq1 0 j1 c 0\n"
 GROUPS = "q1 g1 a 1\nq1 g1 b 0\nq1 g2 a 0\nq1 g2 b 1\n"
@@ -83,13 +84,14 @@ def test_help_is_short(call: Call, name: str, most: int) -> None:
 
 
 def test_an_option_has_one_meaning() -> None:
-    """In all verbs it takes a value of the same kind. Formats, measures and files to write differ by verb."""
+    """In all commands it takes a value of the same kind. Formats, measures and files to write differ by verb."""
     kinds: dict[str, dict[str, str]] = {}
-    for name in Verbs.NAMES:
-        command = cli.get_command(click.Context(cli), name)
+    studies = cli.get_command(click.Context(cli), "study")
+    assert isinstance(studies, Studies)
+    verbs = [(cli, name) for name in Verbs.NAMES if name != "trec_eval"]  # trec_eval has its own names
+    for group, name in [*verbs, *((studies, name) for name in Studies.NAMES)]:
+        command = group.get_command(click.Context(group), name)
         assert command is not None
-        if name in ("study", "properties", "trec_eval"):  # trec_eval has its own names
-            continue
         for param in command.params:
             for option in param.opts:
                 if isinstance(param, click.Option) and option not in (
@@ -98,10 +100,11 @@ def test_an_option_has_one_meaning() -> None:
                     "-m",
                     "--run",
                     "--texts",
+                    "--grades",  # with labels or without
                 ):
                     choices = isinstance(param.type, click.Choice)
                     kind = "flag" if param.is_flag else "choice" if choices else param.metavar or param.type.name
-                    kinds.setdefault(option, {})[name] = kind
+                    kinds.setdefault(option, {})[name] = kind.removesuffix(",...")  # one or several
     assert {option: verbs for option, verbs in kinds.items() if len(set(verbs.values())) > 1} == {}
 
 

@@ -14,11 +14,12 @@ from cranfield.errors import UsageError, check_fraction
 from cranfield.evaluation.plan import make_columns
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Option, Progress, Threshold
+from cranfield.lab.settings import HIGH, SAKAI, Coefficient, Measures, Progress, Threshold
 from cranfield.lab.systems import get_coefficient, score_systems, tie_notes
 from cranfield.report.figures.canvas import BLUE, COLUMN, GREY, PAGE, Drawings, new_figure, panels
 from cranfield.report.pages import Page, exchanged, sheet
 from cranfield.report.sheet import Cell, Sheet, shown
+from cranfield.settings import Chance
 from cranfield.statistics.correlation import mean_ranks, swaps
 from cranfield.statistics.standardisation import Standardisation
 
@@ -155,11 +156,11 @@ def correlation(
     measures: Measures = DEFAULT,
     *,
     against: Annotated[
-        Measures | None, Option("Compare the measures of -m, in rows, with these only, in columns; given like -m.")
+        Measures | None, "Compare the measures of -m, in rows, with these only, in columns; given like -m."
     ] = None,
     coefficient: Coefficient = "tau-a",
     threshold: Threshold = HIGH,
-    alpha: Annotated[float, Option("Significance level of the coefficient.", unit=True)] = 0.01,
+    alpha: Annotated[Chance, "Significance level of the coefficient."] = 0.01,
     standardise: Standardisation | None = None,
     corpus: Any = None,
     seed: int = 0,

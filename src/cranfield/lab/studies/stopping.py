@@ -21,7 +21,7 @@ from cranfield.evaluation.evaluator import read_runs
 from cranfield.evaluation.plan import make_columns
 from cranfield.evaluation.run_scores import check_query_overlap
 from cranfield.lab import saving
-from cranfield.lab.settings import Measures, Option, Progress
+from cranfield.lab.settings import Measures, Progress
 from cranfield.lab.stopping_rules import RULES, DocumentsByScore, RankedLists, ScoredLists
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner
@@ -29,6 +29,7 @@ from cranfield.ranking.tie_rules import TIE_RULES
 from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, SKY, Drawings, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Count
 from cranfield.statistics.rounding import SAME
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def stopping(
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    repeats: Annotated[int, Option("Number of random splits of the queries.")] = 100,
+    repeats: Annotated[Count, "Number of random splits of the queries."] = 100,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Stopping:

@@ -25,7 +25,7 @@ from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.io.ids import codes_of
 from cranfield.lab import saving
-from cranfield.lab.settings import Measures, Option, Progress
+from cranfield.lab.settings import Measures, Progress
 from cranfield.lab.systems import defined_for_all, mean_scores, unanswered_notes, undefined_notes
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Alignment
@@ -34,6 +34,7 @@ from cranfield.ranking.tie_rules import Ties as TieRuleName
 from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREY, ORANGE, SKY, Drawings, new_figure, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Limits
 from cranfield.statistics.correlation import swapped_pairs
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -416,10 +417,10 @@ def ties(
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    samples: Annotated[int, Option("Number of random orders of the tied documents of each run.", least=2)] = 200,
-    round_digits: Annotated[Sequence[int], Option("Significant digits to round scores to.")] = ROUND_DIGITS,
+    samples: Annotated[int, Limits(2), "Number of random orders of the tied documents of each run."] = 200,
+    round_digits: Annotated[Sequence[int], "Significant digits to round scores to."] = ROUND_DIGITS,
     round_bits: Annotated[
-        Sequence[int], Option("Bits of the significand to round scores to; a 32-bit float has 24.")
+        Sequence[int], "Bits of the significand to round scores to; a 32-bit float has 24."
     ] = ROUND_BITS,
     corpus: Any = None,
     seed: int = 0,

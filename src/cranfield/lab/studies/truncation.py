@@ -24,13 +24,14 @@ from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import number
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import Option, Progress
+from cranfield.lab.settings import Progress
 from cranfield.measures import Measure, parse
 from cranfield.measures.aliases import LIU, in_notation
 from cranfield.ranking.tie_rules import TIE_RULES, TIES, TieRule, Ties, tie_rule
 from cranfield.report.figures.canvas import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, SKY, Drawings, new_figure, panels
 from cranfield.report.pages import Page, column, exchanged, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Choices, Option
 from cranfield.statistics.correlation import Agreement, kendall, swapped_pairs, swaps
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import plural
@@ -246,11 +247,11 @@ class Truncation(saving.StudyResult):
 def truncation(
     qrels: Any,
     runs: Sequence[Any],
-    measures: Annotated[Sequence[str | Measure], Option("", default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
+    measures: Annotated[Sequence[str | Measure], Option(default="RR nDCG@N RBP(p=0.5) AP, N the full length")] = (),
     *,
     nil: str | None = None,
     full_length: int | None = None,
-    ties: Annotated[Ties, Option("How to order documents with equal scores.", choices=DEFINITE)] = "trec",
+    ties: Annotated[Ties, Choices(DEFINITE), "How to order documents with equal scores."] = "trec",
     progress: Progress | None = None,
 ) -> Truncation:
     """Scores that count the end of a ranking as an answer.
