@@ -44,4 +44,5 @@ RARE = Option(rare=True)
 Count = Annotated[int, Limits(1)]
 Whole = Annotated[int, Limits(0)]
 Chance = Annotated[float, Limits(0, 1, open=True)]
+Share = Annotated[float, Limits(0, 1)]
 Positive = Annotated[float, Limits(0, open=True)]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from inspect import cleandoc, get_annotations
+from inspect import cleandoc, get_annotations, signature
 from itertools import product
 from pathlib import Path
 from types import NoneType, UnionType
@@ -112,7 +112,7 @@ class Field(NamedTuple):
     """
 
     hint: Any
-    default: Any
+    default: Any = ...
     group: str = ""
     told: str = ""
 
@@ -137,6 +137,21 @@ def fields_of(record: type[Settings], *names: str) -> dict[str, Field]:
         for name, group in groups_of(record).items()
         if not names or name in names
     }
+
+
+def fields_of_function(function: Callable[..., Any], shared: Mapping[str, Field]) -> dict[str, Field]:
+    """The fields of those parameters that are described, or shared with verbs.
+
+    A shared parameter that is described has only the group in common.
+    """
+    fields: dict[str, Field] = {}
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in signature(function).parameters.items():
+        if any(isinstance(one, str) for one in getattr(hints[name], "__metadata__", ())):
+            fields[name] = Field(hints[name], parameter.default, shared[name].group if name in shared else "")
+        elif name in shared:
+            fields[name] = shared[name]
+    return fields
 
 
 def said_of(hint: Any) -> Iterator[Any]:

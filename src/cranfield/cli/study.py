@@ -13,7 +13,7 @@ import click
 
 from cranfield import io
 from cranfield.cli import options, results
-from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, said_of, verb
+from cranfield.cli.commands import Argument, Field, LazyGroup, command_of, fields_of, fields_of_function, said_of, verb
 from cranfield.cli.compare import Testing
 from cranfield.cli.output import colour, emit, note, width
 from cranfield.cli.progress import progress
@@ -41,22 +41,17 @@ OWN_COMMAND = "properties"  # a verb of its own, `cli.properties`
 
 
 def fields_of_experiment(function: Callable[..., Any]) -> dict[str, Field]:
-    """The fields of those parameters of an experiment that are described, or that verbs share."""
-    fields: dict[str, Field] = {}
-    hints = get_type_hints(function, include_extras=True)
-    for name, parameter in inspect.signature(function).parameters.items():
-        said, default = list(said_of(hints[name])), parameter.default
-        if name == "measures":
-            told = next((one.default for one in said if isinstance(one, Option)), "") or " ".join(default)
-            fields |= {name: field._replace(told=told) for name, field in fields_of(options.Measures).items()}
-        elif any(isinstance(one, str) for one in said):
-            hint = hints[name]
-            if Measure in said:
-                option = Option(metavar="MEASURE", callback=options.given_measures)
-                hint = Annotated[list[str] | None, tuple, options.MeasureName(), *hint.__metadata__, option]
-            fields[name] = Field(hint, default, SHARED[name].group if name in SHARED else "")
-        elif name in SHARED:
-            fields[name] = SHARED[name]
+    """The fields of an experiment; measures are texts here."""
+    hints, fields = get_type_hints(function, include_extras=True), fields_of_function(function, SHARED)
+    if "measures" in hints:
+        said, default = list(said_of(hints["measures"])), inspect.signature(function).parameters["measures"].default
+        told = next((one.default for one in said if isinstance(one, Option)), "") or " ".join(default)
+        fields = {name: field._replace(told=told) for name, field in fields_of(options.Measures).items()} | fields
+    option = Option(metavar="MEASURE", callback=options.given_measures)
+    for name, field in fields.items():
+        if Measure in said_of(field.hint):
+            hint = Annotated[list[str] | None, tuple, options.MeasureName(), *field.hint.__metadata__, option]
+            fields[name] = field._replace(hint=hint)
     return fields
 
 
