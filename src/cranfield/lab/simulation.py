@@ -436,13 +436,9 @@ def simulate(
 ) -> Simulation:
     """Simulate a test collection: systems of known quality, subtopics, texts, and judgments from a pool.
 
-    Every query has ``subtopics``, the most popular first, and about ``relevant`` relevant documents, with grades from 1
-    to ``grades`` for their subtopics. Systems rank ``depth`` documents; the first ``pool_depth`` of each are judged.
-    ``ties`` and ``truncate`` are the shares of systems with few distinct scores, and with lists that end early.
-    ``noise`` is the amount of noise in scores, ``spread`` the range of system quality, 0 for equal systems. Texts have
-    about ``words`` words out of a ``vocabulary``. ``nil`` is the share of queries without relevant documents; systems
-    that end their lists early may then return empty ones. ``nil_answers`` is the share of each system's lists that end
-    in the document ``NIL``: those whose best score is lowest, after the documents that stand out from the noise.
+    The signature describes the settings. ``ties`` and ``truncate`` are the shares of systems with few distinct scores,
+    and with lists that end early. ``nil_answers`` is the share of each system's lists that end in the document ``NIL``:
+    those whose best score is lowest, after the documents that stand out from the noise.
 
     >>> import cranfield as cf
     >>> simulation = cf.simulate(queries=5, systems=3, documents=500, seed=1)

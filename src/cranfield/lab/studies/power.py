@@ -170,14 +170,6 @@ class Power(saving.StudyResult):
         }
 
     @classmethod
-    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 called the number of resamples ``b`` and the randomised Tukey test ``tukey``."""
-        settings = dict(data["settings"])
-        settings["samples"] = settings.pop("b")
-        settings["test"] = {"tukey": "randomised-tukey"}.get(settings["test"], settings["test"])
-        return data | {"settings": settings}
-
-    @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Power:
         """The result that `to_dict` returned."""
         settings, queries, runs = data["settings"], tuple(data["queries"]), tuple(data["runs"])

@@ -123,13 +123,6 @@ class Reduction(saving.StudyResult):
         }
 
     @classmethod
-    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 called the number of resamples ``b``."""
-        settings = dict(data["settings"])
-        settings["samples"] = settings.pop("b")
-        return data | {"settings": settings}
-
-    @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Reduction:
         """The result that `to_dict` returned."""
         settings, measures = dict(data["settings"]), data["measures"]
