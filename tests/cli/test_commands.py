@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import click
 import pytest
@@ -15,9 +16,18 @@ from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli import options
-from cranfield.cli.commands import RARE, Argument, Option, Settings, groups_of, verb
+from cranfield.cli.commands import (
+    Argument,
+    Settings,
+    command_of,
+    fields_of,
+    fields_of_function,
+    groups_of,
+    verb,
+)
 from cranfield.cli.main import Verbs, cli
 from cranfield.cli.study import Studies
+from cranfield.settings import RARE, Chance, Choices, Option, Positive, Whole
 
 PREFERENCES = "q1 0 j1 a 2\nq1 0 j1 b 1\nq1 0 j1 c 0\n"
 GROUPS = "q1 g1 a 1\nq1 g1 b 0\nq1 g2 a 0\nq1 g2 b 1\n"
@@ -58,6 +68,51 @@ def test_fields_are_options() -> None:
     assert "Invalid value for '--kind'" in invoke("b", "--kind", "plum")
     assert "Invalid value for '-n'" in invoke("b", "-n", "0")
     assert "Missing argument 'BASKET'" in invoke()
+
+
+def weigh(
+    source: str,  # not described, so it is no option
+    *,
+    kind: str = "pear",  # shared with the group
+    limits: Annotated[Sequence[int], "Grams."] = (3, 5),
+    share: Annotated[Chance, "Share.", Option("--part")] = 0.5,
+    least: Annotated[tuple[Whole, Whole], "Two numbers."] = (1, 2),
+    steps: Annotated[Sequence[Positive], tuple, "Steps."] = (0.1,),
+    rule: Annotated[str, Choices(("a", "b")), "Rule."] = "a",
+    owners: Annotated[Mapping[str, str] | None, "Owners.", Option(metavar="NAME=OWNER")] = None,
+    file: Annotated[Any, "A table."] = None,
+) -> None:
+    """Weigh fruit."""
+
+
+def test_parameters_of_a_function_are_options_of_the_same_form() -> None:
+    given: dict[str, object] = {}
+    command = command_of("weigh", fields_of_function(weigh, fields_of(Fruit)), lambda **values: given.update(values))
+
+    def values(*args: str) -> dict[str, object]:
+        assert CliRunner().invoke(command, args).exit_code == 0
+        return given
+
+    said = {"limits": [3, 5], "share": 0.5, "least": (1, 2), "steps": (0.1,), "rule": "a", "owners": {}, "file": None}
+    assert values() == {"kind": "apple", **said}
+    words = "--limits 1,20 --part .2 --least 0 9 --steps 1 --steps 2 --rule b --owners x=y --file f.txt --kind pear"
+    said = {"limits": [1, 20], "share": 0.2, "least": (0, 9), "steps": (1.0, 2.0), "rule": "b"}
+    assert values(*words.split()) == {"kind": "pear", **said, "owners": {"x": "y"}, "file": "f.txt"}
+    wrong = {
+        "--limits 1,x": "expected whole numbers separated by commas, such as 50,20,10; got '1,x'",
+        "--part 1": "1.0 is not in the range 0<x<1",
+        "--least 1 -1": "-1 is not in the range x>=0",
+        "--steps 0": "0.0 is not in the range x>0",
+        "--rule c": "'c' is not one of 'a', 'b'",
+        "--owners x": "expected NAME=OWNER, such as bm25=B; got 'x'",
+        "--source x": "No such option",
+    }
+    for line, message in wrong.items():
+        result = CliRunner().invoke(command, line.split())
+        assert result.exit_code == 2 and message in result.output
+    shown = CliRunner().invoke(command, "--help").output
+    assert re.search(r"--limits N,\.\.\. +Grams\.  \[default: 3,5\]", shown) and "--file FILE" in shown
+    assert "--kind" in shown.partition("Fruit:")[2]
 
 
 def test_help_has_groups_and_leaves_out_what_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield import io
 from cranfield.data import Booleans, Floats, Integers, Run
-from cranfield.io.ids import codes_of
+from cranfield.lab.systems import judged_scores
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Aligner, Alignment
 from cranfield.ranking.batch import COLUMNS, Batch, ragged
@@ -42,12 +42,8 @@ class RankedLists:
         """Read a run once."""
         table = io.load(run)
         alignment = aligner.align(replace(run, source=table))
-        index = {query: i for i, query in enumerate(aligner.judgments.queries)}
-        names, code = codes_of(table.query)
-        query = np.array([index.get(name, -1) for name in names], np.int64)[code]
-        score, query = table.score[query >= 0], query[query >= 0]
         # The aligner decides which document holds a rank; the scores by rank only need sorting.
-        return cls(alignment, score[np.lexsort((-score, query))], np.maximum(alignment.length, 0))
+        return cls(alignment, judged_scores(table, aligner.judgments)[1], np.maximum(alignment.length, 0))
 
     def scores_by_depth(self, measure: Measure) -> Floats:
         """The score of every query with its list cut at every depth: (query, depth), from no document to all."""

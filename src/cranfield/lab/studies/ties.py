@@ -23,10 +23,9 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.plan import Column, Plan, Policy, make_plan
 from cranfield.evaluation.run_scores import RunScores
-from cranfield.io.ids import codes_of
 from cranfield.lab import saving
 from cranfield.lab.settings import Measures, Progress
-from cranfield.lab.systems import defined_for_all, mean_scores, unanswered_notes, undefined_notes
+from cranfield.lab.systems import defined_for_all, judged_scores, mean_scores, unanswered_notes, undefined_notes
 from cranfield.measures import Measure
 from cranfield.ranking.alignment import Alignment
 from cranfield.ranking.rankings import Rankings
@@ -87,7 +86,7 @@ class TieCounts:
 
 def count_ties(run: Run, judgments: Judgments, alignment: Alignment) -> TieCounts:
     """The tie groups of a run that is in memory, and aligned with the judgments."""
-    query, score = judged_scores(run, judgments)
+    query, score = judged_scores(io.load(run), judgments)
     size = group_sizes(query, score)
     several = size[size > 1]
     judged = alignment.aligner.judged.grade[alignment.positions.document] >= 0
@@ -104,17 +103,6 @@ def count_ties(run: Run, judgments: Judgments, alignment: Alignment) -> TieCount
         len(tied_queries),
         dict(zip(values.tolist(), numbers.tolist(), strict=True)),
     )
-
-
-def judged_scores(run: Run, judgments: Judgments) -> tuple[Integers, Floats]:
-    """The judged query and the score of each document, ordered by query and by score."""
-    table = io.load(run)
-    index = {query: i for i, query in enumerate(judgments.queries)}
-    names, code = codes_of(table.query)
-    query = np.array([index.get(name, -1) for name in names], np.int64)[code]
-    score, query = table.score[query >= 0], query[query >= 0]
-    order = np.lexsort((score, query))
-    return query[order], score[order]
 
 
 def group_sizes(query: Integers, score: Floats) -> Integers:
