@@ -18,6 +18,7 @@ from cranfield.errors import InputError
 from cranfield.lab.registry import Study, study_names
 from cranfield.lab.saving import VERSION, StudyResult
 from cranfield.lab.studies.power import Power, power
+from cranfield.settings import Option
 
 ROOT = Path(__file__).parents[2]
 QRELS = example.path("qrels.txt")
@@ -66,14 +67,13 @@ def test_a_study_is_a_function_of_the_package_whatever_was_imported_before(name:
 @pytest.mark.parametrize("name", [name for name in study_names() if name != "properties"])
 def test_every_described_setting_is_an_option_and_every_option_has_a_description(name: str) -> None:
     hints = get_type_hints(Study(name).experiment, include_extras=True)
-    described = {setting: hint.__metadata__[0] for setting, hint in hints.items() if hasattr(hint, "__metadata__")}
+    described = {setting: hint.__metadata__ for setting, hint in hints.items() if hasattr(hint, "__metadata__")}
     params = {param.name: param for param in study_command(Study(name)).params}
-    for setting, option in described.items():
-        param = params[setting]
+    for setting, said in described.items():
+        param, names = params[setting], [one.names for one in said if isinstance(one, Option) and one.names]
         assert isinstance(param, click.Option) and param.help
-        assert (option.help in param.help and f"--{option.flag or setting.replace('_', '-')}" in param.opts) or (
-            setting == "measures"
-        )
+        assert all(text in param.help for text in said if isinstance(text, str))
+        assert setting == "measures" or param.opts == (names or [f"--{setting.replace('_', '-')}"])
     assert all(param.help for param in params.values() if isinstance(param, click.Option))
 
 

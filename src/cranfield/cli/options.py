@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import wraps
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.cli.commands import RARE, Argument, Option, OutputFile, Settings, check_outputs, options_of
-from cranfield.cli.commands import Decorator as Decorator
+from cranfield.cli.commands import Argument, OutputFile, Settings
 from cranfield.cli.output import QUIET
 from cranfield.cli.progress import progress
 from cranfield.errors import InputError, UsageError
@@ -19,6 +17,9 @@ from cranfield.evaluation.plan import Negative, Queries, Undefined
 from cranfield.io.ids import Duplicates
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report import FORMATS
+from cranfield.settings import RARE, Choices, Limits, Option, Whole
+from cranfield.settings import Chance as Chance
+from cranfield.settings import Count as Count
 from cranfield.statistics.standardisation import Standardisation
 
 if TYPE_CHECKING:
@@ -111,15 +112,9 @@ class MeasureName(click.types.StringParamType):
         return [CompletionItem(d.symbol, help=d.summary) for d in CATALOGUE.values() if d.symbol.startswith(incomplete)]
 
 
-FILE = click.Path(allow_dash=True)
-FOLDER = click.Path(file_okay=False)
-COUNT = click.IntRange(min=1)
-CHANCE = click.FloatRange(0, 1, min_open=True, max_open=True)
-File = Annotated[str, FILE]
-Folder = Annotated[str, FOLDER]
+File = Annotated[str, click.Path(allow_dash=True)]
+Folder = Annotated[str, click.Path(file_okay=False)]
 OutputPath = Annotated[str, OutputFile()]
-Count = Annotated[int, COUNT]
-Chance = Annotated[float, CHANCE]
 MeasureText = Annotated[str, MeasureName()]
 
 
@@ -174,7 +169,7 @@ class OwnMeasures(Settings):
         click.Path(dir_okay=False),
         "Python file with your own measures, which can then be named like any other; may be repeated.",
         # Eager: measures are parsed later.
-        Option(metavar="FILE.py", rare=True, callback=_load_measures, immediate=True, eager=True),
+        Option(metavar="FILE.py", rare=True, callback=_load_measures, eager=True),
     ] = ()
 
 
@@ -303,7 +298,7 @@ class Standardising(Settings):
 class Seed(Settings):
     """The seed of random steps."""
 
-    seed: Annotated[int, click.IntRange(min=0), "Random seed.", RARE] = 0
+    seed: Annotated[Whole, "Random seed.", RARE] = 0
 
 
 class Engine(Settings):
@@ -352,7 +347,7 @@ class Quiet(Settings):
     quiet: Annotated[
         bool,
         "Print no notes and no progress; errors and failed checks only.",
-        Option(rare=True, callback=_be_quiet, immediate=True, eager=True),
+        Option(rare=True, callback=_be_quiet, eager=True),
     ] = False
 
 
@@ -367,7 +362,7 @@ class Digits(Settings):
 
     GROUP = "Output"
 
-    digits: Annotated[int, click.IntRange(0, 17), "Number of decimals in tables.", RARE] = 4
+    digits: Annotated[int, Limits(0, 17), "Number of decimals in tables.", RARE] = 4
 
 
 class Verbose(Settings):
@@ -384,7 +379,7 @@ class Writing(Digits, Output):
     """Tables in one of several formats; a verb has the formats of its own."""
 
     format: Annotated[
-        str, click.Choice(FORMATS), "Output format. json and csv have full precision; trec prints as trec_eval does."
+        str, Choices(FORMATS), "Output format. json and csv have full precision; trec prints as trec_eval does."
     ] = "table"
 
 
@@ -445,50 +440,3 @@ class Evaluating(Inputs, Rankings, CollectionFacts, Seed):
         evaluator = Evaluator.of(collection, Plan(tuple(columns), policy))
         with progress("Reading runs") as step:
             return evaluator.evaluation(list(self.runs), page=page, duplicates=self.duplicates, progress=step), notes
-
-
-# For studies: the same options as decorators.
-
-
-def several(*options: Decorator) -> Decorator:
-    """Options as one decorator, shown in help in the order given."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-def refusing_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, which does not start if a file to write is also one of its inputs."""
-
-    @wraps(function)
-    def command(*args: Any, **kwargs: Any) -> Any:
-        check_outputs(click.get_current_context())
-        return function(*args, **kwargs)
-
-    return command
-
-
-def measuring(default: str) -> Decorator:
-    """The option -m, None unless given; ``default`` is what help says the verb uses then."""
-    facts: dict[str, Any] = {"DEFAULT": (default,), "__module__": __name__}
-    return options_of(type("Measures", (Measures,), facts))
-
-
-def formats(names: Sequence[str], help: str) -> Decorator:
-    """The option --format, a table by default."""
-    return options_of(Writing, "format", type=click.Choice(names), help=f"Output format. {help}".strip())
-
-
-inputs = options_of(Inputs)
-corpus = options_of(CollectionFacts, "corpus")
-nil = options_of(CollectionFacts, "nil")
-full_length = options_of(CollectionFacts, "full_length")
-undefined = options_of(Rankings, "undefined")
-standardise = options_of(Standardising)
-seed = options_of(Seed)
-digits = options_of(Digits)
-output = several(options_of(Output), refusing_inputs)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
-
 from cranfield.cli import options
-from cranfield.cli.commands import Settings, options_of
+from cranfield.cli.commands import Settings
 from cranfield.cli.output import colour, emit, note, say_written, width
 from cranfield.report.pages import FORMATS, Page, write
+from cranfield.settings import Choices
 
 Draw = Callable[[str], list[Path]]
 
@@ -27,7 +26,7 @@ class Drawing(Settings):
 class Pages(options.Writing):
     """Tables as pages."""
 
-    format: Annotated[str, click.Choice(FORMATS), "Output format. json holds the complete result."] = "table"
+    format: Annotated[str, Choices(FORMATS), "Output format. json holds the complete result."] = "table"
 
 
 class Results(Pages, Drawing):
@@ -36,10 +35,6 @@ class Results(Pages, Drawing):
     def deliver(self, pages: Sequence[Page], result: dict[str, Any], draw: Draw | None = None) -> None:
         """Write tables, figures and notes."""
         deliver(pages, result, draw, format=self.format, output=self.output, figures=self.figures)
-
-
-formats = options_of(Results, "format")
-writing = options.several(options_of(Results), options.refusing_inputs)
 
 
 def drawable(figures: str | None) -> None:

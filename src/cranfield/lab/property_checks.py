@@ -252,22 +252,10 @@ class PropertyChecks:
 
     def verdicts(self) -> Iterator[tuple[str, PropertyVerdict]]:
         """The verdict on every property."""
-        checks = (
-            self.bounded,
-            self.monotone,
-            self.convergent,
-            self.top_weighted,
-            self.localized,
-            self.complete,
-            self.realizable,
-            self.truncatable,
-            self.stable,
-            self.neutral,
-        )
-        for name, check in zip(PROPERTIES, checks, strict=True):
+        for name in PROPERTIES:
             # The difference of two infinite scores is undefined and is skipped.
             with np.errstate(invalid="ignore"):
-                verdict = check()
+                verdict: PropertyVerdict = getattr(self, name.replace("-", "_"))()
             yield name, verdict
 
     @cached_property

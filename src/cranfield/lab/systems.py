@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from cranfield import io
-from cranfield.data import Booleans, Floats, Judgments, Run, TextView
+from cranfield.data import Booleans, Floats, Integers, Judgments, Run, Table, TextView
 from cranfield.errors import InputError, MeasureError, UsageError, check_count
 from cranfield.evaluation.collection import Collection
 from cranfield.evaluation.evaluator import Evaluator, read_runs
 from cranfield.evaluation.notes import Note, QueryNames, sentences
 from cranfield.evaluation.plan import Negative, Policy, Undefined, make_plan
 from cranfield.evaluation.run_notes import reading_notes
+from cranfield.io.ids import codes_of
 from cranfield.lab.relabelling import Relabeller
 from cranfield.lab.simulation import variants
 from cranfield.measures import Measure
@@ -109,6 +110,16 @@ def score_systems(
         standardised = (str(Note("standardised", values={"method": standardise, "runs": len(names)})),)
     notes = (*unanswered_notes(names, relabeller.answered, queries), *dict.fromkeys(_corpus_notes(relabeller)))
     return SystemScores(relabeller, names, labels, queries, values, defined, (*standardised, *notes))
+
+
+def judged_scores(table: Table, judgments: Judgments) -> tuple[Integers, Floats]:
+    """The judged query and the score of each document of a run, ordered by query and by decreasing score."""
+    index = {query: i for i, query in enumerate(judgments.queries)}
+    names, code = codes_of(table.query)
+    query = np.array([index.get(name, -1) for name in names], np.int64)[code]
+    score, query = table.score[query >= 0], query[query >= 0]
+    order = np.lexsort((-score, query))
+    return query[order], score[order]
 
 
 def add_variants(runs: Any, judgments: Judgments, number: int, seed: int) -> tuple[list[Any], list[str]]:

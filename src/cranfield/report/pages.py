@@ -7,7 +7,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -330,3 +330,18 @@ def sheet(
 ) -> Sheet:
     """A sheet from rows of names and cells."""
     return Sheet(tuple(names), tuple(columns), tuple(Row(tuple(n), tuple(c)) for n, c in rows), across=across)
+
+
+def table(
+    title: str,
+    names: Sequence[str],
+    columns: Sequence[str],
+    rows: Iterable[tuple[str | Sequence[str], Iterable[Cell | str]]],
+    across: str = "measure",
+) -> Page:
+    """A titled table of rows of names, of which there may be one, and cells, which may be texts."""
+    lines = [
+        ((name,) if isinstance(name, str) else name, [Cell(cell) if isinstance(cell, str) else cell for cell in cells])
+        for name, cells in rows
+    ]
+    return Page(title, sheet(names, columns, lines, across))

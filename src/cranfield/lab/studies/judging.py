@@ -44,12 +44,13 @@ from cranfield.lab.few_judgments import (
     scores_by_budget,
     sufficient,
 )
-from cranfield.lab.settings import Option, Progress, Relevant, Threshold
+from cranfield.lab.settings import Progress, Relevant, Threshold
 from cranfield.measures import parse
 from cranfield.ranking.first_page import ranked_lists
 from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, Drawings, new_figure
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Count, Limits, Option
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,14 +166,14 @@ def judging(
     runs: Any,
     *,
     rel: Relevant = 1.0,
-    depth: Annotated[int, Option("Length of lists.")] = 100,
-    budgets: Annotated[Sequence[int], Option("Judgments per query.")] = BUDGETS,
+    depth: Annotated[Count, "Length of lists."] = 100,
+    budgets: Annotated[Sequence[int], "Judgments per query."] = BUDGETS,
     threshold: Threshold = 0.9,
     orders: int = 20,
-    pairs: Annotated[int, Option("Random pairs of runs.")] = 150,
-    repeats: Annotated[int, Option("Repetitions per coverage estimate.")] = 1000,
+    pairs: Annotated[Count, "Random pairs of runs."] = 150,
+    repeats: Annotated[Count, "Repetitions per coverage estimate."] = 1000,
     human: Annotated[
-        int | None, Option("Queries with human judgments.", least=3, default="40 of 100 or more queries, else 15")
+        int | None, Limits(3), "Queries with human judgments.", Option(default="40 of 100 or more queries, else 15")
     ] = None,
     chance: float = 0.3,
     seed: int = 0,

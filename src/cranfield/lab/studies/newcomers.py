@@ -17,11 +17,12 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.errors import InputError, UsageError, check_count
 from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
-from cranfield.lab.settings import Coefficient, Measures, Option, Progress, Relevant
+from cranfield.lab.settings import Coefficient, Measures, Progress, Relevant
 from cranfield.lab.systems import SystemScores, defined_for_all, get_coefficient, mean_scores, score_systems, tie_notes
 from cranfield.report.figures.canvas import BLUE, GREY, ORANGE, Drawings, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import UNDEFINED, Cell, shown
+from cranfield.settings import Count, Option
 from cranfield.statistics.rounding import levels
 
 if TYPE_CHECKING:
@@ -139,11 +140,12 @@ def newcomers(
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    pool_depth: Annotated[int, Option("Pool depth: a run contributes the judged documents among its first N.")] = 10,
-    groups: Annotated[Any, Option("Groups of runs: lines `run group`; in Python also {run: group}.")] = None,
+    pool_depth: Annotated[Count, "Pool depth: a run contributes the judged documents among its first N."] = 10,
+    groups: Annotated[Any, "Groups of runs: lines `run group`; in Python also {run: group}."] = None,
     prefix: Annotated[
         str | None,
-        Option("Instead: the group is the part of a run's name before TEXT.", flag="group-prefix", metavar="TEXT"),
+        "Instead: the group is the part of a run's name before TEXT.",
+        Option("--group-prefix", metavar="TEXT"),
     ] = None,
     rel: Relevant = 1.0,
     coefficient: Coefficient = "tau-a",

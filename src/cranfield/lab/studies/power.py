@@ -20,7 +20,7 @@ from cranfield.evaluation.notes import QueryNames
 from cranfield.evaluation.plan import Undefined
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import SAKAI, Measures, Option, Progress, Samples
+from cranfield.lab.settings import SAKAI, Measures, Progress, Samples
 from cranfield.lab.systems import SystemScores, score_systems
 from cranfield.report.figures.canvas import (
     BLACK,
@@ -38,6 +38,7 @@ from cranfield.report.figures.canvas import (
 )
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Chance, Count, Option, Positive
 from cranfield.statistics.design import (
     MAX_QUERIES,
     SwapRates,
@@ -169,14 +170,6 @@ class Power(saving.StudyResult):
         }
 
     @classmethod
-    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 called the number of resamples ``b`` and the randomised Tukey test ``tukey``."""
-        settings = dict(data["settings"])
-        settings["samples"] = settings.pop("b")
-        settings["test"] = {"tukey": "randomised-tukey"}.get(settings["test"], settings["test"])
-        return data | {"settings": settings}
-
-    @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Power:
         """The result that `to_dict` returned."""
         settings, queries, runs = data["settings"], tuple(data["queries"]), tuple(data["runs"])
@@ -216,17 +209,17 @@ def power(
     runs: Any,
     measures: Measures = DEFAULT,
     *,
-    test: Annotated[Test, Option("Significance test for pairs.")] = "bootstrap",
+    test: Annotated[Test, "Significance test for pairs."] = "bootstrap",
     samples: Samples = 1000,
-    alpha: Annotated[float, Option("Significance level.", unit=True)] = 0.05,
-    beta: Annotated[float, Option("Accepted probability of missing a --difference.", unit=True)] = 0.2,
+    alpha: Annotated[Chance, "Significance level."] = 0.05,
+    beta: Annotated[Chance, "Accepted probability of missing a --difference."] = 0.2,
     differences: Annotated[
-        Sequence[float],
-        Option(
-            "Difference to detect; the study reports how many queries this takes. May be repeated.", flag="difference"
-        ),
+        Sequence[Positive],
+        tuple,
+        "Difference to detect; the study reports how many queries this takes. May be repeated.",
+        Option("--difference"),
     ] = DIFFERENCES,
-    trials: Annotated[int, Option("Number of pairs of query sets for swap rates.")] = 100,
+    trials: Annotated[Count, "Number of pairs of query sets for swap rates."] = 100,
     undefined: Undefined = "skip",
     standardise: Standardisation | None = None,
     corpus: Any = None,

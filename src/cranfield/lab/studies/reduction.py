@@ -19,7 +19,7 @@ from cranfield.errors import MeasureError, UsageError, check_count, check_fracti
 from cranfield.lab import saving
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.relabelling import RELEVANT, Strata, reduced_sizes, summarize_repeats
-from cranfield.lab.settings import SAKAI_REDUCED, Coefficient, Measures, Option, Progress, Relevant, Repeats, Samples
+from cranfield.lab.settings import SAKAI_REDUCED, Coefficient, Measures, Progress, Relevant, Repeats, Samples
 from cranfield.lab.studies.power import resolution_notes
 from cranfield.lab.systems import (
     MIN_QUERIES,
@@ -35,6 +35,7 @@ from cranfield.ranking.views import Views
 from cranfield.report.figures.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PAGE, SKY, Drawings, across, new_figure
 from cranfield.report.pages import Page, column, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Chance, Option, Whole
 from cranfield.statistics.resampling import discriminative_power, draw_queries
 
 if TYPE_CHECKING:
@@ -122,13 +123,6 @@ class Reduction(saving.StudyResult):
         }
 
     @classmethod
-    def upgrade(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 called the number of resamples ``b``."""
-        settings = dict(data["settings"])
-        settings["samples"] = settings.pop("b")
-        return data | {"settings": settings}
-
-    @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Reduction:
         """The result that `to_dict` returned."""
         settings, measures = dict(data["settings"]), data["measures"]
@@ -159,26 +153,27 @@ def reduction(
     *,
     rates: Annotated[
         Sequence[int] | None,
-        Option("Percentages of the judgments to keep at random.", default=",".join(map(str, RATES))),
+        "Percentages of the judgments to keep at random.",
+        Option(default=",".join(map(str, RATES))),
     ] = None,
     pool_depths: Annotated[
         Sequence[int] | None,
-        Option("Instead: keep the judgments of documents that some run ranks in its first N.", flag="pool-depth"),
+        "Instead: keep the judgments of documents that some run ranks in its first N.",
+        Option("--pool-depth"),
     ] = None,
-    queries: Annotated[Sequence[int] | None, Option("Instead: keep N queries, chosen at random.")] = None,
+    queries: Annotated[
+        Sequence[int] | None, "Instead: keep N queries, chosen at random.", Option("--n-queries")
+    ] = None,
     repeats: Repeats = 30,
     rel: Relevant = 1.0,
     least: Annotated[
-        tuple[int, int],
-        Option(
-            "Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
-            metavar="R N",
-            least=0,
-        ),
+        tuple[Whole, Whole],
+        "Keep at least R relevant and N non-relevant judgments of each query, at every rate.",
+        Option(metavar="R N"),
     ] = (1, 10),
     coefficient: Coefficient = "tau-a",
     samples: Samples = 1000,
-    alpha: Annotated[float, Option("Significance level of discriminative power.", unit=True)] = 0.05,
+    alpha: Annotated[Chance, "Significance level of discriminative power."] = 0.05,
     corpus: Any = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -188,12 +183,11 @@ def reduction(
     The experiment of Sakai, "Alternatives to Bpref" (SIGIR 2007), Figures 1 to 3: judgments are removed at random,
     separately for relevant and non-relevant documents, and the documents become unjudged. Smaller samples are contained
     in larger ones. Reports for each measure the mean score, the agreement with the order of at least two runs under all
-    judgments, and discriminative power. --pool-depth makes pools shallower instead; --queries removes queries instead.
-    ::
+    judgments, and discriminative power. --pool-depth makes pools shallower instead, --n-queries removes queries. ::
 
         cranfield study reduction qrels.txt *.run --figures figures
         cranfield study reduction qrels.txt *.run --pool-depth 100,50,20,10 -m "AP AP[condensed] bpref"
-        cranfield study reduction qrels.txt *.run --queries 40,30,20,10
+        cranfield study reduction qrels.txt *.run --n-queries 40,30,20,10
     """
     comparison = get_coefficient(coefficient)
     by, levels = _levels(rates, pool_depths, queries)

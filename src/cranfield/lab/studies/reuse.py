@@ -25,7 +25,7 @@ from cranfield.io.side_tables import read_run_groups
 from cranfield.lab import saving
 from cranfield.lab.candidates import CandidateMeasures, DivergenceClaim, binary_judgments, count_divergences
 from cranfield.lab.registry import check_alike, mean_of
-from cranfield.lab.settings import HIGH, Coefficient, Measures, Option, Progress, Relevant, Threshold, Variants
+from cranfield.lab.settings import HIGH, Coefficient, Measures, Progress, Relevant, Threshold, Variants
 from cranfield.lab.studies.sampling import candidate_styles, claim_tables, legend_name
 from cranfield.lab.systems import (
     MIN_QUERIES,
@@ -39,6 +39,7 @@ from cranfield.ranking.unjudged import last_rank_read
 from cranfield.report.figures.canvas import GREY, Drawings, one_scale, panels
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown
+from cranfield.settings import Chance, Option
 from cranfield.statistics.rounding import SAME
 from cranfield.wording import few, plural
 
@@ -204,21 +205,16 @@ def reuse(
     *,
     corpus: Any = None,
     split: Annotated[
-        Any, Option("Parts of the collection: lines `document part`; in Python also {document: part}.")
+        Any, "Parts of the collection: lines `document part`; in Python also {document: part}.", Option("--parts")
     ] = None,
     pattern: Annotated[
-        str | None, Option("Instead: documents whose ids match are in part B, all others in A.", metavar="REGEX")
+        str | None, "Instead: documents whose ids match are in part B, all others in A.", Option(metavar="REGEX")
     ] = None,
-    share: Annotated[
-        float, Option("Otherwise: share of documents that are assigned to part A at random.", unit=True)
-    ] = 0.5,
+    share: Annotated[Chance, "Otherwise: share of documents that are assigned to part A at random."] = 0.5,
     searched: Annotated[
         Mapping[str, str] | None,
-        Option(
-            "The part that a run searched, or `all`; RUN may be a pattern such as *-catb. May be repeated.",
-            metavar="RUN=PART",
-            default="the parts of its documents",
-        ),
+        "The part that a run searched, or `all`; RUN may be a pattern such as *-catb. May be repeated.",
+        Option(metavar="RUN=PART", default="the parts of its documents"),
     ] = None,
     rel: Relevant = 1.0,
     coefficient: Coefficient = "tau-a",

@@ -28,7 +28,7 @@ from cranfield.lab.candidates import (
 )
 from cranfield.lab.registry import check_alike, mean_of
 from cranfield.lab.relabelling import Strata, sample_sizes, summarize_repeats
-from cranfield.lab.settings import HIGH, Coefficient, Measures, Option, Progress, Relevant, Repeats, Threshold, Variants
+from cranfield.lab.settings import HIGH, Coefficient, Measures, Progress, Relevant, Repeats, Threshold, Variants
 from cranfield.lab.systems import (
     MIN_QUERIES,
     SystemScores,
@@ -150,7 +150,7 @@ def sampling(
     measures: Measures = DEFAULT,
     *,
     corpus: Any = None,
-    rates: Annotated[Sequence[int], Option("Percentages of the judgments of each query to sample.")] = RATES,
+    rates: Annotated[Sequence[int], "Percentages of the judgments of each query to sample."] = RATES,
     repeats: Repeats = 30,
     rel: Relevant = 1.0,
     coefficient: Coefficient = "tau-a",

@@ -202,8 +202,7 @@ def one_scale(figure: Figure, axes: Sequence[Axes], top: float, most: int) -> No
     low = min(axis.get_ylim()[0] for axis in axes)
     for axis in axes:
         axis.set_ylim(low, top)
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=min(most, len(labels)), frameon=False)
+    legend_below(figure, axes[0], most)
 
 
 def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:
@@ -215,3 +214,23 @@ def panels(count: int, across: int, height: float) -> tuple[Figure, list[Any]]:
     for axis in axes[count:]:
         axis.set_axis_off()
     return figure, axes[:count]
+
+
+def each(items: Sequence[Any], across: int, height: float, draw: Callable[[Any, Axes], object]) -> Figure:
+    """A figure with a panel for each item, drawn by a function."""
+    figure, axes = panels(len(items), across, height)
+    for item, axis in zip(items, axes, strict=True):
+        draw(item, axis)
+    return figure
+
+
+def alone(draw: Callable[[Axes], object], height: float) -> Figure:
+    """A figure of one panel and one column."""
+    return each([draw], 1, height, lambda drawing, axis: drawing(axis))
+
+
+def legend_below(figure: Figure, axis: Axes, across: int, **style: Any) -> None:
+    """The names of what is drawn in a panel, at most ``across`` side by side below the figure."""
+    lines, labels = axis.get_legend_handles_labels()
+    columns = min(across, len(labels))
+    figure.legend(lines, labels, loc="outside lower center", ncols=columns, frameon=False, **style)
