@@ -20,7 +20,7 @@ from cranfield.errors import InputError, UsageError
 from cranfield.io import join, read_qrels, read_run
 from cranfield.io.documents import Documents, FieldChoice, encode_text
 from cranfield.io.faults import quotable
-from cranfield.io.runs import empty_index
+from cranfield.io.runs import WHOLE_RANKING, empty_index
 from cranfield.io.streams import is_stream
 from cranfield.wording import few, plural
 
@@ -168,7 +168,6 @@ class Corpus:
 
 
 DEPTH = 20
-WHOLE_RANKING = 1 << 62
 
 
 def build(

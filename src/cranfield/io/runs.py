@@ -16,6 +16,8 @@ from cranfield.io.ids import codes_of, first_rows
 from cranfield.io.objects import document_at
 from cranfield.io.rows import concatenate
 
+WHOLE_RANKING = 1 << 62  # a rank below the end of every ranking
+
 
 class Positions(NamedTuple):
     """Where documents stand in rankings: one row per document, ranking by ranking, best first, ties in input order.

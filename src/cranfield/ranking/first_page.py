@@ -8,11 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cranfield.data import Integers, Judgments, Run, Strings
-from cranfield.io.runs import TopDocuments
+from cranfield.io.runs import WHOLE_RANKING, TopDocuments
 from cranfield.ranking.alignment import Aligner
 from cranfield.ranking.tie_rules import TieRule, Ties, tie_rule
-
-EVERY = 1 << 30  # a rank below the end of every ranking
 
 
 class FirstPage(NamedTuple):
@@ -50,7 +48,7 @@ def first_pages(
 
 
 def ranked_lists(
-    runs: Sequence[Run], judgments: Judgments | None = None, ties: Ties | None = None, depth: int = EVERY
+    runs: Sequence[Run], judgments: Judgments | None = None, ties: Ties | None = None, depth: int = WHOLE_RANKING
 ) -> list[dict[str, list[str]]]:
     """For each run the documents of every query in order, down to a depth; judged or not."""
     if judgments is None:
