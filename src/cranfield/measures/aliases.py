@@ -124,7 +124,7 @@ CUT = {
 # Names that must not be read as another measure, and what to use instead.
 NOT_HERE = {
     "subcollection_ap": "average precision on a condensed list is induced_AP, or AP[condensed]; subcollection AP is "
-    "another measure, which needs to know the documents outside the judged sample",
+    "another measure, which needs to know the documents outside the judged sample"
 }
 # The notation of papers, in which a prime has different meanings; `in_notation` applies one of them.
 SAKAI = {

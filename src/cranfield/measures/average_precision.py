@@ -40,7 +40,6 @@ def average_precision(
     Undefined if no document is relevant. ``graded=True`` uses gains in [0, 1] instead of 0 and 1. ``R='retrieved'``
     divides by the relevant documents in the ranking, as McSherry and Najork do.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("AP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
@@ -57,7 +56,6 @@ def average_precision_at_r(b: Batch) -> Floats:
 
     The name MAP@R is accepted, too. Undefined if no document is relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("MAP@R")([1, 0, 1, 1], missed=[1]), 6)
     0.604167
     """
@@ -75,7 +73,6 @@ def average_precision_at_r(b: Batch) -> Floats:
 def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The sum of the precision at each relevant document; average precision divides it by R.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("SP@3")([1, 0, 1]), 6)
     1.666667
     """
@@ -95,7 +92,6 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
 
     Undefined if the first k contain no relevant document; if only some orders of tied documents do, these count 0.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("SN_AP@3")([1, 0, 1], missed=[1]), 6)
     0.833333
     """
@@ -113,7 +109,6 @@ def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
 def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The geometric mean of average precision over queries, which gives more weight to low scores.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("GMAP")([1, 0, 1], missed=[1]), 6)
     0.555556
     """
@@ -132,7 +127,6 @@ def inferred_average_precision(b: Batch) -> Floats:
 
     A negative grade means pooled but not judged; ε is 0.00001. The counts are of documents above rank i.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("infAP")([1, -1, 1, 0]), 4)
     1.0
     """
@@ -180,7 +174,6 @@ def q_measure(b: Batch, *, k: Rank | None = None, beta: NotNegative = 1.0, norm:
 
     ``beta=0`` is average precision.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("Q")([1, 0, 1], missed=[1]), 6)
     0.555556
     """

@@ -83,7 +83,7 @@ class Definition:
     cutoff_is_cost: bool = False  # its cutoff k is a cost, and not a rank
     collection: bool = False  # a document judged for any query counts as judged
     sampled: bool = False  # estimates a score from judgments of a sample of documents
-    linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone
+    linear: bool = False  # a sum over documents of gain times a weight that depends on the rank alone; retrieved_only
     probabilities: bool = False  # gains are probabilities, so that a grade above ``max`` is an error
     of_ranking: Callable[..., float] | None = None  # the user's function of one ranking, which `function` calls
 
@@ -160,7 +160,8 @@ def measure(symbol: str, *, cite: str, formula: str, **facts: Any) -> Callable[[
         if symbol in CATALOGUE:
             raise ValueError(f"{symbol} is in the catalogue already")
         family = function.__module__.rpartition(".")[2]
-        CATALOGUE[symbol] = Definition(symbol, family, function, cite, formula, **facts)
+        retrieved_only = {"retrieved_only": facts.get("linear", False)}
+        CATALOGUE[symbol] = Definition(symbol, family, function, cite, formula, **retrieved_only | facts)
         return function
 
     return add
@@ -220,8 +221,7 @@ class Measure:
             )
         if "rel" in given and given.get("gain", "binary") != "binary":
             raise MeasureError(
-                f"{self.symbol}: rel makes relevance binary, so that gain has no effect",
-                hint="give either rel or gain",
+                f"{self.symbol}: rel makes relevance binary, so that gain has no effect", hint="give either rel or gain"
             )
         for name, other, value in self.definition.unused_when:
             if name in given and self.chosen[other] == value:

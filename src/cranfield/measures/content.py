@@ -102,10 +102,7 @@ text_measure = partial(
 )
 
 
-@text_measure(
-    "ABSNB",
-    formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)",
-)
+@text_measure("ABSNB", formula="ABSNB@k = Σ_{j≤k} max_i g(i,j)")
 def absolute_gain_without_rank_bias(
     b: Batch,
     *,
@@ -120,7 +117,6 @@ def absolute_gain_without_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSNB(mu=10)@2").summary(0, 0), 4)
@@ -130,10 +126,7 @@ def absolute_gain_without_rank_bias(
     return total(b, absolute(b, model), None, model)
 
 
-@text_measure(
-    "ABSRB",
-    formula="ABSRB@k = (1-θ) Σ_{j≤k} θ^{j-1} max_i g(i,j)",
-)
+@text_measure("ABSRB", formula="ABSRB@k = (1-θ) Σ_{j≤k} θ^{j-1} max_i g(i,j)")
 def absolute_gain_with_rank_bias(
     b: Batch,
     *,
@@ -149,7 +142,6 @@ def absolute_gain_with_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "ABSRB(mu=10)@2").summary(0, 0), 4)
@@ -159,10 +151,7 @@ def absolute_gain_with_rank_bias(
     return total(b, absolute(b, model), theta, model)
 
 
-@text_measure(
-    "DELTANB",
-    formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))",
-)
+@text_measure("DELTANB", formula="DELTANB@k = Σ_{j≤k} max(0, max_i (g(i,j) - g(i,j-1)))")
 def new_gain_without_rank_bias(
     b: Batch,
     *,
@@ -177,7 +166,6 @@ def new_gain_without_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTANB(mu=10)@2").summary(0, 0), 4)
@@ -187,10 +175,7 @@ def new_gain_without_rank_bias(
     return total(b, delta(b, model), None, model)
 
 
-@text_measure(
-    "DELTARB",
-    formula="DELTARB@k = (1-θ) Σ_{j≤k} θ^{j-1} max(0, max_i (g(i,j) - g(i,j-1)))",
-)
+@text_measure("DELTARB", formula="DELTARB@k = (1-θ) Σ_{j≤k} θ^{j-1} max(0, max_i (g(i,j) - g(i,j-1)))")
 def new_gain_with_rank_bias(
     b: Batch,
     *,
@@ -206,7 +191,6 @@ def new_gain_with_rank_bias(
     ``mu`` is the Dirichlet smoothing parameter, a number of words. ``whole=True`` treats each query as one subtopic.
     The paper prints μ and μ P(v|D) of its equations 5 and 6 the wrong way round; ``smoothing='printed'`` computes that.
 
-    >>> import cranfield as cf
     >>> texts = {"a": "lamp oil lamp", "b": "lamp oil", "c": "sea gull", "d": "lamp lamp"}
     >>> run, qrels = {"q": {"b": 2.0, "d": 1.0}}, {"q": {"a": {"1": 1, "2": 0}}}
     >>> round(cf.evaluate(cf.Collection(qrels, documents=texts), run, "DELTARB(mu=10)@2").summary(0, 0), 4)

@@ -21,7 +21,6 @@ from cranfield.ranking.row_math import summed
 def reciprocal_rank(b: Batch, *, k: Rank | None = None) -> Floats:
     """1 divided by the rank of the first relevant document; 0 if no relevant document is retrieved.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RR")([0, 0, 1, 1]), 6)
     0.333333
     >>> round(cf.parse("RR[ties=expected]")([(0, 1, 1, 0)]), 6)
@@ -69,7 +68,6 @@ def expected_search_length(b: Batch, *, n: Rank = 1) -> Floats:
 
     Undefined if fewer than n relevant documents are retrieved: the search does not end.
 
-    >>> import cranfield as cf
     >>> cf.parse("ESL(n=2)")([1, 0, 0, 1])
     2.0
     >>> cf.parse("ESL[ties=expected]")([0, (1, 0, 0, 1, 0)])

@@ -13,7 +13,7 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.parameters import LARGEST
-from cranfield.measures.precision import Rule, hits, interpolated
+from cranfield.measures.precision import Rule, hits, interpolated, number
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ties.positions import mean_over_ranges
 from cranfield.measures.ties.strategies import OneOpenClosedForm
@@ -40,7 +40,6 @@ def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule 
 
     ``rule`` is explained at IPrec.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IPrecAvg")([1, 0, 1], missed=[1]), 6)
     0.606061
     """
@@ -53,7 +52,6 @@ def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule 
 def precision_at_multiple(b: GainSums, *, times: Positive = 1.0) -> Floats:
     """Precision at a rank that is a multiple of R, the number of relevant documents.
 
-    >>> import cranfield as cf
     >>> cf.parse("RprecAt(times=2)")([1, 0, 1], missed=[])
     0.5
     """
@@ -65,7 +63,6 @@ def precision_at_multiple(b: GainSums, *, times: Positive = 1.0) -> Floats:
 def relative_precision(b: GainSums, *, k: Rank) -> Floats:
     """Precision at k divided by the highest possible precision: precision for k ≤ R, recall for k > R.
 
-    >>> import cranfield as cf
     >>> cf.parse("RelP@5")([1, 0, 1], missed=[1, 1])
     0.5
     """
@@ -76,7 +73,6 @@ def relative_precision(b: GainSums, *, k: Rank) -> Floats:
 def relative_set_precision(b: GainSums) -> Floats:
     """Precision of the whole ranking divided by the highest possible precision for its length.
 
-    >>> import cranfield as cf
     >>> cf.parse("SetRelP")([1, 0, 1, 0], missed=[1, 1])
     0.5
     """
@@ -100,7 +96,6 @@ def utility(
     ``rest`` those of documents not retrieved; ``size`` is the number of documents in the collection, and only ``rest``
     uses it.
 
-    >>> import cranfield as cf
     >>> cf.parse("Utility(hit=2)")([1, 0, 1], missed=[1])
     3.0
     """
@@ -109,19 +104,10 @@ def utility(
     return value + miss * (b.R - relevant_retrieved) + rest * (size + relevant_retrieved - b.length - b.R)
 
 
-@measure(
-    "NumNonRelRet",
-    cite="buckley2005",
-    formula="NumNonRelRet = judged non-relevant documents retrieved",
-    bounds=(0, inf),
-    aggregate="sum",
-    terminal=UNORDERED,
-    uses_nonrelevant=True,
-)
+@number("NumNonRelRet", formula="NumNonRelRet = judged non-relevant documents retrieved", uses_nonrelevant=True)
 def number_judged_nonrelevant_retrieved(b: GainSums) -> Floats:
     """The number of judged non-relevant documents retrieved, summed over queries.
 
-    >>> import cranfield as cf
     >>> cf.parse("NumNonRelRet")([1, None, 0], missed=[0])
     1.0
     """
@@ -141,7 +127,6 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
 
     Ranks below the end of a short ranking have no document, so that Unjudged@k and Judged@k may sum to less than 1.
 
-    >>> import cranfield as cf
     >>> cf.parse("Unjudged@4")([1, None, 0])
     0.25
     """
@@ -158,7 +143,6 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
 def yet_another_average_precision(b: Batch) -> Floats:
     """Average precision on a log-odds scale, smoothed so that 0 and 1 give finite values.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("yaAP")([1, 0, 1]), 6)
     0.693147
     """
@@ -186,7 +170,6 @@ def yet_another_average_precision(b: Batch) -> Floats:
 def geometric_mean_binary_preference(b: Preferences) -> Floats:
     """The geometric mean of bpref over queries, which gives more weight to low scores.
 
-    >>> import cranfield as cf
     >>> cf.parse("GMbpref")([1, None, 0, 1], missed=[0])
     0.75
     """
@@ -197,7 +180,6 @@ def geometric_mean_binary_preference(b: Preferences) -> Floats:
 def binary_gain(b: Batch) -> Floats:
     """The mean over relevant documents of a logarithmic discount by the non-relevant documents above.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("binG")([1, 0, 1], missed=[1]), 6)
     0.543643
     """
@@ -219,7 +201,6 @@ def binary_gain(b: Batch) -> Floats:
 def normalised_gain(b: Batch) -> Floats:
     """The share of the ideal gain retrieved, discounted by the gain lost down to each rank.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("G")([1, 0, 2], missed=[1]), 6)
     0.473197
     """
@@ -254,7 +235,6 @@ def normalised_gain(b: Batch) -> Floats:
 def ideal_discounted_cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The discounted gain of the ideal ranking, which is the divisor of nDCG.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("IDCG")([0, 1], missed=[3]), 6)
     3.63093
     """
@@ -278,7 +258,6 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
 
     As in trec_eval, the end of the ranking is added if it is more than one rank below the last of these ranks.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("R_nDCG")([1, 0, 2], missed=[1]), 6)
     0.569394
     """
@@ -307,7 +286,6 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
 def normalised_discounted_cumulated_gain_at_relevant(b: Batch) -> Floats:
     """The mean of nDCG over the ranks of the relevant documents.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("nDCG_rel")([1, 0, 2], missed=[1]), 6)
     0.592525
     """
@@ -355,7 +333,6 @@ def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floa
 
     Scores of queries with different highest grades are not comparable; RBP divides by the highest grade of all queries.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RBPq(p=0.5)")([1, 0, 2]), 6)
     0.375
     """
@@ -373,7 +350,6 @@ def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floa
 def rank_biased_precision_residual(b: Batch, *, p: Probability = 0.9) -> Floats:
     """How much higher RBP could be if all unjudged documents and all ranks below the end were relevant.
 
-    >>> import cranfield as cf
     >>> round(cf.parse("RBPres(p=0.5)")([1, None, 0]), 6)
     0.375
     """

@@ -250,22 +250,3 @@ def terminate(batch: Batch, *, bounded: bool = False) -> Batch:
         mass=batch.mass + 1,
         tail=terminal_gain,
     ).sorted()
-
-
-def fill(batch: Batch, depth: int) -> Batch:
-    """The rankings in which every position down to a depth without a judged document has full gain."""
-    gain = np.full((len(batch.length), depth), batch.full_gain)
-    row, column = np.nonzero(batch.judged & (batch.start < depth))
-    gain[row, batch.start[row, column]] = batch.gain[row, column]
-    rank = np.broadcast_to(np.arange(depth), gain.shape)
-    zeros = np.zeros_like(rank)
-    length = np.full_like(batch.length, depth)
-    return batch.changed(
-        grade=gain,
-        gain=gain,
-        start=rank,
-        size=zeros + 1,
-        nil=zeros > 0,
-        document=zeros - 1,
-        length=length,
-    )
