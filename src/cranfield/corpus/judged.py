@@ -142,13 +142,14 @@ Booleans = npt.NDArray[np.bool_]
 
 
 class Partial(Reading):
-    """A reading with a subset of the judgments; subtopics keep their numbers."""
+    """A reading with a subset of the judgments; subtopics keep their numbers.
 
-    def __init__(self, every: Reading, keep: Booleans) -> None:
-        self.every, self.keep = every, keep
-        self.judgments, self.corpus, self.words, self.document = (
-            every.judgments, every.corpus, every.words, every.document,
-        )  # fmt: skip
+    ``products``: a cache for readings of the same rankings with different subsets, which are then fast.
+    """
+
+    def __init__(self, every: Reading, keep: Booleans, products: dict[Any, Products] | None = None) -> None:
+        self.__dict__ |= every.__dict__
+        self.every, self.keep, self.products = every, keep, products
         self._relevant, self._models = {}, {}
 
     def relevant(self, view: TextView) -> Relevant:
@@ -160,36 +161,13 @@ class Partial(Reading):
             )
         return self._relevant[view]
 
-
-class Rereading:
-    """Readings of the same rankings with different subsets of the judgments."""
-
-    def __init__(self, every: Reading) -> None:
-        self.every = every
-        self._products: dict[Any, Products] = {}
-
-    def knowing(self, keep: Booleans) -> Reading:
-        """The reading with only these rows of the judgments."""
-        return _FastPartial(self, keep)
-
-    def products(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Products:
-        """The products of these rankings with all relevant documents of their queries."""
-        key = query.tobytes(), rows.tobytes(), rows.shape, view, mu
-        if key not in self._products:
-            self._products[key] = _products(self.every, query, rows, view, mu)
-        return self._products[key]
-
-
-class _FastPartial(Partial):
-    def __init__(self, rereading: Rereading, keep: Booleans) -> None:
-        super().__init__(rereading.every, keep)
-        self.rereading = rereading
-
     def nearness(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
-        if view.smoothing == "printed":  # not linear in the counts
+        if self.products is None or view.smoothing == "printed":  # not linear in the counts
             return super().nearness(query, rows, view, mu)
-        models, relevant = self.models(view), self.relevant(view)
-        products = self.rereading.products(query, rows, view, mu)
+        key = query.tobytes(), rows.tobytes(), rows.shape, view, mu
+        if key not in self.products:
+            self.products[key] = _products(self.every, query, rows, view, mu)
+        models, relevant, products = self.models(view), self.relevant(view), self.products[key]
         selected = np.zeros((len(products.relevant), models.length.shape[1]))
         selected[np.searchsorted(products.relevant, relevant.row), relevant.subtopic] = 1
         evidence = products.weight @ selected + products.background[:, None]

@@ -226,22 +226,6 @@ def nearness_from_evidence(
     return (np.cumsum(by_rank, axis=1) - np.log1p(words_so_far / mu)[:, :, None]) / divergence[:, None]
 
 
-def absolute(gains: Floats) -> Floats:
-    """For each rank the gain of the nearest subtopic, (row, rank); NaN if no subtopic has a model."""
-    return _highest(gains)
-
-
-def delta(gains: Floats) -> Floats:
-    """For each rank the largest increase of the gain of a subtopic, (row, rank); NaN if no subtopic has a model."""
-    return _highest(np.diff(gains, axis=1, prepend=np.where(np.isnan(gains[:, :1]), np.nan, 0)))
-
-
-def _highest(values: Floats) -> Floats:
-    defined = ~np.isnan(values).all(axis=2)
-    highest = np.max(np.where(np.isnan(values), 0, values), axis=2, initial=0)
-    return np.where(defined, highest, np.nan)
-
-
 class PrintedModels(Models):
     """Models by equations 5 and 6 of Hui et al. (2017) as they are printed, with μ and μ P(v|D) the other way round.
 

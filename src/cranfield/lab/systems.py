@@ -202,9 +202,9 @@ def unanswered_notes(runs: Sequence[str], answered: Booleans, queries: Sequence[
 def _corpus_notes(relabeller: Relabeller) -> Iterator[str]:
     """Notes on documents that a measure reads, or learns from, and the corpus lacks."""
     for measure in relabeller.measures:
-        if relabeller.rereading is None or not measure.definition.content:
+        if relabeller.aligner.reading is None or not measure.definition.content:
             continue
-        reading, chosen = relabeller.rereading.every, measure.chosen
+        reading, chosen = relabeller.aligner.reading, measure.chosen
         missing, total = relabeller.count_missing_texts(measure)
         if missing:
             yield f"{missing:,} of {total:,} documents at the top of the runs are not in the corpus"

@@ -97,13 +97,8 @@ def filled_measure(symbol: str, **facts: Any) -> Callable[[Kernel], Kernel]:
 
     def add(kernel: Kernel) -> Kernel:
         residual = partial(increase_if_filled, kernel)
-        own: dict[str, Any] = {
-            "gains": "scaled",
-            "residual": residual,
-            "retrieved_only": True,
-            "rewards_promotion": False,
-        }
-        return measure(symbol, **own | facts)(kernel)
+        facts.update(gains="scaled", residual=residual, retrieved_only=True, rewards_promotion=False)
+        return measure(symbol, **facts)(kernel)
 
     return add
 
