@@ -203,7 +203,7 @@ class Sample(options.ReadingRuns, options.Seed, options.Output):
         from cranfield.evaluation.evaluator import read_runs
         from cranfield.evaluation.predicted import mapping_of
         from cranfield.lab import judgment_files
-        from cranfield.ranking.first_page import ranked_lists
+        from cranfield.ranking.alignment import ranked_lists
 
         strata = judgment_files.parse_strata(self.strata)
         grades = None if self.qrels is None else mapping_of(read_qrels(self.qrels))

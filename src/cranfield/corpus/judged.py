@@ -17,15 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.corpus.corpus import Corpus
-from cranfield.corpus.models import (
-    Models,
-    PrintedModels,
-    chunks,
-    model_terms,
-    nearness,
-    nearness_from_evidence,
-    printed_nearness,
-)
+from cranfield.corpus.models import Models, PrintedModels, chunks, model_terms, nearness_from_evidence
 from cranfield.data import Floats, Integers, Judgments, TextView
 
 
@@ -76,12 +68,8 @@ class Reading:
         return self._models[view]
 
     def nearness(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:
-        """The nearness of rankings (row, rank) of rows of the judgments to each subtopic; see `nearness`."""
-        models, rankings = self.models(view), (np.maximum(query, 0), self.document[rows], mu)
-        if isinstance(models, PrintedModels):
-            values = printed_nearness(models, *rankings)
-        else:
-            values = nearness(models, *rankings)
+        """The nearness of rankings (row, rank) of rows of the judgments to each subtopic; see `Models`."""
+        values = self.models(view).nearness(np.maximum(query, 0), self.document[rows], mu)
         return np.where(query[:, None, None] < 0, np.nan, values)
 
     def gains(self, query: Integers, rows: Integers, view: TextView, mu: float) -> Floats:

@@ -20,7 +20,7 @@ from cranfield.evaluation.run_notes import remark_notes, run_notes, score_notes
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores
 from cranfield.parallel import parallel
-from cranfield.ranking.first_page import FirstPage, first_pages
+from cranfield.ranking.alignment import FirstPage, first_pages
 from cranfield.ranking.tie_rules import Ties, tie_rule
 from cranfield.results import Displayed
 from cranfield.wording import listed, plural

@@ -23,8 +23,7 @@ from cranfield.evaluation.pair_bounds import is_linear, rank_weights
 from cranfield.evaluation.plan import Column, Plan
 from cranfield.evaluation.scores import Scores
 from cranfield.measures import Measure
-from cranfield.ranking.alignment import Aligner
-from cranfield.ranking.first_page import ranked_lists
+from cranfield.ranking.alignment import Aligner, ranked_lists
 from cranfield.ranking.samples import probabilities
 from cranfield.statistics import survey
 from cranfield.statistics.prediction import (

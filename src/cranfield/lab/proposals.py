@@ -34,7 +34,7 @@ from cranfield.evaluation.scores import number
 from cranfield.io import read_qrels
 from cranfield.lab.judgment_files import TO_JUDGE
 from cranfield.measures import Measure, parse
-from cranfield.ranking.first_page import ranked_lists
+from cranfield.ranking.alignment import ranked_lists
 from cranfield.ranking.tie_rules import Ties
 from cranfield.report.pages import Page, sheet
 from cranfield.report.sheet import Cell, shown, signed

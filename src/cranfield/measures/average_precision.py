@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Range, Rank, measure
-from cranfield.measures.precision import hits
+from cranfield.measures.catalogue import TERMINAL, Range, Rank, measure
+from cranfield.measures.precision import hits, self_normalised, unbounded
 from cranfield.measures.ties.positions import mean_for_nth
-from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, Documents, GainSums, ragged
 from cranfield.ranking.row_math import ratio, running, summed
@@ -62,14 +61,7 @@ def average_precision_at_r(b: Batch) -> Floats:
     return ratio(b.cumulated(harmonic, b.R.astype(np.int64)), b.R)
 
 
-@measure(
-    "SP",
-    cite="moffat2013",
-    formula="SP@k = Σ_{i≤k} b_i P@i",
-    bounds=(0, float("inf")),
-    terminal=UNBOUNDED,
-    retrieved_only=True,
-)
+@unbounded("SP", cite="moffat2013", formula="SP@k = Σ_{i≤k} b_i P@i", retrieved_only=True)
 def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The sum of the precision at each relevant document; average precision divides it by R.
 
@@ -79,14 +71,7 @@ def sum_of_precisions(b: GainSums, *, k: Rank | None = None) -> Floats:
     return precisions(b, k)
 
 
-@measure(
-    "SN_AP",
-    cite="moffat2013",
-    formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i",
-    ties=OverCuts(),
-    retrieved_only=True,
-    rewards_promotion=False,
-)
+@self_normalised("SN_AP", cite="moffat2013", formula="SN_AP@k = SP@k / R_k,  R_k = Σ_{i≤k} b_i")
 def self_normalised_average_precision(b: Batch, *, k: Rank) -> Floats:
     """Average precision at k divided by the relevant documents in the first k instead of all R.
 

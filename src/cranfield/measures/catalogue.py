@@ -229,16 +229,12 @@ class Measure:
                     f"{self.symbol}: {name} has no effect with {other}={literal(value)}",
                     hint=f"omit {name}, or choose another {other}",
                 )
-        if self.definition.preferences and self.views.ties in ("best", "worst"):
-            raise MeasureError(
-                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for preferences",
-                hint="ties=expected is the mean over all orders",
-            )
         if self.views.sampled:
             self._check_estimated()
-        if self.definition.sampled and self.views.ties in ("best", "worst"):
+        if (self.definition.preferences or self.definition.sampled) and self.views.ties in ("best", "worst"):
+            kind = "preferences" if self.definition.preferences else "an estimate"
             raise MeasureError(
-                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for an estimate",
+                f"{self.symbol}: the {self.views.ties} order of tied documents is not defined for {kind}",
                 hint="ties=expected is the mean over all orders",
             )
         if self.definition.content and self.views.ties in ("best", "worst"):

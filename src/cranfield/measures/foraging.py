@@ -24,7 +24,7 @@ from cranfield.measures.parameters import LARGEST
 from cranfield.measures.ties.strategies import OverOrders, OverOrdersIfCosts
 from cranfield.measures.user_model import ROUNDING, chunks, filled_measure, increase_if_filled, unjudged_weight
 from cranfield.ranking.batch import Batch, GainSums, Weights
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import after_first, running, summed
 
 UpToOne = Annotated[float, Range(0, 1, "(]")]
 Cost = Annotated[float, Range(1 / LARGEST, LARGEST)]
@@ -94,11 +94,6 @@ def per_document(gains: Floats, seen: Floats) -> Floats:
     return summed(gains * seen) / summed(seen)
 
 
-def after_first(values: Floats, first: float) -> Floats:
-    """Each row moved down by a rank, with its last value dropped."""
-    return np.concatenate([np.full((len(values), 1), first), values[:, :-1]], axis=1)
-
-
 def seen_by(continues: Floats) -> Floats:
     """The probability that each rank is seen, from the probability of going on after each rank."""
     return after_first(running(continues, np.multiply), 1.0)
@@ -110,6 +105,7 @@ def above_horizon(b: Batch, *, horizon: int, **_: Any) -> Floats:
 
 
 linear_measure = partial(measure, gains="scaled", linear=True)
+with_costs = partial(linear_measure, ties=OverOrdersIfCosts(above_horizon), costs=True)
 by_the_way = partial(filled_measure, ties=OverOrders(above_horizon))
 
 
@@ -123,14 +119,12 @@ def time_biased_residual(b: Batch, **arguments: Any) -> Floats:
     return float(weights(np.array(arguments["horizon"]))) - summed(b.judged * b.mean_over(weights))
 
 
-@linear_measure(
+@with_costs(
     "TBG",
     cite="smucker2012 azzopardi2019",
     formula="TBG = Σ_i g_i V_i / Σ_i V_i,  V_i = 2^{-t_i/half},  i ≤ horizon;  per='list': Σ_i g_i V_i",
     bounds=(0, math.inf),
-    ties=OverOrdersIfCosts(above_horizon),
     residual=time_biased_residual,
-    costs=True,
 )
 def time_biased_gain(
     b: Batch,
@@ -166,13 +160,11 @@ def u_residual(b: Batch, **arguments: Any) -> Floats:
     return unjudged_weight(b, normalised(falling(arguments["cost"] / arguments["L"], arguments["horizon"] - 1)), None)
 
 
-@linear_measure(
+@with_costs(
     "U",
     cite="sakai2013u azzopardi2019",
     formula="U = Σ_i g_i V_i / Σ_i V_i,  V_i = max(0, 1 - t_i/L),  i < horizon",
-    ties=OverOrdersIfCosts(above_horizon),
     residual=u_residual,
-    costs=True,
 )
 def u_measure(b: Batch, *, L: Positive = 1000.0, cost: Cost = 1.0, horizon: SeveralRanks = 1000) -> Floats:
     """The gain per document for readers who stop after a random amount of text, up to L characters.

@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Probability, Range, Rank, measure
-from cranfield.measures.precision import hits
+from cranfield.measures.catalogue import TERMINAL, Probability, Range, Rank, measure
+from cranfield.measures.precision import hits, self_normalised, unbounded
 from cranfield.measures.ties.positions import mean_for_nth
-from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.weights import geometric, log_discount, rank_biased_overlap
 from cranfield.ranking.batch import Batch, Documents, GainSums
 from cranfield.ranking.row_math import ratio, summed
@@ -34,15 +33,7 @@ def ideal_dcg(b: GainSums, k: int | None, discount: str, base: float, of: Docume
     return b.ideal_gained(log_discount(discount, base), k, of)
 
 
-@measure(
-    "CG",
-    cite="jarvelin2002",
-    formula="CG@k = Σ_{i≤k} g_i",
-    gains="graded",
-    bounds=(0, inf),
-    terminal=UNBOUNDED,
-    linear=True,
-)
+@unbounded("CG", cite="jarvelin2002", formula="CG@k = Σ_{i≤k} g_i", gains="graded", linear=True)
 def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     """The sum of the gains of the first k documents.
 
@@ -52,14 +43,13 @@ def cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
     return hits(b, k)
 
 
-@discounted(
+@unbounded(
     "DCG",
     cite="jarvelin2002 mcsherry2008",
     formula="DCG@k = Σ_{i≤k} g_i D(i),  D(i) = 1/log2(i+1);  discount='jk': 1 for i ≤ base, then 1/log_base(i)",
     gains="graded",
-    bounds=(0, inf),
-    terminal=UNBOUNDED,
     linear=True,
+    unused_when=NO_BASE,
 )
 def discounted_cumulated_gain(
     b: GainSums, *, k: Rank | None = None, discount: Discount = "log2", base: Base = 2.0
@@ -114,14 +104,12 @@ def scaled_discounted_cumulated_gain(b: GainSums, *, k: Rank, discount: Discount
     return (dcg(b, k, discount, base) + b.tail * below) / weights(np.array(k))
 
 
-@discounted(
+@self_normalised(
     "SN_DCG",
     cite="moffat2013",
     formula="SN_DCG@k = DCG@k / DCG@k of the same k documents in descending order of gain",
     gains="graded",
-    ties=OverCuts(),
-    retrieved_only=True,
-    rewards_promotion=False,
+    unused_when=NO_BASE,
 )
 def self_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank, discount: Discount = "log2", base: Base = 2.0

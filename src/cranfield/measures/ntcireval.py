@@ -23,7 +23,7 @@ from cranfield.measures.ties.strategies import OverCuts
 from cranfield.measures.user_model import cascade_score, ideal_cascade, reach_probability
 from cranfield.measures.weights import count, geometric, harmonic, powers
 from cranfield.ranking.batch import CELLS, Batch, GainSums
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.row_math import after_first, ratio, running, summed
 
 blended = partial(measure, gains="graded", rewards_promotion=False)
 cascade = partial(measure, gains="graded", probabilities=True)
@@ -152,7 +152,7 @@ def _at_preferred_rank(b: Batch, beta: float, k: int | None) -> tuple[Floats, Fl
     u = np.where(tie, order_among_relevant(b), 0)
     remaining = np.maximum(relevant - u, 1)
     misses = running(np.where(tie, np.maximum(relevant - preferred - u, 0) / remaining, 1), np.multiply)
-    probability = np.concatenate([np.ones_like(misses[:, :1]), misses[:, :-1]], axis=1) * preferred / remaining
+    probability = after_first(misses, 1.0) * preferred / remaining
     possible = tie & (u <= relevant - preferred)
     weight = mean_weights(b, possible, blended_divisor(b, beta), k)
     at = np.where(

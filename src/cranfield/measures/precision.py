@@ -9,12 +9,15 @@ from typing import Literal
 import numpy as np
 
 from cranfield.data import Floats, Integers
-from cranfield.measures.catalogue import FIXED, TERMINAL, UNORDERED, Positive, Rank, Share, measure
-from cranfield.measures.ties.strategies import OneOpenClosedForm
+from cranfield.measures.catalogue import FIXED, TERMINAL, UNBOUNDED, UNORDERED, Positive, Rank, Share, measure
+from cranfield.measures.ties.strategies import OneOpenClosedForm, OverCuts
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, Documents, GainSums
-from cranfield.ranking.row_math import ratio, running, summed
+from cranfield.ranking.row_math import after_first, ratio, running, summed
 
+unbounded = partial(measure, bounds=(0, float("inf")), terminal=UNBOUNDED)
+self_normalised = partial(measure, ties=OverCuts(), retrieved_only=True, rewards_promotion=False)
+of_top = partial(measure, terminal=FIXED, retrieved_only=True)
 number = partial(measure, cite="buckley2005", bounds=(0, float("inf")), aggregate="sum", terminal=UNORDERED)
 
 
@@ -82,13 +85,7 @@ def f_one(b: GainSums, *, k: Rank, R: Documents = "judged") -> Floats:
     return 2 * hits(b, k) / (k + relevant_documents(b, R))
 
 
-@measure(
-    "Success",
-    cite="voorhees2005",
-    formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0",
-    terminal=FIXED,
-    retrieved_only=True,
-)
+@of_top("Success", cite="voorhees2005", formula="Success@k = 1 if b_i = 1 for some i ≤ k, else 0")
 def success(b: Batch, *, k: Rank) -> Floats:
     """1 if any of the first k documents is relevant, else 0; with ties, the probability of that.
 
@@ -102,14 +99,7 @@ def success(b: Batch, *, k: Rank) -> Floats:
     return 1 - np.where(b.relevant, missed, 1).prod(axis=1)
 
 
-@measure(
-    "HIT",
-    cite="moffat2013",
-    formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain",
-    gains="scaled",
-    terminal=FIXED,
-    retrieved_only=True,
-)
+@of_top("HIT", cite="moffat2013", formula="HIT@k = max_{i≤k} g_i,  g = gain / top gain", gains="scaled")
 def best_gain(b: Batch, *, k: Rank) -> Floats:
     """The gain of the best document among the first k; 1 is the highest possible gain.
 
@@ -124,8 +114,7 @@ def best_gain(b: Batch, *, k: Rank) -> Floats:
     # probability C(n-i-1, m-1) / C(n, m): no better document is among the m.
     cut = (m > 0) & (m < n)
     missed = running(np.where(cut, np.maximum(n - m - i, 0) / np.maximum(n - i, 1), 1), np.multiply)
-    missed = np.concatenate([np.ones_like(missed[:, :1]), missed[:, :-1]], axis=1)
-    probability = np.where(cut, missed * np.minimum(m / np.maximum(n - i, 1), 1), 0)
+    probability = np.where(cut, after_first(missed, 1.0) * np.minimum(m / np.maximum(n - i, 1), 1), 0)
     return sure + summed(probability * np.maximum(b.gain - sure[:, None], 0))
 
 
@@ -242,14 +231,7 @@ def set_average_precision(b: GainSums) -> Floats:
     return set_precision(b) * set_recall(b)
 
 
-@measure(
-    "Judged",
-    cite="sakai2007",
-    formula="Judged@k = judged documents in the first k / k",
-    terminal=FIXED,
-    retrieved_only=True,
-    uses_nonrelevant=True,
-)
+@of_top("Judged", cite="sakai2007", formula="Judged@k = judged documents in the first k / k", uses_nonrelevant=True)
 def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "k") -> Floats:
     """The share of the first k documents (of all documents, without k) that are judged.
 
@@ -264,13 +246,11 @@ def judged(b: Batch, *, k: Rank | None = None, of: Literal["k", "retrieved"] = "
     return judged_documents / np.maximum(b.length if k is None else np.minimum(b.length, k), 1)
 
 
-@measure(
+@of_top(
     "Hole",
     cite="thakur2021",
     formula="Hole@k = documents in the first k that are judged for no query / k",
     gains="none",
-    terminal=FIXED,
-    retrieved_only=True,
     rewards_promotion=False,
     uses_nonrelevant=True,
     collection=True,

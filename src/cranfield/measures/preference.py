@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.measures.catalogue import Rank, measure
-from cranfield.measures.ties.strategies import OverCuts
+from cranfield.measures.precision import self_normalised
 from cranfield.measures.weights import harmonic
 from cranfield.ranking.batch import Batch, Preferences, penalty
 from cranfield.ranking.row_math import ratio, summed
@@ -128,13 +128,8 @@ def graded_preference_relative_to_rank(b: Batch) -> Floats:
     return relative_preference(b, first=0)
 
 
-@measure(
-    "Accuracy",
-    cite="radlinski2010",
-    formula="Accuracy@k = 1 - Σ_{rel i≤k} nonrel above i / (rel in k · nonrel in k)",
-    ties=OverCuts(),
-    retrieved_only=True,
-    rewards_promotion=False,
+@self_normalised(
+    "Accuracy", cite="radlinski2010", formula="Accuracy@k = 1 - Σ_{rel i≤k} nonrel above i / (rel in k · nonrel in k)"
 )
 def accuracy(b: Batch, *, k: Rank | None = None) -> Floats:
     """The share of pairs of a relevant and a non-relevant document, both in the first k, in the right order.

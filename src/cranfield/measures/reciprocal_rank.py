@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.measures.catalogue import TERMINAL, UNBOUNDED, Rank, measure
+from cranfield.measures.catalogue import TERMINAL, Rank, measure
+from cranfield.measures.precision import unbounded
 from cranfield.measures.weights import harmonic
 from cranfield.ranking.batch import CELLS, Batch
 from cranfield.ranking.row_math import summed
@@ -54,12 +55,10 @@ def _first_of_several(t: Floats, n: Floats, r: Floats, m: Floats) -> Floats:
     return summed(np.where(x <= m, probability / (t + x), 0))
 
 
-@measure(
+@unbounded(
     "ESL",
     cite="cooper1968",
     formula="ESL = j + s i / (r+1);  j: others above the tie; r, i: relevant and others in it; s: relevant wanted",
-    bounds=(0, float("inf")),
-    terminal=UNBOUNDED,
     retrieved_only=True,
     rewards_promotion=False,
 )

@@ -5,6 +5,7 @@ The names of trec_eval for them are accepted, too.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -23,6 +24,7 @@ from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
 from cranfield.ranking.row_math import ratio, running, summed
 
 inf = float("inf")
+graded = partial(measure, gains="graded")
 
 Points = Annotated[int, Range(2, 10_000)]
 Value = Annotated[float, Range(-LARGEST, LARGEST)]
@@ -190,11 +192,10 @@ def binary_gain(b: Batch) -> Floats:
     return ratio(summed(np.where(b.relevant, mean_discount, 0)), b.R)
 
 
-@measure(
+@graded(
     "G",
     cite="buckley2005",
     formula="G = Σ_i g_i / log2(2 + Σ_{j≤i} (max(ideal g_j, 1) - g_j)) / Σ ideal g",
-    gains="graded",
     ties=OneOpenClosedForm(),
     rewards_promotion=False,
 )
@@ -225,11 +226,10 @@ def normalised_gain(b: Batch) -> Floats:
     return ratio(summed(np.where(b.relevant, b.gain * weight, 0)), b.mass)
 
 
-@measure(
+@graded(
     "IDCG",
     cite="jarvelin2002",
     formula="IDCG@k = DCG@k of all judged documents in descending order of gain",
-    gains="graded",
     bounds=(0, inf),
 )
 def ideal_discounted_cumulated_gain(b: GainSums, *, k: Rank | None = None) -> Floats:
@@ -247,11 +247,10 @@ def _ideal_dcg_by_rank(b: Batch) -> Floats:
     return np.cumsum(b.ideal * (LOG2(ranks + 1) - LOG2(ranks)), axis=1)
 
 
-@measure(
+@graded(
     "R_nDCG",
     cite="jarvelin2002",
     formula="R_nDCG = mean of nDCG@k over every k at which the ideal gain falls, and over the end of a longer ranking",
-    gains="graded",
 )
 def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
     """The mean of nDCG over the ranks at which the gain of the ideal ranking drops.
@@ -276,11 +275,10 @@ def normalised_discounted_cumulated_gain_at_levels(b: Batch) -> Floats:
     return ratio(total, points + longer)
 
 
-@measure(
+@graded(
     "nDCG_rel",
     cite="jarvelin2002",
     formula="nDCG_rel = mean of nDCG at the ranks of the documents with gain;  those not retrieved: nDCG of all ranks",
-    gains="graded",
     rewards_promotion=False,
 )
 def normalised_discounted_cumulated_gain_at_relevant(b: Batch) -> Floats:
@@ -322,12 +320,7 @@ def _inverse_ideal_sums(ideal: Floats, depth: Integers, n: Integers) -> tuple[Fl
     )
 
 
-@measure(
-    "RBPq",
-    cite="moffat2008",
-    formula="RBPq = (1-p) Σ_i g_i p^{i-1},  g = gain / max(1, top gain of the query)",
-    gains="graded",
-)
+@graded("RBPq", cite="moffat2008", formula="RBPq = (1-p) Σ_i g_i p^{i-1},  g = gain / max(1, top gain of the query)")
 def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floats:
     """RBP of trec_eval 10: gains are divided by the highest gain in the judgments of the query.
 

@@ -28,7 +28,7 @@ from cranfield.measures.weights import (
     inverse_squares_from,
 )
 from cranfield.ranking.batch import CELLS, Batch, GainSums, Weights
-from cranfield.ranking.row_math import running, summed
+from cranfield.ranking.row_math import after_first, running, summed
 
 
 def weighted(b: GainSums, cumulative: Weights, k: int | None) -> Floats:
@@ -393,8 +393,7 @@ def expected_reciprocal_rank(
 
 def reach_probability(b: Batch, stop: Floats) -> Floats:
     """The probability that a reader, who stops at documents with these probabilities, reaches each tie."""
-    p_reach = running(1 - stop, np.multiply)
-    p_reach = np.concatenate([np.ones_like(p_reach[:, :1]), p_reach[:, :-1]], axis=1)
+    p_reach = after_first(running(1 - stop, np.multiply), 1.0)
     return np.take_along_axis(p_reach, np.arange(p_reach.shape[1]) - b.order, axis=1)
 
 
@@ -417,8 +416,7 @@ def cascade_score(b: Batch, stop: Floats, k: int | None, weights: Weights = harm
 def ideal_cascade(stop: Floats, k: int | None, weights: Weights = harmonic) -> Floats:
     """`cascade_score` of the ideal ranking, from stopping probabilities in rank order."""
     stop = stop[:, :k]
-    p_reach = running(1 - stop, np.multiply)
-    p_reach = np.concatenate([np.ones_like(p_reach[:, :1]), p_reach[:, :-1]], axis=1)
+    p_reach = after_first(running(1 - stop, np.multiply), 1.0)
     return summed(p_reach * stop * weights.at(np.arange(stop.shape[1]) + 1))
 
 

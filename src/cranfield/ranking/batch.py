@@ -251,10 +251,7 @@ class Batch:
         Of s non-relevant documents in its tie, any number from 0 to s is above with the same probability.
         """
         nonrel = self.judged & ~self.relevant
-        above, limit = self.above(nonrel), limit[:, None]
-        if not self.has_ties:
-            return np.minimum(above, limit)
-        inside = self.within(nonrel)
+        above, inside, limit = self.above(nonrel), self.within(nonrel), limit[:, None]
         room = np.clip(limit - above, 0, inside)
         total = (room + 1) * np.minimum(above, limit) + room * (room + 1) / 2 + (inside - room) * limit
         return total / (inside + 1)

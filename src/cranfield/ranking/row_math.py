@@ -64,6 +64,11 @@ def running(x: npt.NDArray[Any], step: np.ufunc = np.add) -> npt.NDArray[Any]:
     return accumulated
 
 
+def after_first(values: npt.NDArray[Any], first: float) -> npt.NDArray[Any]:
+    """Each row moved to the right by a column, with its last value dropped."""
+    return np.concatenate([np.full((len(values), 1), first), values[:, :-1]], axis=1)
+
+
 def summed(x: Floats) -> Floats:
     """The sum of each row; padding with zeros never changes the result, not even in the last bit."""
     return native.row_sums(x)

@@ -9,7 +9,6 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -66,25 +65,20 @@ def _mean_over_orders(
     cells = np.where(tied.enumerable(positions_at_once), rankings, SAMPLES) * tied.tied.shape[1]
     chunk = (np.cumsum(cells) // (4 * CELLS)).astype(np.int64)
     parts = [np.flatnonzero(chunk == number) for number in range(chunk[-1] + 1)]
-    tied_parts = (tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part)) for part in parts)
-    settings: dict[str, Any] = {"positions_at_once": positions_at_once, "retrieved_only": retrieved_only, "seed": seed}
-    estimates = (_mean_of_chunk(score, part, **settings) for part in tied_parts)
-    return Estimate.joined(len(chunk), zip(parts, estimates, strict=True))
 
+    def mean_of_part(part: Integers) -> Estimate:
+        of_part = tied if len(parts) == 1 else TiedDocuments.of(batch.rows(part))
+        count, enumerable = of_part.tied.sum(axis=1), of_part.enumerable(positions_at_once)
+        enumerated = [
+            _enumerate(of_part, np.flatnonzero(enumerable & (count == documents)), documents)
+            for documents in np.unique(count[enumerable & (count > 0)]).tolist()
+        ]
+        if positions_at_once > 1:
+            enumerated = [rankings.with_ties() for rankings in enumerated]
+        sampled = [_sample(of_part, query, seed) for query in np.flatnonzero(~enumerable).tolist()]
+        return mean_over_rankings(score, of_part.batch, [*enumerated, *sampled], retrieved_only=retrieved_only)
 
-def _mean_of_chunk(
-    score: Scorer, tied: TiedDocuments, *, positions_at_once: float, retrieved_only: bool, seed: int
-) -> Estimate:
-    count = tied.tied.sum(axis=1)
-    enumerable = tied.enumerable(positions_at_once)
-    enumerated = [
-        _enumerate(tied, np.flatnonzero(enumerable & (count == documents)), documents)
-        for documents in np.unique(count[enumerable & (count > 0)]).tolist()
-    ]
-    if positions_at_once > 1:
-        enumerated = [rankings.with_ties() for rankings in enumerated]
-    sampled = [_sample(tied, query, seed) for query in np.flatnonzero(~enumerable).tolist()]
-    return mean_over_rankings(score, tied.batch, [*enumerated, *sampled], retrieved_only=retrieved_only)
+    return Estimate.joined(len(chunk), ((part, mean_of_part(part)) for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
