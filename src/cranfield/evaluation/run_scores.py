@@ -210,7 +210,7 @@ def _check_judgments(aligner: Aligner, measure: Measure) -> None:
             [f"{aligner.judgments.name}: {measure} needs judgments by grade, not preferences"],
             hint="measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR",
         )
-    if measure.definition.subtopics and aligner.subtopics is None:
+    if measure.definition.subtopics and aligner.judged.subtopics is None:
         raise InputError(
             [f"{aligner.judgments.name}: {measure} needs judgments by subtopic"],
             hint="the subtopic is the second column of a qrels file, or column `subtopic` of a table",

@@ -189,7 +189,9 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
         with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is an undefined score
             value: Any = function(*arguments, **parameters)
     except Exception as error:
-        where = _location(function, error)
+        file = getattr(getattr(function, "__code__", None), "co_filename", None)
+        line = _line(error, file)
+        where = f" ({file}{line})" if line else ""
         raise MeasureError(
             f"{name} raised {type(error).__name__}: {error}{where}, for the grades {_listed(shown)}"
         ) from error
@@ -203,11 +205,10 @@ def _call(function: RankingFunction, name: str, arguments: list[Floats], paramet
     return float(value)
 
 
-def _location(function: Any, error: Exception) -> str:
-    """The line of the function in which an error was raised, if it has one."""
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+def _line(error: BaseException, file: str | None) -> str:
+    """``:LINE``, the last line of the file in which an error was raised, if there is one."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f" ({file}:{lines[-1]})" if lines else ""
+    return f":{lines[-1]}" if lines else ""
 
 
 def _listed(grades: Floats) -> str:
@@ -242,6 +243,4 @@ def _run(path: str) -> None:
         raise InputError([f"{error.filename or path}{line}: {type(error).__name__}: {error.msg}"]) from error
     except (Exception, SystemExit) as error:
         text = error.message if isinstance(error, CranfieldError) else f"{type(error).__name__}: {error}"
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-        line = f":{lines[-1]}" if lines else ""
-        raise InputError([f"{path}{line}: {text}"], hint=getattr(error, "hint", "")) from error
+        raise InputError([f"{path}{_line(error, path)}: {text}"], hint=getattr(error, "hint", "")) from error

@@ -60,11 +60,6 @@ class Aligner:
         return self.judged.grade
 
     @property
-    def subtopics(self) -> Subtopics | None:
-        """The judgments by subtopic, if there are any."""
-        return self.judged.subtopics
-
-    @property
     def reading(self) -> Reading | None:
         """The text of documents, if there is a corpus."""
         return self.judged.reading

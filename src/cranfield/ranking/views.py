@@ -129,7 +129,8 @@ def ordered(rankings: Rankings, gains: Gains, views: Views, *, all_documents: bo
         return rankings.batch(gains, rule.position, all_documents=all_documents)
     key = gains, views.ties, views.depth, all_documents
     if key not in rankings.memo:
-        batch = rule(rankings.batch(gains, rule.position, all_documents=all_documents))
+        batch = rankings.batch(gains, rule.position, all_documents=all_documents)
+        batch = batch if rule.arrange is None else rule.arrange(batch)
         rankings.memo[key] = batch if views.depth is None else truncate(batch, views.depth)
     ordered: Batch = rankings.memo[key]
     return ordered
