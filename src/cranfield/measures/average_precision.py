@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import TERMINAL, Range, Rank, measure
-from cranfield.measures.precision import hits, self_normalised, unbounded
+from cranfield.measures.precision import hits, of_judged, self_normalised, unbounded
 from cranfield.measures.ties.positions import mean_for_nth
 from cranfield.measures.weights import count, harmonic
 from cranfield.ranking.batch import Batch, Documents, GainSums, ragged
@@ -100,12 +100,8 @@ def geometric_mean_average_precision(b: GainSums, *, k: Rank | None = None) -> F
     return ratio(precisions(b, k), b.mass)
 
 
-@measure(
-    "infAP",
-    cite="yilmaz2006",
-    formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R",
-    rewards_promotion=False,
-    uses_nonrelevant=True,
+@of_judged(
+    "infAP", cite="yilmaz2006", formula="infAP = Σ_i b_i (1/i + ((i-1)/i) (pooled/(i-1)) ((rel+ε)/(rel+nonrel+2ε))) / R"
 )
 def inferred_average_precision(b: Batch) -> Floats:
     """Average precision estimated from a pool of which only a random sample is judged.

@@ -36,6 +36,7 @@ Norm = Literal["min", "R"]
 LOG2 = log_discount("log2", 2)
 inf = float("inf")
 by_subtopic = partial(measure, subtopics=True)
+normalised_by_subtopic = partial(by_subtopic, bounds=(0, inf))
 graded_by_subtopic = partial(by_subtopic, gains="graded")
 discounted_by_subtopic = partial(graded_by_subtopic, unused_when=NO_BASE)
 blended_by_subtopic = partial(graded_by_subtopic, rewards_promotion=False)
@@ -109,11 +110,8 @@ def alpha_discounted_cumulated_gain(b: Batch, *, k: Rank | None = None, alpha: S
     return ratio(novelty(b, alpha, LOG2, k), subtopic_count(b) * perfect_novelty(b, alpha, LOG2, k))
 
 
-@by_subtopic(
-    "alpha_nDCG",
-    cite="clarke2008 clarke2011",
-    formula="α-nDCG@k = raw α-DCG@k / raw α-DCG@k of the greedy ideal order",
-    bounds=(0, inf),
+@normalised_by_subtopic(
+    "alpha_nDCG", cite="clarke2008 clarke2011", formula="α-nDCG@k = raw α-DCG@k / raw α-DCG@k of the greedy ideal order"
 )
 def alpha_normalised_discounted_cumulated_gain(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
@@ -166,11 +164,10 @@ def intent_aware_expected_reciprocal_rank(
     return ratio(total, subtopic_count(b))
 
 
-@by_subtopic(
+@normalised_by_subtopic(
     "nERR_IA",
     cite="chapelle2011 clarke2011",
     formula="nERR-IA@k = raw ERR-IA@k / raw ERR-IA@k of the greedy ideal order",
-    bounds=(0, inf),
 )
 def normalised_intent_aware_expected_reciprocal_rank(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, ideal: Ideal = "greedy"
@@ -199,9 +196,7 @@ def novelty_and_rank_biased_precision(
     return ratio((1 - (1 - alpha) * beta) * novelty(b, alpha, power(beta), k), subtopic_count(b))
 
 
-@by_subtopic(
-    "nNRBP", cite="clarke2009 clarke2011", formula="nNRBP = NRBP / NRBP of the greedy ideal order", bounds=(0, inf)
-)
+@normalised_by_subtopic("nNRBP", cite="clarke2009 clarke2011", formula="nNRBP = NRBP / NRBP of the greedy ideal order")
 def normalised_novelty_and_rank_biased_precision(
     b: Batch, *, k: Rank | None = None, alpha: Share = 0.5, beta: Probability = 0.5, ideal: Ideal = "greedy"
 ) -> Floats:

@@ -17,6 +17,8 @@ from cranfield.ranking.row_math import after_first, ratio, running, summed
 
 unbounded = partial(measure, bounds=(0, float("inf")), terminal=UNBOUNDED)
 self_normalised = partial(measure, ties=OverCuts(), retrieved_only=True, rewards_promotion=False)
+of_judged = partial(measure, rewards_promotion=False, uses_nonrelevant=True)
+one_open = partial(measure, ties=OneOpenClosedForm())
 of_top = partial(measure, terminal=FIXED, retrieved_only=True)
 number = partial(measure, cite="buckley2005", bounds=(0, float("inf")), aggregate="sum", terminal=UNORDERED)
 
@@ -142,9 +144,7 @@ def r_precision_at(b: GainSums, *, k: Rank) -> Floats:
 Rule = Literal["trec9", "trec10", "exact"]
 
 
-@measure(
-    "IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r", ties=OneOpenClosedForm()
-)
+@one_open("IPrec", cite="salton1983", formula="IPrec@r = max precision at any rank where recall ≥ r")
 def interpolated_precision(b: Batch, *, recall: Share, rule: Rule = "trec9") -> Floats:
     """The highest precision at any rank where recall is at least r.
 

@@ -14,10 +14,9 @@ from cranfield.data import Floats, Integers
 from cranfield.measures.catalogue import FIXED, UNORDERED, Positive, Probability, Range, Rank, measure
 from cranfield.measures.gain import dcg, ideal_dcg
 from cranfield.measures.parameters import LARGEST
-from cranfield.measures.precision import Rule, hits, interpolated, number
+from cranfield.measures.precision import Rule, hits, interpolated, number, of_judged, one_open
 from cranfield.measures.preference import binary_preference
 from cranfield.measures.ties.positions import mean_over_ranges
-from cranfield.measures.ties.strategies import OneOpenClosedForm
 from cranfield.measures.user_model import unjudged_weight
 from cranfield.measures.weights import count, geometric, log_discount, log_gamma
 from cranfield.ranking.batch import Batch, GainSums, Preferences, Weights
@@ -31,12 +30,7 @@ Value = Annotated[float, Range(-LARGEST, LARGEST)]
 LOG2: Weights = log_discount("log2", 2.0)
 
 
-@measure(
-    "IPrecAvg",
-    cite="salton1983",
-    formula="IPrecAvg = mean of IPrec@r over r = 0, 1/(n-1), ..., 1,  n = points",
-    ties=OneOpenClosedForm(),
-)
+@one_open("IPrecAvg", cite="salton1983", formula="IPrecAvg = mean of IPrec@r over r = 0, 1/(n-1), ..., 1,  n = points")
 def average_interpolated_precision(b: Batch, *, points: Points = 11, rule: Rule = "trec9") -> Floats:
     """The mean of interpolated precision over eleven recall levels.
 
@@ -116,14 +110,7 @@ def number_judged_nonrelevant_retrieved(b: GainSums) -> Floats:
     return b.nonrelevant_retrieved
 
 
-@measure(
-    "Unjudged",
-    cite="sakai2007",
-    formula="Unjudged@k = unjudged documents in the first k / k",
-    terminal=FIXED,
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-)
+@of_judged("Unjudged", cite="sakai2007", formula="Unjudged@k = unjudged documents in the first k / k", terminal=FIXED)
 def unjudged(b: Batch, *, k: Rank) -> Floats:
     """The share of the first k ranks with an unjudged document.
 
@@ -135,12 +122,8 @@ def unjudged(b: Batch, *, k: Rank) -> Floats:
     return (np.minimum(b.length, k) - summed(b.judged * b.mean_over(count, k))) / k
 
 
-@measure(
-    "yaAP",
-    cite="robertson2012",
-    formula="yaAP = log((1 + S) / (1 + R - S)),  S = Σ_i b_i P@i",
-    bounds=(-inf, inf),
-    ties=OneOpenClosedForm(),
+@one_open(
+    "yaAP", cite="robertson2012", formula="yaAP = log((1 + S) / (1 + R - S)),  S = Σ_i b_i P@i", bounds=(-inf, inf)
 )
 def yet_another_average_precision(b: Batch) -> Floats:
     """Average precision on a log-odds scale, smoothed so that 0 and 1 give finite values.
@@ -192,12 +175,12 @@ def binary_gain(b: Batch) -> Floats:
     return ratio(summed(np.where(b.relevant, mean_discount, 0)), b.R)
 
 
-@graded(
+@one_open(
     "G",
     cite="buckley2005",
     formula="G = Σ_i g_i / log2(2 + Σ_{j≤i} (max(ideal g_j, 1) - g_j)) / Σ ideal g",
-    ties=OneOpenClosedForm(),
     rewards_promotion=False,
+    gains="graded",
 )
 def normalised_gain(b: Batch) -> Floats:
     """The share of the ideal gain retrieved, discounted by the gain lost down to each rank.
@@ -333,13 +316,7 @@ def rank_biased_precision_by_query(b: GainSums, *, p: Probability = 0.9) -> Floa
     return b.gained(geometric(p)) / np.maximum(best, 1)
 
 
-@measure(
-    "RBPres",
-    cite="moffat2008",
-    formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}",
-    rewards_promotion=False,
-    uses_nonrelevant=True,
-)
+@of_judged("RBPres", cite="moffat2008", formula="RBPres = 1 - (1-p) Σ_{i judged} p^{i-1}")
 def rank_biased_precision_residual(b: Batch, *, p: Probability = 0.9) -> Floats:
     """How much higher RBP could be if all unjudged documents and all ranks below the end were relevant.
 

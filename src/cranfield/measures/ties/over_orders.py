@@ -24,7 +24,7 @@ from cranfield.measures.ties.expectation import (
 )
 from cranfield.measures.ties.strategies import EXACT, EXACT_DISTINCT, SAMPLES, SAMPLES_DISTINCT, Estimate
 from cranfield.ranking.batch import CELLS, Batch, ragged
-from cranfield.ranking.row_math import running
+from cranfield.ranking.row_math import edges
 
 
 def over_orders(
@@ -110,7 +110,9 @@ class TiedDocuments:
         if len(several := np.flatnonzero(same_tie.any(axis=1))):
             same_tie = same_tie[several]
             same_kind = same_tie & (kind[several, 1:] == kind[several, :-1])
-            (tie_first, tie_last), (first, last) = _edges(same_tie), _edges(same_kind)
+            (tie_first, tie_last), (first, last) = (
+                edges(np.pad(~same, ((0, 0), (1, 0)), constant_values=True)) for same in (same_tie, same_kind)
+            )
             nth_of_kind[several], of_kind[several] = np.arange(tied.shape[1]) - first, last - first + 1
             other_kinds[several], single_kind[several] = first - tie_first, (first == tie_first) & (last == tie_last)
         return TiedDocuments(batch, tied, nth_of_kind, of_kind, other_kinds, single_kind)
@@ -138,15 +140,6 @@ class TiedDocuments:
     def enumerable(self, positions_at_once: float) -> Booleans:
         """The queries with few enough rankings to score all of them."""
         return (self.arrangements_of_others <= EXACT) & (self.arrangements <= EXACT * positions_at_once)
-
-
-def _edges(same: Booleans) -> tuple[Integers, Integers]:
-    """The first and last column of the group of each column; ``same``: a column is in the group of the previous one."""
-    first = np.pad(~same, ((0, 0), (1, 0)), constant_values=True)
-    last = np.pad(~same, ((0, 0), (0, 1)), constant_values=True)
-    columns = np.arange(first.shape[1])
-    until = np.where(last, columns, columns[-1])[:, ::-1]
-    return running(np.where(first, columns, 0), np.maximum), running(until, np.minimum)[:, ::-1]
 
 
 def _enumerate(tied: TiedDocuments, query: Integers, documents: int) -> PossibleRankings:
