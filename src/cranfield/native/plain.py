@@ -24,8 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.data import Bytes, Floats, Integers, Opener, Strings
-
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Opener = Callable[[], Any]
 Column = tuple[Integers, Bytes]
 Fault = tuple[int, str, bytes, bytes, int]
 
@@ -466,7 +468,7 @@ def _join(
     }
 
 
-def _columns(pieces: list[npt.NDArray[np.int64]], document: str) -> dict[str, Integers]:
+def _columns(pieces: list[Integers], document: str) -> dict[str, Integers]:
     names = ("query", document, "start", "size", "by_id", "by_input")
     columns = np.concatenate([np.empty((6, 0), np.int64), *pieces], axis=1)
     return {name: np.ascontiguousarray(column) for name, column in zip(names, columns, strict=True)}
@@ -487,18 +489,18 @@ class _Positions:
         ids = sorted(range(len(values)), key=lambda row: group.documents[row], reverse=True)
         self.by_id = _places(np.lexsort((_places(np.array(ids, np.int64)), values))) - self.start
 
-    def hits(self, by_id: bool) -> npt.NDArray[np.int64]:
+    def hits(self, by_id: bool) -> Integers:
         """Of the judged documents."""
         columns = self._of(np.flatnonzero(self.judged >= 0))[0]
         if not by_id:
             columns[4] = 0
         return columns
 
-    def tops(self, top: int) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+    def tops(self, top: int) -> tuple[Integers, list[bytes]]:
         """Of the first documents, and their ids."""
         return self._of(np.flatnonzero(self.start < top))
 
-    def _of(self, rows: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+    def _of(self, rows: npt.NDArray[np.intp]) -> tuple[Integers, list[bytes]]:
         rows = rows[np.lexsort((rows, self.start[rows]))]
         query = np.full(len(rows), self.q)
         places = self.judged, self.start, self.size, self.by_id, self.by_input
@@ -647,9 +649,7 @@ class Words:
         return np.array([self.number[word] for word in other.number], np.int64)
 
     def columns(self) -> tuple[Column, Integers]:
-        words = [word.decode("utf-8") for word in self.number]
-        strings = Strings.of(words)
-        return (strings.offsets, strings.data), np.array([self.counts[word] for word in self.number], np.int64)
+        return _pack(self.number), np.array([self.counts[word] for word in self.number], np.int64)
 
     def _words(self, text: bytes) -> list[bytes]:
         found = [word.encode("utf-8") for word in self.pattern.findall(text.decode("utf-8", "surrogateescape"))]
