@@ -17,11 +17,16 @@ from cranfield import native
 from cranfield.data import Floats, Judgments, Run, Strings
 from cranfield.errors import InputError, max_faults
 from cranfield.io.detect import Columns, reject_columns
-from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
+from cranfield.io.faults import Fault, Location, TableKind, fault_text, input_error, quotable
 from cranfield.io.judgments import Rows, group_judgments
 
 if TYPE_CHECKING:
     from cranfield.io.ids import Duplicates
+
+
+def from_object(kind: TableKind, source: Any, name: str, columns: Columns = None, source_name: str = "") -> Any:
+    """A run or judgments, as `run_from_object` and `qrels_from_object` read them."""
+    return (run_from_object if kind == "run" else qrels_from_object)(source, name, columns, source_name)
 
 
 def run_from_object(

@@ -34,10 +34,14 @@ class Stream:
     opener: Opener
     path: str = ""  # of an uncompressed regular file; "" for everything else
 
+    def open(self) -> Any:
+        """A new binary file, without a buffer."""
+        source = self.opener()
+        return open(source, "rb", buffering=0) if isinstance(source, int) else source
+
     def read(self) -> bytes:
         """All bytes, for formats that cannot be read piece by piece."""
-        source = self.opener()
-        with reading(self.source_name), open(source, "rb") if isinstance(source, int) else source as file:
+        with reading(self.source_name), self.open() as file:
             return bytes(file.read())
 
     @contextmanager
@@ -46,9 +50,7 @@ class Stream:
 
         There is no byte order mark, and bytes that are not UTF-8 are surrogates.
         """
-        source = self.opener()
-        raw = open(source, "rb", buffering=0) if isinstance(source, int) else source  # noqa: SIM115 - closed below
-        buffered = io.BufferedReader(raw, READ_AHEAD)
+        buffered = io.BufferedReader(self.open(), READ_AHEAD)
         with (
             reading(self.source_name),
             io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline=newline) as file,

@@ -19,7 +19,7 @@ from cranfield.data import Floats, Integers, Judgments, Strings, Table
 from cranfield.errors import InputError, UsageError, available, max_faults, optional
 from cranfield.io.detect import Columns
 from cranfield.io.faults import Fault, Location, fault_text, input_error, quotable
-from cranfield.io.ids import codes_of, id_text, is_id
+from cranfield.io.ids import id_text, is_id
 from cranfield.io.judgments import Rows, group_judgments
 
 # Usual names of columns, the most reliable ones first: PyTerrier's frames have the text of
@@ -292,12 +292,7 @@ def group_rows(
     judged: JudgedColumns, line: Integers, name: str, location: Location, *, subtopics: bool | None = None
 ) -> Judgments:
     """`group_judgments` of columns."""
-    queries, query_of = codes_of(judged.query)
-    if judged.iteration is None:
-        iterations, iteration_of = Strings.of(["0"]), np.zeros(len(line), np.int64)
-    else:
-        iterations, iteration_of = codes_of(judged.iteration)
-    rows = Rows(queries, query_of, iterations, iteration_of, judged.document, judged.grade, line)
+    rows = Rows.of(judged.query, judged.document, judged.grade, line, judged.iteration)
     judgments = group_judgments(name, rows, location, subtopics=subtopics)
     if not judged.sample:
         return judgments
