@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, compress, count, islice
@@ -157,13 +157,17 @@ class Evaluator:
         return self.plan.columns
 
     @cached_property
-    def _reader(self) -> RunReader:
-        return self._make_reader(self.plan.columns)
+    def _readers(self) -> list[RunReader]:
+        return self._make_readers(self.columns)
 
-    def _make_reader(self, columns: Sequence[Column], **options: Any) -> RunReader:
-        return RunReader(
-            self.judgments, columns, self.policy, nil=self._nil, corpus=self.corpus, costs=self._costs, **options
-        )
+    def _make_readers(self, columns: Sequence[Column], **options: Any) -> list[RunReader]:
+        """The reader of runs, or one for each layer of groups; the highest grade is that of all groups."""
+        if not self._layers:
+            options |= {"nil": self._nil, "corpus": self.corpus, "costs": self._costs}
+            return [RunReader(self.judgments, columns, self.policy, **options)]
+        top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
+        columns = [without_groups(column) for column in columns]
+        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def __call__(
         self,
@@ -174,11 +178,8 @@ class Evaluator:
         progress: Progress | None = None,
     ) -> Scores:
         """The scores of one or several runs, with notes. Runs are read one by one and not kept in memory."""
-        runs = self._runs(run, names, duplicates)
-        scored = []
-        for scores in self._scores(runs, progress):
-            self._check(scores)
-            scored.append(ScoredRun.of(scores, self.plan))
+        runs = self._checked(read_runs(run, names, duplicates))
+        scored = [ScoredRun.of(scores, self.plan) for scores in self._scores(runs, self._readers, progress)]
         table = build_scores(scored, self._queries, self.plan, self._notes)
         return table if self.collection.predicted is None else self._with_predicted(table, runs)
 
@@ -201,14 +202,17 @@ class Evaluator:
             )
         return replace(scores, predicted=means)
 
-    def _scores(self, runs: list[Run], progress: Progress | None = None) -> Iterator[RunScores]:
-        if self._layers:
-            yield from self._group_scores(runs, self._layer_readers, progress)
-        else:
-            yield from self._reader.scores(runs, progress)
+    def _scores(
+        self, runs: Sequence[Run], readers: Sequence[RunReader], progress: Progress | None = None
+    ) -> Iterator[RunScores]:
+        for scores in (
+            self._group_scores(runs, readers, progress) if self._layers else readers[0].scores(runs, progress)
+        ):
+            self._check(scores)
+            yield scores
 
     def _group_scores(
-        self, runs: list[Run], readers: Sequence[RunReader], progress: Progress | None
+        self, runs: Sequence[Run], readers: Sequence[RunReader], progress: Progress | None
     ) -> Iterator[GroupScores]:
         rows = layer_rows(self._layers)
         for number, run in enumerate(runs, 1):
@@ -216,16 +220,6 @@ class Evaluator:
             yield GroupScores(list(zip(rows, of_layers, strict=True)))
             if progress is not None:
                 progress(number, len(runs))
-
-    @cached_property
-    def _layer_readers(self) -> list[RunReader]:
-        return self._make_layer_readers()
-
-    def _make_layer_readers(self, **options: Any) -> list[RunReader]:
-        """A reader for each layer of groups; the highest grade is that of all groups."""
-        top = max(float(layer.grade.max(initial=0)) for layer in self._layers)
-        columns = [without_groups(column) for column in self.columns]
-        return [RunReader(layer, columns, self.policy, top_grade=top, **options) for layer in self._layers]
 
     def evaluation(
         self,
@@ -241,40 +235,35 @@ class Evaluator:
         ``page``: the number of top documents to keep of each ranking, so that rankings can be shown. ``duplicates``: as
         in `evaluate`.
         """
-        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
-        if self._layers:
-            readers = self._make_layer_readers(page=page, rules=rules)
-            kept = list(self._group_scores(self._runs(run, names, duplicates), readers, progress))
-            for of_run in kept:
-                self._check(of_run)
-            return Evaluation(self.plan, self.collection, self.judgments, kept, self._queries, self._notes, page)
         from cranfield.evaluation.pair_bounds import pair_depth
 
-        columns = [*self.columns]
-        # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
-        columns += [column.tied("expected") for column in self.plan.content_columns]
-        # Pairs of runs share unjudged documents; where few documents count, these are kept.
-        depth = max(pair_depth(column, self.policy) for column in self.columns)
-        reader = self._make_reader(columns, page=max(page, depth), rules=rules)
-        runs = []
-        for scores in reader.scores(self._runs(run, names, duplicates), progress):
-            self._check(scores)
-            runs.append(scores)
-        return Evaluation(self.plan, self.collection, self.judgments, runs, self._queries, self._notes, page)
+        rules = [tie_rule(self.policy.ties), tie_rule(None)]  # rankings can be shown in the order of either
+        columns, kept = [*self.columns], page
+        if not self._layers:
+            # Other orders of a tie bring other documents to the top; all documents to read must be known in advance.
+            columns += [column.tied("expected") for column in self.plan.content_columns]
+            # Pairs of runs share unjudged documents; where few documents count, these are kept.
+            kept = max([page, *(pair_depth(column, self.policy) for column in self.columns)])
+        readers = self._make_readers(columns, page=kept, rules=rules)
+        runs = self._checked(read_runs(run, names, duplicates))
+        return self._evaluation(self._scores(runs, readers, progress), page)
+
+    def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:
+        return Evaluation(self.plan, self.collection, self.judgments, [*runs], self._queries, self._notes, page)
 
     @property
     def reader(self) -> RunReader:
         """The judgments prepared for alignment, and what the measures need of a run."""
         if self._layers:
             raise UsageError("judgments by group have no single alignment", hint="call the evaluator itself")
-        return self._reader
+        return self._readers[0]
 
     def aligned_evaluation(self, runs: Sequence[AlignedRun]) -> Evaluation:
         """The evaluation of runs that were aligned elsewhere with the aligner of `reader`."""
         scores = [self.reader.run_scores(run) for run in runs]
         for of_run in scores:
             self._check(of_run)
-        evaluation = Evaluation(self.plan, self.collection, self.judgments, scores, self._queries, self._notes)
+        evaluation = self._evaluation(scores)
         evaluation.table(self.columns)  # raises if a measure needs what was not aligned
         return evaluation
 
@@ -326,34 +315,22 @@ class Evaluator:
 
         if self._layers:
             raise UsageError("documents cannot be re-scored for judgments by group", hint="call the evaluator itself")
-        return Rescorer(self, self._reader, io.read_run(run))
+        return Rescorer(self, self._readers[0], io.read_run(run))
 
     def _single(self, run: Any) -> RunScores:
-        read = io.read_run(run)
-        self._check_order([read])
-        self._check_positions([read])
-        scores = next(self._scores([read]))
-        self._check(scores)
-        return scores
+        return next(self._scores(self._checked([io.read_run(run)]), self._readers))
 
-    def _runs(self, run: Any, names: Sequence[str] | None, duplicates: Duplicates = "error") -> list[Run]:
-        runs = read_runs(run, names, duplicates)
-        self._check_order(runs)
-        self._check_positions(runs)
-        return runs
-
-    def _check_positions(self, runs: Sequence[Run]) -> None:
-        """Raise if judgments and rankings are lists that cannot belong together."""
+    def _checked(self, runs: list[Run]) -> list[Run]:
+        """The runs; an error if judgments and runs are swapped, or are lists that cannot belong together."""
+        if self._looks_like_run:
+            check_argument_order(self.judgments, runs)
         for run in runs if self.judgments.by_position else ():
             if run.by_position and isinstance(run.source, Mapping) and len(run.source) != len(self._queries):
                 name = "the run" if run.name == "run" else run.name
                 lengths = f"{len(self._queries)} lists and {name} has {len(run.source)}"
                 message = f"lists are matched by position, but the judgments have {lengths}"
                 raise InputError([message], hint="give one list for each query in both, or write {query: ...}")
-
-    def _check_order(self, runs: Sequence[Run]) -> None:
-        if self._looks_like_run:
-            check_argument_order(self.judgments, runs)
+        return runs
 
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":

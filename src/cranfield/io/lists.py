@@ -30,7 +30,7 @@ from cranfield.io.records import (
     unwrap,
     usual_field,
 )
-from cranfield.io.tables import ListFrame, is_column, list_of
+from cranfield.io.tables import Frame, is_column, list_of
 
 Ranking = Mapping[str, float] | Sequence[str]
 
@@ -44,7 +44,7 @@ class ByPosition(dict[str, Any]):
     """``{"1": first, "2": second, ...}``, from a list."""
 
 
-def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | ListFrame:
+def shape_of(source: Any, location: Location) -> Mapping[Any, Any] | Frame:
     """An object as a mapping by query, or as a frame."""
     name = location.source_name or ("a run" if location.kind == "run" else "judgments")
     source = unwrap(source)

@@ -73,7 +73,7 @@ def _shape(source: Any, location: Location) -> Any:
         return source  # the usual case: without the modules for all others
     from cranfield.io import tables
 
-    if isinstance(source, tables.ArrowFrame | tables.ListFrame):
+    if isinstance(source, tables.Frame):
         return source
     if tables.is_frame(source) and not isinstance(source, Mapping):
         return tables.frame_of(source)

@@ -15,7 +15,7 @@ from cranfield.data import Run
 from cranfield.errors import InputError, UsageError
 from cranfield.io.faults import Location, quotable
 from cranfield.io.ids import check_duplicates
-from cranfield.io.tables import COLUMN_NAMES, ListFrame, normalise_name
+from cranfield.io.tables import COLUMN_NAMES, Frame, normalise_name
 
 Accessor = str | Callable[[Any], Any] | None
 
@@ -300,16 +300,16 @@ def _fields(item: Any) -> Mapping[Any, Any]:
     return {name: getattr(item, name, None) for name in slots if not name.startswith("_")}
 
 
-def frame_of_records(items: Sequence[Any]) -> ListFrame | None:
+def frame_of_records(items: Sequence[Any]) -> Frame | None:
     """Rows that have a query and a document each, as columns; None if the first record is something else."""
     columns = _roles(_fields(items[0]))
     if not {"query", "document"} <= columns.keys():
         return None
     names = dict.fromkeys(columns.values())
-    return ListFrame({name: _field_values(items, name, "") for name in names})
+    return Frame.of({name: _field_values(items, name, "") for name in names})
 
 
-def columns_of(source: Mapping[Any, Any]) -> ListFrame | None:
+def columns_of(source: Mapping[Any, Any]) -> Frame | None:
     """``{"query_id": [...], "doc_id": [...], ...}`` as columns; None for everything else."""
     if len(source) > MAX_COLUMNS:
         return None
@@ -319,7 +319,7 @@ def columns_of(source: Mapping[Any, Any]) -> ListFrame | None:
     lists = [isinstance(source[name], list | tuple) for name in roles.values()]
     if not all(lists) or len({len(source[name]) for name in roles.values()}) > 1:
         return None
-    return ListFrame({name: list(source[name]) for name in roles.values()})
+    return Frame.of({name: list(source[name]) for name in roles.values()})
 
 
 def rankings_of_records(items: Sequence[Any]) -> dict[Any, Any] | None:

@@ -19,8 +19,8 @@ from cranfield.io.faults import Fault, FaultList, Location, TableKind
 from cranfield.io.tables import (
     QRELS_COLUMNS,
     RUN_COLUMNS,
+    Frame,
     JudgedColumns,
-    ListFrame,
     choose_columns,
     group_rows,
     qrels_piece,
@@ -29,7 +29,7 @@ from cranfield.io.tables import (
 
 ROWS_PER_PIECE = 1 << 15
 
-Piece = tuple[ListFrame, Sequence[Fault]]  # rows, and the faults of lines that are not rows
+Piece = tuple[Frame, Sequence[Fault]]  # rows, and the faults of lines that are not rows
 Pieces = Callable[[], Iterator[Piece]]  # opens the file and reads it from the beginning
 
 
@@ -83,7 +83,7 @@ class _ColumnChoice:
         self._roles, self._columns, self._location = roles, columns, location
         self._named: dict[str, str] = {}
 
-    def of(self, frame: ListFrame) -> dict[str, str]:
+    def of(self, frame: Frame) -> dict[str, str]:
         if not frame.names and not (frame.line is not None and len(frame.line)):  # a piece without rows
             return self._named
         named = choose_columns(frame.names, self._roles, self._columns, self._location.source_name)

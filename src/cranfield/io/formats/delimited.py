@@ -33,7 +33,7 @@ from cranfield.io.formats.json import is_json
 from cranfield.io.objects import from_object
 from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_rows
 from cranfield.io.streams import Stream
-from cranfield.io.tables import COLUMN_NAMES, NUMBER, TextFrame, normalise_name
+from cranfield.io.tables import COLUMN_NAMES, NUMBER, Frame, normalise_name
 from cranfield.io.write import ROWS_PER_PIECE as ROWS_PER_WRITE
 from cranfield.io.write import check_ids, unwritable_id
 
@@ -84,7 +84,7 @@ def parse_delimited(stream: Stream) -> Iterator[Piece]:
     faults: list[Fault] = []
 
     def piece() -> Piece:
-        return TextFrame(names, records, np.array(lines, np.int64)), faults
+        return Frame.of_text(names, records, np.array(lines, np.int64)), faults
 
     with stream.text_lines(newline="") as text:
         reader = csv.reader(map(_without_nul, text), delimiter=delimiter_of(stream.source_name), strict=True)
@@ -239,7 +239,7 @@ def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
         raise InputError([f"{stream.source_name}:{reader.line_num}: invalid CSV: {error}"]) from error
 
 
-def _frame(rows: list[list[str]], roles: list[str], location: Location) -> TextFrame:
+def _frame(rows: list[list[str]], roles: list[str], location: Location) -> Frame:
     width = len(roles)
     faults = [
         Fault(row, "fields", b"", str(width).encode(), len(record))
@@ -249,7 +249,7 @@ def _frame(rows: list[list[str]], roles: list[str], location: Location) -> TextF
     if faults:
         raise input_error(faults[: max_faults()], len(faults), location)
     records = [[field.strip() for field in record] for record in rows]
-    return TextFrame(roles, records, np.arange(1, len(rows) + 1))
+    return Frame.of_text(roles, records, np.arange(1, len(rows) + 1))
 
 
 MAX_DIGITS = 12  # of a rank

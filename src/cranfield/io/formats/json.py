@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
-from cranfield.data import Integers
 from cranfield.errors import InputError, available
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
@@ -28,7 +28,7 @@ from cranfield.io.faults import Fault, FaultList, Location, TableKind, fault_tex
 from cranfield.io.objects import from_object
 from cranfield.io.rows import ROWS_PER_PIECE, read_rows
 from cranfield.io.streams import Stream
-from cranfield.io.tables import ListFrame, strings_of
+from cranfield.io.tables import Frame, strings_of
 from cranfield.io.write import check_ids
 
 # A query id may begin with a bracket, so the next character decides.
@@ -45,7 +45,7 @@ def read_json(kind: TableKind, stream: Stream, name: str, columns: Columns) -> A
     if _is_json_lines(stream):
         return read_rows(kind, lambda: parse_json_lines(stream), name, columns, stream.source_name)
     content = parse_json(stream)
-    if not (content.names if isinstance(content, ListFrame) else content):
+    if not (content.names if isinstance(content, Frame) else content):
         raise InputError([f"{stream.source_name}: the file has no rows"])
     return from_object(kind, content, name, columns, stream.source_name)
 
@@ -86,15 +86,14 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def parse_json(stream: Stream) -> Mapping[Any, Any] | ListFrame:
+def parse_json(stream: Stream) -> Mapping[Any, Any] | Frame:
     """The content of a JSON file: nested objects as they are, rows as columns."""
     if _is_json_lines(stream):
-        frames = list(parse_json_lines(stream))
         faults = FaultList()
-        for _, line_faults in frames:
-            faults.add(line_faults)
+        frame, line_faults = next(parse_json_lines(stream, sys.maxsize))
+        faults.add(line_faults)
         faults.raise_if_any(Location(stream.source_name, "qrels"))
-        return _frame([record for frame, _ in frames for record in frame.records], stream.source_name)
+        return frame
     text = stream.read_text()
     try:
         value = load_json(text)
@@ -119,18 +118,8 @@ def _is_json_lines(stream: Stream) -> bool:
         return "digits" in error.reason  # of an object that is otherwise complete
 
 
-class RecordFrame(ListFrame):
-    """Records with fields by name, one per line; a field that a record does not have is None."""
-
-    def __init__(self, records: Sequence[dict[str, Any]], line: Integers) -> None:
-        self.records = records
-        self.names = list(dict.fromkeys(name for record in records for name in record))
-        self.column = lambda name: [record.get(name) for record in records]
-        self.line = line
-
-
-def parse_json_lines(stream: Stream) -> Iterator[tuple[RecordFrame, list[Fault]]]:
-    """The objects of a file, one per line, some thousand at a time."""
+def parse_json_lines(stream: Stream, rows: int = ROWS_PER_PIECE) -> Iterator[tuple[Frame, list[Fault]]]:
+    """The objects of a file, one per line, so many at a time."""
     records: list[dict[str, Any]] = []
     numbers: list[int] = []
     faults: list[Fault] = []
@@ -148,13 +137,13 @@ def parse_json_lines(stream: Stream) -> Iterator[tuple[RecordFrame, list[Fault]]
                 numbers.append(number)
             else:
                 faults.append(Fault(number, "object", b"", fault_text(repr(record))[:80], 0))
-            if len(records) >= ROWS_PER_PIECE:
-                yield RecordFrame(records, np.array(numbers, np.int64)), faults
+            if len(records) >= rows:
+                yield Frame.of_records(records, np.array(numbers, np.int64)), faults
                 records, numbers, faults = [], [], []
-    yield RecordFrame(records, np.array(numbers, np.int64)), faults
+    yield Frame.of_records(records, np.array(numbers, np.int64)), faults
 
 
-def _frame(rows: list[Any], source_name: str) -> ListFrame:
+def _frame(rows: list[Any], source_name: str) -> Frame:
     faults = [
         f"{source_name}: row {row}: expected an object"
         for row, value in enumerate(rows, 1)
@@ -162,8 +151,7 @@ def _frame(rows: list[Any], source_name: str) -> ListFrame:
     ]
     if faults:
         raise InputError(faults)
-    names = dict.fromkeys(name for value in rows for name in value)
-    return ListFrame({name: [value.get(name) for value in rows] for name in names})
+    return Frame.of_records(rows)
 
 
 def write_json(table: WritableTable) -> Iterator[bytes]:

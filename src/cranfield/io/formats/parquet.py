@@ -21,7 +21,7 @@ from cranfield.io.documents import (
 from cranfield.io.faults import TableKind, quotable
 from cranfield.io.objects import from_object
 from cranfield.io.streams import Stream
-from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, ArrowFrame, arrow_binary, choose_columns, strings_of
+from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, Frame, arrow_binary, choose_columns, strings_of
 from cranfield.io.write import check_ids
 
 
@@ -65,7 +65,7 @@ def read_parquet(kind: TableKind, stream: Stream, name: str, columns: Columns) -
             raise _damaged(stream.source_name, error) from error
     if not len(table):
         raise InputError([f"{stream.source_name}: the file has no rows"])
-    return from_object(kind, ArrowFrame(table), name, columns, stream.source_name)
+    return from_object(kind, Frame.of_arrow(table), name, columns, stream.source_name)
 
 
 def write_parquet(table: WritableTable) -> Iterator[bytes]:
