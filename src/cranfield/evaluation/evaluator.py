@@ -1,4 +1,7 @@
-"""`evaluate` and `Evaluator`: score any number of runs with the same judgments and measures."""
+"""`evaluate` and `Evaluator`: score any number of runs with the same judgments and measures.
+
+`Rescorer`: scores of a run whose documents stay the same while their scores change.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,25 @@ from itertools import chain, compress, count, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield import io, native
 from cranfield.data import Floats, Integers, Judgments, Run, Table, TableStream
 from cranfield.errors import InputError, UsageError
 from cranfield.evaluation.collection import Collection, checked_keywords
 from cranfield.evaluation.evaluation import Evaluation, ScoredRun, build_scores, counted_queries
-from cranfield.evaluation.group_scores import (
+from cranfield.evaluation.notes import Note
+from cranfield.evaluation.plan import AlignmentKey, Column, Plan, Policy, Queries, Shown, Undefined, make_plan
+from cranfield.evaluation.reader import Progress, RunReader
+from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
+from cranfield.evaluation.run_scores import (
     GroupScores,
+    RunScores,
     check_columns,
+    check_query_overlap,
     layer_rows,
     without_groups,
 )
-from cranfield.evaluation.notes import Note
-from cranfield.evaluation.plan import Column, Plan, Policy, Queries, Shown, Undefined, make_plan
-from cranfield.evaluation.reader import Progress, RunReader
-from cranfield.evaluation.run_notes import gain_notes, remark_notes, subtopic_notes
-from cranfield.evaluation.run_scores import RunScores, check_query_overlap
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.io.objects import is_list_of_runs, is_mapping_of_runs
 from cranfield.measures import Measure
@@ -34,7 +39,6 @@ from cranfield.ranking.nil import with_nil
 from cranfield.ranking.tie_rules import Ties, tie_rule
 
 if TYPE_CHECKING:
-    from cranfield.evaluation.rescoring import Rescorer
     from cranfield.io.ids import Duplicates
 
 OneMeasure = str | Measure | Callable[..., float]  # a function: see `cranfield.measure`
@@ -311,8 +315,6 @@ class Evaluator:
 
         Ids are matched with the judgments here, once. The scores of the run itself are not used.
         """
-        from cranfield.evaluation.rescoring import Rescorer
-
         if self._layers:
             raise UsageError("documents cannot be re-scored for judgments by group", hint="call the evaluator itself")
         return Rescorer(self, self._readers[0], io.read_run(run))
@@ -335,6 +337,60 @@ class Evaluator:
     def _check(self, scores: RunScores) -> None:
         if self.policy.queries != "run":
             check_query_overlap(scores.run, scores.alignment)
+
+
+class Rescorer:
+    """The documents of one run, matched with the judgments once; call it with new scores as often as you like.
+
+    Scores are an array with a number for each document, in the order of the run: query by query and document by
+    document for ``{query: {document: score}}``, line by line for a file. `Evaluator.rescorer` creates it.
+
+    >>> import cranfield as cf
+    >>> evaluator = cf.Evaluator({"q": {"b": 1}}, ["RR", "P@1"])
+    >>> rescorer = evaluator.rescorer({"q": {"a": 0.0, "b": 0.0}})
+    >>> rescorer.means([2.0, 1.0]), rescorer.means([1.0, 2.0])
+    ({'RR': 0.5, 'P@1': 0.0}, {'RR': 1.0, 'P@1': 1.0})
+    """
+
+    def __init__(self, evaluator: Evaluator, reader: RunReader, run: Run) -> None:
+        if reader.content_measures or reader.collection_measures or reader.costs is not None:
+            raise UsageError(
+                "documents cannot be re-scored with measures of document text or of other queries, or with costs",
+                hint="call the evaluator itself",
+            )
+        from cranfield.ranking.fixed_documents import FixedDocuments
+
+        self._evaluator, self._reader = evaluator, reader
+        self._documents = FixedDocuments(reader.aligner, run)
+        if evaluator.policy.queries != "run":
+            check_query_overlap(run, self._documents.alignment)
+
+    def __len__(self) -> int:
+        """The number of documents, which is the number of scores to give."""
+        return len(self._documents)
+
+    @property
+    def documents(self) -> list[tuple[str, str]]:
+        """The query and the document of each score."""
+        table = self._documents.documents
+        return list(zip(table.query, table.document, strict=True))
+
+    def means(self, scores: npt.ArrayLike) -> dict[str, float]:
+        """`Evaluator.means` of the run with these scores."""
+        return self._evaluator.means_of(self._score(scores))
+
+    def per_query(self, scores: npt.ArrayLike) -> dict[str, dict[str, float]]:
+        """`Evaluator.per_query` of the run with these scores."""
+        return self._evaluator.per_query_of(self._score(scores))
+
+    def values(self, scores: npt.ArrayLike) -> Floats:
+        """`Evaluator.values` of the run with these scores."""
+        return self._evaluator.values_of(self._score(scores))
+
+    def _score(self, scores: npt.ArrayLike) -> RunScores:
+        alignments = self._documents.align(scores, self._reader.keys, by_id=self._reader.by_id)
+        by_key = {AlignmentKey(False, key): alignment for key, alignment in alignments.items()}
+        return RunScores(self._documents.run, by_key, seed=self._evaluator.policy.seed)
 
 
 def check_argument_order(judgments: Judgments, runs: Sequence[Run]) -> None:
