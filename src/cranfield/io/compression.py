@@ -41,7 +41,7 @@ class Decompressed(io.RawIOBase):
         self._method = method
         self._source_name = source_name
         try:
-            self._stream = _OPENERS[method](raw)
+            self._stream = _decompressor(method, raw)
         except BaseException:
             raw.close()
             raise
@@ -156,31 +156,22 @@ def _is_skippable(head: bytes) -> bool:
     return len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == b"\x2a\x4d\x18"
 
 
-def _gzip(raw: Any) -> Any:
-    import gzip
+def _decompressor(method: str, raw: Any) -> Any:
+    if method == "gzip":
+        import gzip
 
-    return gzip.GzipFile(fileobj=raw, mode="rb")
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if method == "bzip2":
+        import bz2
 
+        return _Concatenated(raw, bz2.BZ2Decompressor)
+    if method == "xz":
+        import lzma
 
-def _bzip2(raw: Any) -> Any:
-    import bz2
-
-    return _Concatenated(raw, bz2.BZ2Decompressor)
-
-
-def _xz(raw: Any) -> Any:
-    import lzma
-
-    return _Concatenated(raw, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), padding=True)
-
-
-def _zstd(raw: Any) -> Any:
+        return _Concatenated(raw, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), padding=True)
     if standard := available("compression.zstd"):
         return standard.ZstdFile(raw)
     return _Concatenated(raw, partial(_ZstandardDecoder, optional("zstandard", "reading zstd", "zstd")))
-
-
-_OPENERS = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
 
 
 def compressor(method: str, raw: Any) -> Any:

@@ -19,6 +19,9 @@ TREC_COLUMNS = {
 }
 
 
+RawFault = tuple[int, str, bytes, bytes, int]
+
+
 class Fault(NamedTuple):
     """A fault as the native core gives it; `core` explains ``text`` and ``other`` for each kind."""
 
@@ -116,12 +119,13 @@ def _sentence(location: Location, fault: Fault) -> str:
 class FaultList:
     """The faults with the lowest lines, as many as an error lists, and the number of all."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Iterable[RawFault] = (), total: int | None = None) -> None:
         self.total = 0
         self._faults: list[Fault] = []
         self._most = max_faults()
+        self.add(faults, total)
 
-    def add(self, faults: Iterable[tuple[int, str, bytes, bytes, int]], total: int | None = None) -> None:
+    def add(self, faults: Iterable[RawFault], total: int | None = None) -> None:
         """Add faults; ``total`` counts all of them, if these are only the first."""
         records = [Fault(*fault) for fault in faults]
         self.total += len(records) if total is None else total
@@ -140,7 +144,7 @@ class FaultList:
 
 
 def input_error(
-    faults: Sequence[tuple[int, str, bytes, bytes, int]],
+    faults: Sequence[RawFault],
     total: int,
     location: Location,
     document_at: Callable[[int], str] = lambda line: "",

@@ -140,8 +140,7 @@ def _join_table(table: Table, index: Any, keys: Sequence[str], by_id: bool, top:
     if table.line is None or not (table.faults_total or result["faults_total"]):
         return result
     line = np.concatenate([[0], table.line])
-    faults = FaultList()
-    faults.add(table.faults, table.faults_total)
+    faults = FaultList(table.faults, table.faults_total)
     records = [Fault(*fault) for fault in result["faults"]]
     placed = [
         fault._replace(
@@ -253,9 +252,7 @@ def load_unchecked(run: Run) -> Table:
     """All rows of a table or of text; a document may appear twice."""
     source = _in_memory(run)
     if isinstance(source, Table):
-        every = FaultList()
-        every.add(source.faults, source.faults_total)
-        every.raise_if_any(_location(run, source))
+        FaultList(source.faults, source.faults_total).raise_if_any(_location(run, source))
         return source
     from cranfield.native import plain
 
@@ -292,8 +289,7 @@ def _check_rows(table: Table, line: Integers, location: Location, query_of: Inte
         else:
             faults.append(Fault(int(line[row]), "duplicate", query, document, int(line[first[row]])))
     if faults or table.faults_total:
-        every = FaultList()
-        every.add(table.faults, table.faults_total)
+        every = FaultList(table.faults, table.faults_total)
         every.add(faults, len(faulty))
         every.raise_if_any(location)
 

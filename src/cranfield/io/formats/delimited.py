@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import InputError, max_faults
+from cranfield.errors import InputError
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, Row, WritableTable
 from cranfield.io.documents import (
     ID_FIELDS,
@@ -28,7 +28,7 @@ from cranfield.io.documents import (
     FieldChoice,
     TextReader,
 )
-from cranfield.io.faults import Fault, Location, TableKind, input_error
+from cranfield.io.faults import Fault, FaultList, Location, TableKind
 from cranfield.io.formats.json import is_json
 from cranfield.io.objects import from_object
 from cranfield.io.rows import ROWS_PER_PIECE, Piece, read_rows
@@ -231,7 +231,7 @@ def _headerless_rows(stream: Stream, kind: TableKind) -> list[list[str]]:
     text = stream.read_text()
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise input_error([Fault(line, "binary", b"", b"", 0)], 1, Location(stream.source_name, kind))
+        FaultList([Fault(line, "binary", b"", b"", 0)]).raise_if_any(Location(stream.source_name, kind))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_headerless_delimiter(stream, kind))
     try:
         return [record for record in reader if record]
@@ -246,8 +246,7 @@ def _frame(rows: list[list[str]], roles: list[str], location: Location) -> Frame
         for row, record in enumerate(rows, 1)
         if len(record) != width
     ]
-    if faults:
-        raise input_error(faults[: max_faults()], len(faults), location)
+    FaultList(faults).raise_if_any(location)
     records = [[field.strip() for field in record] for record in rows]
     return Frame.of_text(roles, records, np.arange(1, len(rows) + 1))
 

@@ -89,10 +89,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_json(stream: Stream) -> Mapping[Any, Any] | Frame:
     """The content of a JSON file: nested objects as they are, rows as columns."""
     if _is_json_lines(stream):
-        faults = FaultList()
-        frame, line_faults = next(parse_json_lines(stream, sys.maxsize))
-        faults.add(line_faults)
-        faults.raise_if_any(Location(stream.source_name, "qrels"))
+        frame, faults = next(parse_json_lines(stream, sys.maxsize))
+        FaultList(faults).raise_if_any(Location(stream.source_name, "qrels"))
         return frame
     text = stream.read_text()
     try:

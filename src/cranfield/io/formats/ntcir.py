@@ -12,9 +12,8 @@ from functools import partial
 import numpy as np
 
 from cranfield.data import Judgments, Run, Strings
-from cranfield.errors import max_faults
 from cranfield.io.detect import BOM, Columns, ContentKind, FileFormat, reject_columns
-from cranfield.io.faults import Fault, Location, input_error
+from cranfield.io.faults import Fault, FaultList, Location
 from cranfield.io.judgments import Rows, group_judgments
 from cranfield.io.runs import no_rows_error
 from cranfield.io.streams import HEAD, Continued, Stream
@@ -72,8 +71,7 @@ def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
             rows.append((query, intent[0] if intent else b"0", document))
             grades.append(float(level[1]))
             lines.append(number)
-    if faults:
-        raise input_error(faults[: max_faults()], len(faults), location)
+    FaultList(faults).raise_if_any(location)
     if not rows:
         raise no_rows_error(stream.source_name)
     query_of, intent_of, document_of = map(Strings.packed, zip(*rows, strict=True))
