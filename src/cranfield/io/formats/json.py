@@ -116,8 +116,8 @@ def _is_json_lines(stream: Stream) -> bool:
         return "digits" in error.reason  # of an object that is otherwise complete
 
 
-def parse_json_lines(stream: Stream, rows: int = ROWS_PER_PIECE) -> Iterator[tuple[Frame, list[Fault]]]:
-    """The objects of a file, one per line, so many at a time."""
+def parse_json_lines(stream: Stream, rows: int | None = None) -> Iterator[tuple[Frame, list[Fault]]]:
+    """The objects of a file, one per line, so many at a time; some thousand by default."""
     records: list[dict[str, Any]] = []
     numbers: list[int] = []
     faults: list[Fault] = []
@@ -135,7 +135,7 @@ def parse_json_lines(stream: Stream, rows: int = ROWS_PER_PIECE) -> Iterator[tup
                 numbers.append(number)
             else:
                 faults.append(Fault(number, "object", b"", fault_text(repr(record))[:80], 0))
-            if len(records) >= rows:
+            if len(records) >= (rows or ROWS_PER_PIECE):
                 yield Frame.of_records(records, np.array(numbers, np.int64)), faults
                 records, numbers, faults = [], [], []
     yield Frame.of_records(records, np.array(numbers, np.int64)), faults
