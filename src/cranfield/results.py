@@ -34,29 +34,29 @@ INFINITE = {"inf": math.inf, "-inf": -math.inf}
 # The results that `load` reads: their kinds, and where their classes are.
 SAVED = {"scores": "evaluation.scores.Scores", "comparison": "analysis.compare.Comparison"}
 
+DISPLAY = "cranfield.report.notebook"  # the module with the tables and figures of all classes of results
+
 
 class Displayed:
     """Tables and figures of a result; what makes them is loaded when a result is shown.
 
-    ``repr`` is one line, which each class writes. ``report.notebook`` has the tables and figures of all classes.
+    ``repr`` is one line, which each class writes.
     """
 
     def _repr_html_(self) -> str:
         """The tables for notebooks."""
-        from cranfield.report import notebook
-
-        return notebook.html(self)
+        return str(_display("html", self))
 
     def __str__(self) -> str:
-        from cranfield.report import notebook
-
-        return notebook.text(self)
+        return str(_display("text", self))
 
     def _draw(self, **options: Any) -> Any:
         """The axes of the figure of this class."""
-        from cranfield.report import notebook
+        return _display("plot", self, **options)
 
-        return notebook.plot(self, **options)
+
+def _display(how: str, result: Any, **options: Any) -> Any:
+    return getattr(import_module(DISPLAY), how)(result, **options)
 
 
 class TableText(str):
@@ -81,9 +81,8 @@ class TableText(str):
 
 def table_text(scores: Any, **layout: Any) -> TableText:
     """A table of scores as text and as HTML."""
-    from cranfield.report import notebook
-
-    return notebook.score_table(scores, **layout)
+    table: TableText = _display("score_table", scores, **layout)
+    return table
 
 
 class Saved(Displayed):

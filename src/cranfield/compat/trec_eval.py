@@ -28,9 +28,8 @@ from cranfield.compat.trec_measures import (
 )
 from cranfield.data import Floats, Integers, Judgments, Opener, Run, Strings
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.evaluation.group_scores import layer_rows
 from cranfield.evaluation.plan import AlignmentKey, Column
-from cranfield.evaluation.run_scores import RunScores
+from cranfield.evaluation.run_scores import RunScores, layer_rows
 from cranfield.evaluation.scores import SMALLEST
 from cranfield.io import read_qrels, read_run
 from cranfield.measures import Measure

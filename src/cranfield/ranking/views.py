@@ -89,7 +89,7 @@ class Views:
     condensed: bool = False
     full: int | None = None  # lists of this length were cut by the system's limit and get no terminal document
     terminal: bool = False
-    groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.group_scores`
+    groups: bool = False  # the mean over the groups of a query's judgments; see `evaluation.run_scores`
     sampled: bool = False  # an estimate from judgments of a sample; see `samples.expanded`
 
     def __str__(self) -> str:

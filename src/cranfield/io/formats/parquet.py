@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from cranfield.data import Judgments, Run, Strings
+from cranfield.data import Strings
 from cranfield.errors import InputError, optional, reading_failed
 from cranfield.io.detect import Columns, ContentKind, FileFormat, WritableTable
 from cranfield.io.documents import (
@@ -18,9 +19,9 @@ from cranfield.io.documents import (
     join_text_columns,
 )
 from cranfield.io.faults import TableKind, quotable
-from cranfield.io.objects import qrels_from_object, run_from_object
+from cranfield.io.objects import from_object
 from cranfield.io.streams import Stream
-from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, ArrowFrame, arrow_binary, choose_columns, strings_of
+from cranfield.io.tables import QRELS_COLUMNS, RUN_COLUMNS, Frame, arrow_binary, choose_columns, strings_of
 from cranfield.io.write import check_ids
 
 
@@ -52,17 +53,8 @@ def _damaged(source_name: str, error: Exception, where: str = "") -> InputError:
     return InputError([f"{source_name}: the Parquet data are damaged{where}"])
 
 
-def read_run(stream: Stream, name: str, columns: Columns) -> Run:
-    """A run from the columns that are needed."""
-    return run_from_object(_frame(stream, "run", columns), name, columns, stream.source_name)
-
-
-def read_qrels(stream: Stream, name: str, columns: Columns) -> Judgments:
-    """Judgments from the columns that are needed."""
-    return qrels_from_object(_frame(stream, "qrels", columns), name, columns, stream.source_name)
-
-
-def _frame(stream: Stream, kind: TableKind, columns: Columns) -> ArrowFrame:
+def read_parquet(kind: TableKind, stream: Stream, name: str, columns: Columns) -> Any:
+    """A run or judgments from the columns that are needed."""
     pyarrow = optional("pyarrow", "reading Parquet", "arrow")
     roles = RUN_COLUMNS if kind == "run" else QRELS_COLUMNS
     with _open(_seekable(stream), stream.source_name) as file:
@@ -73,7 +65,7 @@ def _frame(stream: Stream, kind: TableKind, columns: Columns) -> ArrowFrame:
             raise _damaged(stream.source_name, error) from error
     if not len(table):
         raise InputError([f"{stream.source_name}: the file has no rows"])
-    return ArrowFrame(table)
+    return from_object(kind, Frame.of_arrow(table), name, columns, stream.source_name)
 
 
 def write_parquet(table: WritableTable) -> Iterator[bytes]:
@@ -156,8 +148,8 @@ FORMATS = (
         "Parquet",
         priority=0,
         recognises=is_parquet,
-        read_run=read_run,
-        read_qrels=read_qrels,
+        read_run=partial(read_parquet, "run"),
+        read_qrels=partial(read_parquet, "qrels"),
         read_documents=ParquetDocuments,
         writers={".parquet": write_parquet},
         extensions=(".parquet",),
