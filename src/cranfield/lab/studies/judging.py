@@ -8,9 +8,9 @@ width of intervals from human and predicted judgments together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class SampleResult:
 class Judging(saving.StudyResult):
     """The results of all parts; see their classes. ``different``: documents that differ in a pair, on average."""
 
-    STUDY = "judging"
+    KIND: ClassVar[str] = "judging"
 
     settings: JudgingSettings
     runs: tuple[str, ...]
@@ -126,39 +126,6 @@ class Judging(saving.StudyResult):
     coverage: tuple[Coverage, ...]
     samples: tuple[SampleResult, ...]
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "strategies": [asdict(one) for one in self.strategies],
-            "decisions": [asdict(one) for one in self.decisions],
-            "different": self.different,
-            "coverage": [asdict(one) for one in self.coverage],
-            "samples": [asdict(one) for one in self.samples],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Judging:
-        """The result that `to_dict` returned."""
-        settings = dict(data["settings"])
-        return cls(
-            JudgingSettings(**settings | {"budgets": tuple(settings["budgets"])}),
-            tuple(data["runs"]),
-            data["queries"],
-            tuple(
-                StrategyResult(one["strategy"], tuple(one["tau"]), tuple(one["found"])) for one in data["strategies"]
-            ),
-            tuple(DecisionResult(**one) for one in data["decisions"]),
-            data["different"],
-            tuple(Coverage(**one) for one in data["coverage"]),
-            tuple(SampleResult(**one) for one in data["samples"]),
-            tuple(data["notes"]),
-        )
 
 
 def judging(

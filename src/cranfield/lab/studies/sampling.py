@@ -7,10 +7,10 @@ measures on raw and on condensed lists, and measures that read the text of judge
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -78,7 +78,12 @@ class Sampling(saving.StudyResult):
     often the results of a run are as close to a subtopic as the collection is, for all judgments.
     """
 
-    STUDY = "sampling"
+    KIND: ClassVar[str] = "sampling"
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("settings", "runs", "queries", "judged"),
+        "agreement/{references}/{candidates}",
+        *("divergence_claims = claims", "notes"),
+    )
 
     settings: SamplingSettings
     runs: tuple[str, ...]
@@ -101,47 +106,6 @@ class Sampling(saving.StudyResult):
         first = np.where(below.any(axis=-1), below.shape[-1] - below[..., ::-1].argmax(axis=-1), 0)
         rates = [*self.settings.rates, None]
         return [[rates[i] for i in row] for row in first.tolist()]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The complete result as plain data: what `save` writes and ``--format json`` prints."""
-        return {
-            **self.header(),
-            "settings": asdict(self.settings),
-            "runs": list(self.runs),
-            "queries": self.queries,
-            "judged": self.judged.tolist(),
-            "agreement": {
-                reference: {
-                    candidate: [saving.to_json(row) for row in self.agreement[r, c]]
-                    for c, candidate in enumerate(self.candidates)
-                }
-                for r, reference in enumerate(self.references)
-            },
-            "divergence_claims": [asdict(claim) for claim in self.claims],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Sampling:
-        """The result that `to_dict` returned."""
-        settings, agreement = dict(data["settings"]), data["agreement"]
-        candidates = tuple(next(iter(agreement.values())))
-        return cls(
-            SamplingSettings(**settings | {"rates": tuple(settings["rates"])}),
-            tuple(data["runs"]),
-            data["queries"],
-            tuple(agreement),
-            candidates,
-            np.array(
-                [
-                    [[saving.from_json(row) for row in by_candidate[candidate]] for candidate in candidates]
-                    for by_candidate in agreement.values()
-                ]
-            ),
-            np.array(data["judged"], np.int64),
-            tuple(DivergenceClaim(**claim) for claim in data.get("divergence_claims", ())),
-            tuple(data["notes"]),
-        )
 
 
 def sampling(
