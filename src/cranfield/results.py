@@ -8,10 +8,10 @@ reads and checks it. A class may say more:
 - ``to_dict`` and ``from_dict``: a layout of its own.
 
 A path is the names of objects inside each other, such as ``settings/seed``; the last name is that of the field unless
-another follows: ``settings/random_seed = seed``. ``{axis}`` in a path stands for one axis of the field: an object with
-one entry for each name in ``axis``, another field, which is read from the keys. ``[axis]`` is a list with as many
-entries. Axes are those of the field in order, or have numbers: ``runs/{runs.1}/{measures.0} = scores``. Paths may share
-objects.
+another follows: ``settings/random_seed = seed``, or ``share = part.share``, which is not read. ``{axis}`` in a path
+stands for one axis of the field: an object with one entry for each name in ``axis``, another field, which is read from
+the keys. ``[axis]`` is a list with as many entries. Axes are those of the field in order, or have numbers:
+``runs/{runs.1}/{measures.0} = scores``. Paths may share objects.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
 
@@ -92,7 +93,15 @@ def table_text(scores: Any, **layout: Any) -> TableText:
     return notebook.score_table(scores, **layout)
 
 
-class Saved(Displayed):
+class Result(Displayed):
+    """A result that is plain data, too."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete result as plain data, which ``--format json`` prints."""
+        return _of_fields(self)
+
+
+class Saved(Result):
     """A result that can be saved: one JSON file that begins with the kind of the result and the version of its format.
 
     ``TAG``: the key of the kind. ``WHAT``: what messages call the file. ``HINT``: how to make one.
@@ -248,7 +257,7 @@ def _of_fields(record: Any, *, infinite: bool = False) -> dict[str, Any]:
     entries, _, defaults = _layout(record.__class__)
     omitted, data = getattr(record, "OMITTED", ()), dict[str, Any]()
     for entry in entries:
-        value = getattr(record, entry.attribute)
+        value = attrgetter(entry.attribute)(record)
         if entry.attribute not in omitted or value != defaults.get(entry.attribute, ""):
             _merge(data, _along(entry.path, entry.transpose(value), record, infinite=infinite))
     return data

@@ -210,15 +210,14 @@ def _strategies(
     most, found = settings.budgets[-1], []
     for name, options in STRATEGIES.items():
         orders = [order_of(query, most, options) for query in queries]
-        result = compare_budgets(reference, list(scores_by_budget(queries, orders, settings.budgets)))
-        found.append(StrategyResult(name, tuple(result.tau), tuple(result.found)))
+        result = compare_budgets(reference, scores_by_budget(queries, orders, settings.budgets))
+        found.append(StrategyResult(name, *map(tuple, result.tolist())))
         step()
     repeated = []
     for seed in range(settings.orders):
         drawn = [random_order(query, settings.seed + seed, q) for q, query in enumerate(queries)]
-        repeated.append(compare_budgets(reference, list(scores_by_budget(queries, drawn, settings.budgets))))
-    means = [np.mean([getattr(one, part) for one in repeated], axis=0) for part in ("tau", "found")]
-    found.append(StrategyResult(RANDOM, tuple(means[0].tolist()), tuple(means[1].tolist())))
+        repeated.append(compare_budgets(reference, scores_by_budget(queries, drawn, settings.budgets)))
+    found.append(StrategyResult(RANDOM, *map(tuple, np.mean(repeated, axis=0).tolist())))
     step()
     return found
 
@@ -374,12 +373,11 @@ def draw_coverage(result: Judging) -> Figure:
     figure = new_figure(PAGE, 2.8)
     axes = figure.subplots(1, len(subjects), squeeze=False)[0]
     judges = list(dict.fromkeys(one.judge for one in result.coverage))
+    found = {(one.subject, one.method, one.judge): one for one in result.coverage}
     for axis, subject in zip(axes, subjects, strict=True):
         for method, colour in zip((*LIKE, *THESE), COLOURS, strict=True):
             for judge, mark in zip(judges, "os^", strict=False):
-                one = next(
-                    one for one in result.coverage if (one.subject, one.method, one.judge) == (subject, method, judge)
-                )
+                one = found[subject, method, judge]
                 label = method if judge == judges[0] else None
                 axis.plot([one.width], [one.coverage], mark, color=colour, markersize=4, label=label)
         axis.axhline(0.95, color=GREY, linewidth=0.5, linestyle=":")
