@@ -139,7 +139,7 @@ class Saved(Result):
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; all numbers are the same to the last digit."""
-        data = _content(path, cls.WHAT, cls.HINT)
+        data = content(path, cls.WHAT, cls.HINT)
         if data.get(cls.TAG) != cls.KIND:
             raise InputError([f"{os.fspath(path)}: not {cls.WHAT}"], hint=cls.HINT)
         return cls._checked(data, path)
@@ -162,14 +162,15 @@ def load(path: PathLike) -> Any:
     All numbers are the same to the last digit; notes become plain sentences.
     """
     what, hint = "saved scores or a saved comparison", "save them with `result.save(FILE)` or `--format json -o FILE`"
-    data = _content(path, what, hint)
+    data = content(path, what, hint)
     if data.get("kind") not in SAVED:
         raise InputError([f"{os.fspath(path)}: not {what}"], hint=hint)
     module, _, name = SAVED[data["kind"]].rpartition(".")
     return getattr(import_module(f"cranfield.{module}"), name)._checked(data, path)
 
 
-def _content(path: PathLike, what: str, hint: str) -> dict[str, Any]:
+def content(path: PathLike, what: str, hint: str) -> dict[str, Any]:
+    """The plain data of a file that is an object of JSON; ``what``: what messages call it."""
     from cranfield.io.formats.json import load_json
     from cranfield.io.streams import open_stream
 

@@ -6,12 +6,10 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield import results
 from cranfield.errors import CranfieldError, InputError, UnknownName
-from cranfield.io.formats.json import load_json
 from cranfield.report.figures import canvas
 from cranfield.report.pages import Page
 from cranfield.results import DAMAGED, PathLike, Saved
@@ -82,12 +80,8 @@ class StudyResult(Saved):
 
 def load(path: PathLike) -> dict[str, Any]:
     """The plain data of a saved study; raise if the file holds something else or is of a later version."""
-    name = os.fspath(path)
-    try:
-        data = load_json(Path(path).read_bytes().decode("utf-8", "surrogateescape"))
-    except ValueError as error:
-        raise InputError([f"{name}: not a saved study ({error})"], hint=StudyResult.HINT) from error
-    if not isinstance(data, dict) or not isinstance(data.get("study"), str):
+    name, data = os.fspath(path), results.content(path, StudyResult.WHAT, StudyResult.HINT)
+    if not isinstance(data.get("study"), str):
         raise InputError([f"{name}: not a saved study"], hint=StudyResult.HINT)
     if (version := data.get("version")) != StudyResult.VERSION:
         raise InputError(

@@ -237,16 +237,9 @@ def tables(result: Newcomers, digits: int = 4) -> list[Page]:
     )
     rows = [((measure,), _summary(result, m, digits)) for m, measure in enumerate(result.measures)]
     symbol = get_coefficient(result.settings.coefficient).symbol
-    heads = (
-        "mean\nchange",
-        "largest\nchange",
-        "of run",
-        "runs with\nnew rank",
-        "largest rank\nchange",
-        f"lowest\n{symbol}",
-    )
+    heads = ("mean\nchange", "largest\nchange", "of run", "runs with\nnew rank", "largest rank\nchange")
     return [
-        Page(title, sheet(("measure",), heads, rows)),
+        Page(title, sheet(("measure",), (*heads, f"lowest\n{symbol}"), rows)),
         *(_run_table(result, m, digits, grouped=grouped) for m in range(len(result.measures))),
     ]
 
@@ -283,10 +276,8 @@ def _run_table(result: Newcomers, m: int, digits: int, *, grouped: bool) -> Page
     for r in np.lexsort((np.arange(len(result.runs)), result.rank[m])):
         group = groups[r]
         cells = [
-            Cell(f"{result.unique[group, 0]}"),
-            Cell(f"{result.unique[group, 1]}"),
-            Cell(shown(float(result.score[m, r]), digits)),
-            Cell(shown(float(result.without[m, r]), digits)),
+            *(Cell(f"{count}") for count in result.unique[group]),
+            *(Cell(shown(float(scores[m, r]), digits)) for scores in (result.score, result.without)),
             Cell(percent(float(result.change[m, r]))),
             Cell(f"{result.rank[m, r]}"),
             Cell(f"{result.rank_without[m, r]}", best=bool(result.rank_without[m, r] != result.rank[m, r])),

@@ -331,29 +331,19 @@ def mean_tables(results: list[Reuse], digits: int = 4) -> list[Page]:
 
 
 def _agreement_table(result: Reuse, reference: int, digits: int, scope: str = "") -> Page:
-    symbol = get_coefficient(result.settings.coefficient).symbol
+    symbol, threshold = get_coefficient(result.settings.coefficient).symbol, result.settings.threshold
     title = (
         f"{symbol} with the order by {result.references[reference]} under the target's own judgments:"
         f" {scope or f'{len(result.runs)} runs, {result.queries} queries'};"
         " source of the judgments → target of the search"
-        f" (bold: above {result.settings.threshold:g}; –: no order)"
+        f" (bold: above {threshold:g}; –: no order)"
     )
     heads = [f"{source}→{target}" for source in result.collections for target in result.collections]
     rows = [
-        (
-            (candidate,),
-            [
-                _cell(float(value), result.settings.threshold, digits)
-                for value in result.agreement[reference, c].ravel()
-            ],
-        )
-        for c, candidate in enumerate(result.candidates)
+        ((candidate,), [Cell(shown(value, digits), best=value > threshold) for value in values.ravel().tolist()])
+        for candidate, values in zip(result.candidates, result.agreement[reference], strict=True)
     ]
     return Page(title, sheet(("measure",), heads, rows, "source → target"))
-
-
-def _cell(value: float, threshold: float, digits: int) -> Cell:
-    return Cell(shown(value, digits), best=bool(np.isfinite(value) and value > threshold))
 
 
 def _judged_table(result: Reuse) -> Page:

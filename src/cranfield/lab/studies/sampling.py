@@ -135,11 +135,8 @@ def sampling(
         cranfield study sampling qrels.txt *.run --corpus docs.jsonl -m "ERR_IA@20 DELTARB@20" --rates 1,5,15,50
     """
     comparison, threshold = get_coefficient(coefficient), check_fraction("threshold", threshold)
-    repeats, variants, seed = (
-        check_count("repeats", repeats),
-        check_count("variants", variants, 0),
-        check_count("seed", seed, 0),
-    )
+    repeats, variants = check_count("repeats", repeats), check_count("variants", variants, 0)
+    seed = check_count("seed", seed, 0)
     candidates = CandidateMeasures.of(measures)
     rates = check_numbers("rates", rates, 1, 100)
     settings = SamplingSettings(rates, repeats, seed, rel, coefficient, variants, threshold)
@@ -213,11 +210,9 @@ def mean_tables(results: list[Sampling], digits: int = 4) -> list[Page]:
         judged=np.sum([result.judged for result in results], axis=0),
     )
     scope = f"mean over {len(results)} collections"
-    pages = [_sufficient_table(mean, scope)]
-    for r in range(len(mean.references)):
-        page = _mean_table(mean, r, digits)
-        pages.append(replace(page, title=f"{scope[0].upper()}{scope[1:]}: {page.title}"))
-    return pages
+    pages = [_mean_table(mean, r, digits) for r in range(len(mean.references))]
+    by_reference = [replace(page, title=f"{scope.capitalize()}: {page.title}") for page in pages]
+    return [_sufficient_table(mean, scope), *by_reference]
 
 
 def _sufficient_table(result: Sampling, scope: str) -> Page:
